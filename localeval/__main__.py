@@ -1,0 +1,5 @@
+"""`python -m localeval` is the command line."""
+
+from localeval.cli import main
+
+main()

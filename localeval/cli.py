@@ -1,0 +1,200 @@
+"""The command line: arguments and exit codes. Data on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from localeval.errors import InputError, LocalevalError
+from localeval.models_cli import models
+from localeval.options import Options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_CODES = """\b
+Exit codes:
+  0    done, also with undefined or failed samples (their counts are said)
+  1    something went wrong that is none of the below
+  2    usage, or input that can't be used
+  3    a model is missing or broken
+  130  interrupted; what was judged is kept"""
+
+
+@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="localeval")
+def commands() -> None:
+    """Evaluate RAG answers on this machine, with no network."""
+
+
+commands.add_command(models)
+
+
+def judging_options(function: F) -> F:
+    """The options that `evaluate` and `score` share. Each has an environment variable."""
+    for option in reversed(
+        (
+            click.option(
+                "-m", "--metrics", envvar="LOCALEVAL_METRICS", help="Metric names, with commas between."
+            ),
+            click.option(
+                "--judge",
+                envvar="LOCALEVAL_JUDGE",
+                default="qwen2.5-coder-1.5b",
+                show_default=True,
+                help="A catalog name, or a path to a GGUF file.",
+            ),
+            click.option(
+                "--statements",
+                envvar="LOCALEVAL_STATEMENTS",
+                type=click.Choice(["llm", "sentences"]),
+                default="llm",
+                show_default=True,
+                help="Break sentences into statements, or take them as they are (faster).",
+            ),
+            click.option(
+                "--verdict",
+                envvar="LOCALEVAL_VERDICT",
+                type=click.Choice(["direct", "reasoned"]),
+                default="direct",
+                show_default=True,
+                help="Read the verdict at once, or after a written reason (slower).",
+            ),
+            click.option(
+                "--explain", is_flag=True, envvar="LOCALEVAL_EXPLAIN", help="Add a reason to each verdict."
+            ),
+            click.option(
+                "--threads",
+                envvar="LOCALEVAL_THREADS",
+                type=int,
+                default=0,
+                help="Default: the physical cores.",
+            ),
+            click.option("--n-ctx", envvar="LOCALEVAL_N_CTX", type=int, default=8192, show_default=True),
+            click.option(
+                "--gpu-layers", envvar="LOCALEVAL_GPU_LAYERS", type=int, default=0, show_default=True
+            ),
+            click.option("--seed", envvar="LOCALEVAL_SEED", type=int, default=0, show_default=True),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@commands.command()
+@click.argument("file")
+@judging_options
+@click.option(
+    "-o",
+    "--output",
+    envvar="LOCALEVAL_OUTPUT",
+    type=click.Path(path_type=Path),
+    help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+def evaluate(
+    file: str, output: Path | None, quiet: bool, as_json: bool, metrics: str | None, **rest: Any
+) -> None:
+    """Score the samples of FILE (JSONL; - is stdin)."""
+    from localeval.evaluate import RESULTS
+    from localeval.evaluate import evaluate as run
+    from localeval.report.progress import live_line
+    from localeval.report.text import as_text, reasons_told
+    from localeval.samples import read_samples
+
+    samples = read_samples(file)
+    folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
+    judge, options = _split(rest)
+    with _opened(judge) as opened, live_line(quiet) as progress:
+        result = run(samples, _names(metrics), opened, folder, progress, **options)
+    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    for line in reasons_told(result):
+        _say(line)
+    _say(f"records and scores: {folder / RESULTS}")
+
+
+@commands.command()
+@judging_options
+@click.option("--user-input", "--question", help="The question.")
+@click.option("--response", "--answer", required=True, help="The answer to score.")
+@click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
+def score(
+    user_input: str | None,
+    response: str,
+    contexts: tuple[str, ...],
+    as_json: bool,
+    metrics: str | None,
+    **rest: Any,
+) -> None:
+    """Score one sample, given as options."""
+    from localeval.evaluate import evaluate as run
+    from localeval.metrics import REASONS
+
+    judge, options = _split(rest)
+    sample = {"user_input": user_input, "response": response, "retrieved_contexts": list(contexts)}
+    with _opened(judge) as opened:
+        result = run([sample], _names(metrics), opened, **options)
+    if as_json:
+        click.echo(result.to_json(), nl=False)
+        return
+    for name, found in result.samples[0].scores.items():
+        if found.status == "scored":
+            click.echo(f"{name} {found.value:.4f} soft {found.soft:.4f}")
+        else:
+            click.echo(
+                f"{name} {found.status} {found.reason}: {REASONS.get(found.reason, 'a column is missing')}"
+            )
+
+
+def _split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(what `Judge.load` takes, what `Options` takes); the options are checked before a model loads."""
+    judge = {
+        "model": given.pop("judge"),
+        "n_threads": given.pop("threads"),
+        "n_ctx": given.pop("n_ctx"),
+        "n_gpu_layers": given.pop("gpu_layers"),
+    }
+    Options.read(given)
+    return judge, given
+
+
+def _opened(judge: dict[str, Any]) -> Any:
+    from localeval.judge import Judge
+
+    return Judge.load(**judge)
+
+
+def _names(metrics: str | None) -> list[str] | None:
+    from localeval.scoring import choose_metrics
+
+    names = [name.strip() for name in metrics.split(",") if name.strip()] if metrics is not None else None
+    if names == []:
+        raise InputError("-m names no metric; give one, or leave it out.")
+    if names:
+        choose_metrics(names)
+    return names
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
+    try:
+        commands.main(arguments, prog_name="localeval", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _say("\nInterrupted. What was judged is kept; the same command goes on from there.")
+        sys.exit(130)
+    except LocalevalError as error:
+        _say(f"localeval: {error}")
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(1)

@@ -1,0 +1,152 @@
+"""One leaf's way through its reply: what to feed next, what the logits decide, how it ends.
+
+A cursor never touches llama.cpp. It says which tokens to feed (`feed`) or which continuations to look at
+(`forks`), and is told the logits behind them; so many cursors can be decoded together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from pydantic import BaseModel
+
+from localeval.engine.choice import Options
+from localeval.engine.grammar import Choice, Plan
+from localeval.engine.interface import Reply
+from localeval.engine.llama import Logits
+from localeval.engine.unfinished import before_repetition, finished
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Cursor(Generic[T]):
+    """`tokenize` and `pieces` are the model's, `prompt` the leaf's tokens; see `TreeEngine.generate`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        prompt: list[int],
+        tokenize: Callable[[bytes], list[int]],
+        pieces: dict[int, bytes],
+        budget: int,
+        temperature: float = 0.0,
+        seed: list[int] | None = None,
+    ) -> None:
+        self._plan, self._tokenize, self._pieces = plan, tokenize, pieces
+        self._left, self._temperature = budget, temperature
+        self._generator = np.random.default_rng(seed)
+        self._written = b""
+        self._state = plan.automaton.start
+        self._options: Options | None = None
+        self._probabilities: dict[str, dict[Any, float]] = {}
+        self._truncated = ""
+        self._decoded = 0
+        self.feed: list[int] = prompt
+        self.forks: list[list[int]] = []
+        self.done = False
+        self._go_on()
+
+    def advance(self, logits: Logits) -> None:
+        """Go on with the logits behind `feed`: sets `feed`, or `forks`, or `done`."""
+        self.feed = []
+        if self._options is None:
+            self._write(logits)
+            return
+        self._seen: dict[tuple[int, ...], Logits] = {(): logits}
+        self.forks = self._options.forks()
+        if not self.forks:
+            self._choose()
+
+    def resolve(self, logits: list[Logits]) -> None:
+        """Go on with the logits behind each of `forks`."""
+        self._seen.update({tuple(path): found for path, found in zip(self.forks, logits, strict=True)})
+        self.forks = []
+        self._choose()
+
+    def reply(self) -> Reply[T]:
+        value = self._plan.schema.model_validate_json(self._written)
+        return Reply(value, self._probabilities, self._truncated, self._decoded)  # type: ignore[arg-type]
+
+    def _go_on(self, pending: bytes = b"") -> None:
+        """Feed what is decided (`pending`) or can only follow, up to the next decision.
+
+        The last token before free text is not fed but left to the model, together with what follows it:
+        a tokenizer that would write `["` as one token takes a lone `[` for the sign of an empty list.
+        """
+        automaton = self._plan.automaton
+        after = automaton.walk(pending, self._state)
+        run, place = automaton.forced(after)
+        text = pending + run
+        if automaton.final(place):
+            self._written += text
+            self.feed, self.done = [], True
+            return
+        choice = self._plan.choices.get(place)
+        if choice is not None:
+            self._open_choice(choice, text, place)
+            return
+        tokens = self._tokenize(text) if text else []
+        left_to_the_model = 1 if self.feed or len(tokens) > 1 else 0  # something must be fed to have logits
+        for token in tokens[: len(tokens) - left_to_the_model]:
+            self._take(token)
+
+    def _take(self, token: int) -> None:
+        """Feed a token and stand behind it."""
+        self._state = self._plan.automaton.next(self._state, token)
+        self._written += self._pieces[token]
+        self.feed.append(token)
+
+    def _open_choice(self, choice: Choice, text: bytes, place: int) -> None:
+        """Feed what all options begin with, token by token; what is left of each is to be compared."""
+        self._choice, self._text = choice, text
+        automaton = self._plan.automaton
+        ways = [text + e + automaton.forced(automaton.walk(e, place))[0] for e in choice.encoded]
+        sequences = [self._tokenize(way) for way in ways]
+        shared = 0
+        while len({tuple(s[: shared + 1]) for s in sequences}) == 1:
+            shared += 1
+        self.feed += sequences[0][:shared]
+        self._fed = b"".join(self._pieces[t] for t in sequences[0][:shared])
+        self._options = Options([s[shared:] for s in sequences])
+
+    def _choose(self) -> None:
+        assert self._options is not None  # noqa: S101
+        shares = self._options.probabilities(self._seen)
+        self._probabilities[self._choice.name] = dict(
+            zip(self._choice.options, map(float, shares), strict=True)
+        )
+        best = int(np.argmax(shares))
+        if self._temperature > 0:
+            heated = shares ** (1 / self._temperature)
+            best = int(self._generator.choice(len(shares), p=heated / heated.sum()))
+        self._options = None
+        self._state = self._plan.automaton.walk(self._fed, self._state)
+        self._written += self._fed
+        self._go_on((self._text + self._choice.encoded[best])[len(self._fed) :])
+
+    def _write(self, logits: Logits) -> None:
+        if self._left <= 0:
+            self._cut("budget", finished(self._written))
+            return
+        self._left -= 1
+        self._decoded += 1
+        self._take(self._pick(np.where(self._plan.automaton.mask(self._state), logits, -np.inf)))
+        if (kept := before_repetition(self._written)) is not None:
+            self._cut("repetition", kept)
+        else:
+            self._go_on()
+
+    def _pick(self, logits: Logits) -> int:
+        if self._temperature <= 0:
+            return int(np.argmax(logits))
+        heated = (logits.astype(np.float64) - logits.max()) / self._temperature
+        shares = np.exp(heated)
+        return int(self._generator.choice(len(shares), p=shares / shares.sum()))
+
+    def _cut(self, why: str, kept: bytes) -> None:
+        """End the free text here, legally; the next choice is still made, and the reply parses."""
+        self._truncated = self._truncated or why
+        self._written, self._state = kept, self._plan.automaton.walk(kept)
+        self._go_on(self._plan.way_out(self._state))

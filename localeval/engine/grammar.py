@@ -1,0 +1,194 @@
+"""From a pydantic schema to what may be written next.
+
+A reply is one compact JSON object under the regular expression that outlines makes of the schema, walked
+as an automaton over the *bytes* of the vocabulary. (Over text, partial characters collapse, and Korean or
+emoji could not be written.) Where only one text can follow (`{"reason":"`), it is *forced*: fed, not
+sampled. A `Literal` field is a `Choice`, whose state in the automaton is known, so that the probabilities
+of its options can be read there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
+from outlines.types import JsonSchema
+from outlines.types.dsl import to_regex
+from outlines_core import Index
+from outlines_core import Vocabulary as CoreVocabulary
+from pydantic import BaseModel
+
+
+class Vocabulary:
+    """The tokens that may stand in a reply, by their bytes."""
+
+    def __init__(self, pieces: Iterable[tuple[int, bytes]], end_token: int, size: int) -> None:
+        self.bytes_of = dict(pieces)
+        self.size = size
+        by_bytes: dict[bytes, list[int]] = {}
+        for token, piece in self.bytes_of.items():
+            by_bytes.setdefault(piece, []).append(token)
+        missing = [b for b in range(256) if bytes([b]) not in by_bytes and b not in _NEVER_IN_UTF8]
+        if missing:
+            raise ValueError(f"the vocabulary has no token for {len(missing)} single bytes")
+        self.byte_token = {piece[0]: ids[0] for piece, ids in by_bytes.items() if len(piece) == 1}
+        self.core = CoreVocabulary(end_token, by_bytes)
+
+
+_NEVER_IN_UTF8 = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
+
+
+class Automaton:
+    """The states that a text can be in under one regular expression. Stateless: a state is a number."""
+
+    def __init__(self, regex: str, vocabulary: Vocabulary) -> None:
+        self._index = Index(regex, vocabulary.core)
+        self._vocabulary = vocabulary
+        self.start = int(self._index.get_initial_state())
+        self._masks: dict[int, npt.NDArray[np.bool_]] = {}
+        self._forced: dict[int, tuple[bytes, int]] = {}
+        self._shortest: dict[tuple[int, frozenset[int]], bytes] = {}
+
+    def next(self, state: int, token: int) -> int:
+        """The state after `token`. Raises ValueError where the token is not allowed."""
+        following = self._index.get_next_state(state, token)
+        if following is None:
+            raise ValueError(f"token {token} is not allowed in state {state}")
+        return int(following)
+
+    def final(self, state: int) -> bool:
+        return bool(self._index.is_final_state(state))
+
+    def mask(self, state: int) -> npt.NDArray[np.bool_]:
+        """(n_vocab,) True where a token may follow."""
+        if state not in self._masks:
+            mask = np.zeros(self._vocabulary.size, dtype=np.bool_)
+            allowed = np.fromiter(self._index.get_allowed_tokens(state), dtype=np.int64)
+            mask[allowed] = True
+            self._masks[state] = mask
+        return self._masks[state]
+
+    def walk(self, text: bytes, state: int | None = None) -> int:
+        """The state after `text`, from `state` or the start, byte by byte."""
+        state = self.start if state is None else state
+        for byte in text:
+            state = self.next(state, self._vocabulary.byte_token[byte])
+        return state
+
+    def forced(self, state: int) -> tuple[bytes, int]:
+        """The bytes that can only follow from here, and the state behind them. A final state forces none."""
+        if state not in self._forced:
+            run, here = b"", state
+            while not self.final(here) and len(ways := self._bytes_from(here)) == 1:
+                ((byte, here),) = ways.items()
+                run += bytes([byte])
+            self._forced[state] = run, here
+        return self._forced[state]
+
+    def shortest(self, state: int, goals: frozenset[int] = frozenset()) -> bytes:
+        """The shortest text (the smallest bytes among equals) to one of `goals`, or to a complete reply."""
+        if (state, goals) not in self._shortest:
+            seen, edge = {state}, {b"": state}
+            while not (done := [t for t, here in edge.items() if here in goals or self.final(here)]):
+                edge = {
+                    text + bytes([byte]): there
+                    for text, here in edge.items()
+                    for byte, there in self._bytes_from(here).items()
+                    if there not in seen
+                }
+                seen.update(edge.values())
+            self._shortest[state, goals] = min(done)
+        return self._shortest[state, goals]
+
+    def _bytes_from(self, state: int) -> dict[int, int]:
+        mask = self.mask(state)
+        return {b: self.next(state, t) for b, t in sorted(self._vocabulary.byte_token.items()) if mask[t]}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A `Literal` field. `encoded[i]` is option i as JSON, less the beginning that all options share."""
+
+    name: str
+    options: tuple[Any, ...]
+    encoded: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A schema compiled: its automaton, and the states in which a choice is to be made."""
+
+    schema: type[BaseModel]
+    automaton: Automaton
+    choices: dict[int, Choice]
+
+    def way_out(self, state: int) -> bytes:
+        """The shortest text from here to a choice, or to the end of the reply."""
+        return self.automaton.shortest(state, frozenset(self.choices))
+
+
+class Grammar:
+    """Compiles schemas, each once (0.1 to 1 s)."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._plans: dict[type[BaseModel], Plan] = {}
+
+    def plan(self, schema: type[BaseModel]) -> Plan:
+        """The plan of `schema`. Raises TypeError for a default, or for options alike at their start."""
+        if schema not in self._plans:
+            self._plans[schema] = self._compile(schema)
+        return self._plans[schema]
+
+    def _compile(self, schema: type[BaseModel]) -> Plan:
+        # No optional white space: only so are there runs of forced tokens.
+        automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), self.vocabulary)
+        described = schema.model_json_schema()
+        choices: dict[int, Choice] = {}
+        text = b"{"
+        for name, info in schema.model_fields.items():
+            if not info.is_required() or info.alias:
+                raise TypeError(f"{schema.__name__}.{name}: a reply's fields are required and have no alias")
+            text += json.dumps(name).encode() + b":"
+            if get_origin(info.annotation) is Literal:
+                shared, choice = _choice(name, get_args(info.annotation))
+                choices[automaton.walk(text + shared)] = choice
+                text += shared + choice.encoded[0] + b","
+            else:
+                text += _smallest(described["properties"][name], described.get("$defs", {})) + b","
+        return Plan(schema, automaton, choices)
+
+
+def _choice(name: str, options: tuple[Any, ...]) -> tuple[bytes, Choice]:
+    """The beginning that all options share (a quote, at least, for strings), and the choice behind it."""
+    encoded = [json.dumps(option, ensure_ascii=False).encode() for option in options]
+    if len(set(encoded)) < 2 or any(a != b and b.startswith(a) for a in encoded for b in encoded):
+        raise TypeError(f"{name}: a Literal needs two or more options, none of which begins another")
+    shared = 0
+    while len({e[: shared + 1] for e in encoded}) == 1:
+        shared += 1
+    return encoded[0][:shared], Choice(name, options, tuple(e[shared:] for e in encoded))
+
+
+def _smallest(schema: dict[str, Any], definitions: dict[str, Any]) -> bytes:
+    """A value of this JSON schema, to walk past its field."""
+    if "$ref" in schema:
+        return _smallest(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+    if "enum" in schema:
+        return json.dumps(schema["enum"][0], ensure_ascii=False).encode()
+    if schema.get("type") == "object":
+        inner = [(n, _smallest(s, definitions)) for n, s in schema.get("properties", {}).items()]
+        return b"{" + b",".join(json.dumps(n).encode() + b":" + v for n, v in inner) + b"}"
+    values = {
+        "string": b'""',
+        "array": b"[]",
+        "boolean": b"true",
+        "integer": b"0",
+        "number": b"0",
+        "null": b"null",
+    }
+    return values[schema["type"]]

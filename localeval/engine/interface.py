@@ -1,0 +1,135 @@
+"""What the rest of the package knows of an engine. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from localeval.errors import InputError
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class EngineError(Exception):
+    """The engine could not answer. The sample is *failed* with `engine_error`; the run goes on."""
+
+
+class ContextTooLong(EngineError):
+    """Trunk, branch and one leaf with its budget take more tokens than the context has."""
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What the engine computes with; part of every score's signature. Raises InputError out of range.
+
+    n_ctx         tokens of context, for trunk, branch and the leaves of one chunk together
+    n_threads     0 becomes the number of physical cores
+    n_gpu_layers  layers on the GPU, -1 for all; needs a llama.cpp build with GPU support
+    n_batch       rows that one call of llama.cpp takes
+    width         leaves that are decoded together
+    """
+
+    n_ctx: int = 8192
+    n_threads: int = 0
+    n_gpu_layers: int = 0
+    n_batch: int = 512
+    width: int = 32
+    flash_attention: bool = True
+
+    def __post_init__(self) -> None:
+        bounds = {
+            "n_ctx": (2048, 1 << 20),
+            "n_threads": (0, 1024),
+            "n_gpu_layers": (-1, 1000),
+            "n_batch": (32, 8192),
+            "width": (1, 120),
+        }
+        for name, (low, high) in bounds.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InputError(f"{name} is {value}; choose a number from {low} to {high}.")
+        if self.n_threads == 0:
+            object.__setattr__(self, "n_threads", physical_cores())
+
+
+def physical_cores() -> int:
+    """Cores this process may run on, hyper-threads counted once where Linux tells; at least 1."""
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    cores = set()
+    for cpu in allowed:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        cores.add(siblings.read_text() if siblings.exists() else str(cpu))
+    return max(1, len(cores))
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """What is the same for a whole run: the instruction, and worked examples as (user, assistant) turns."""
+
+    system: str
+    examples: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Reply(Generic[T]):
+    """What one leaf brought.
+
+    value          the parsed object; always there, and always of the schema
+    probabilities  for each `Literal` field, option -> probability; they sum to 1
+    truncated      "" or why a free field was cut: "budget" or "repetition"
+    decoded        tokens that the model chose, one decode step each
+    """
+
+    value: T
+    probabilities: dict[str, dict[Any, float]] = field(default_factory=dict)
+    truncated: str = ""
+    decoded: int = 0
+
+
+class TreeEngine(Protocol):
+    """One trunk a run, one branch a sample, many leaves decoded together. `testing.FakeEngine` is one."""
+
+    @property
+    def settings(self) -> EngineSettings: ...
+
+    @property
+    def rows(self) -> int:
+        """Rows decoded since the model was loaded."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`."""
+        ...
+
+    def room(self, trunk: Trunk) -> int:
+        """Tokens left for a branch and its leaves."""
+        ...
+
+    def generate(
+        self,
+        trunk: Trunk,
+        branch: str,
+        leaves: Sequence[str],
+        schema: type[T],
+        *,
+        budget: int = 256,
+        temperature: float = 0.0,
+        seeds: Sequence[list[int]] | None = None,
+    ) -> list[Reply[T]]:
+        """One reply for each leaf, in order.
+
+        budget       tokens that a leaf's free fields may take together; a longer reply is cut, legally
+        temperature  0 takes the likeliest token; above, leaf i draws with a generator seeded by seeds[i]
+
+        Raises ContextTooLong, before anything is decoded, when the tokens don't fit the context.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free the model."""
+        ...

@@ -1,0 +1,62 @@
+"""Where an unfinished JSON text can be cut, so that what is left can be closed legally."""
+
+from __future__ import annotations
+
+import re
+
+_PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}:,]', re.DOTALL)
+
+
+def finished(text: bytes) -> bytes:
+    """`text` without what is unfinished at its end: half a character or escape, an open item of a list.
+
+    An open string that is a field's value is kept as far as it goes.
+
+    >>> finished(b'{"s":["a","b')
+    b'{"s":["a"'
+    >>> finished(b'{"reason":"half a wo')
+    b'{"reason":"half a wo'
+    """
+    text = text.decode("utf-8", "ignore").encode()
+    lists, last = _scan(text)
+    opened = text.find(b'"', last)
+    if opened >= 0:
+        if text[:opened].endswith((b"[", b",")) and lists:
+            return text[:opened].rstrip(b",")
+        backslashes = len(text) - len(text.rstrip(b"\\"))
+        return text[:-1] if backslashes % 2 else text
+    return text
+
+
+def before_repetition(text: bytes) -> bytes | None:
+    """`text` up to the last item of an open list, when that item stood in the list before; else None.
+
+    >>> before_repetition(b'{"s":["a","b","a"')
+    b'{"s":["a","b"'
+    >>> before_repetition(b'{"s":["a","b"') is None
+    True
+    """
+    lists, _ = _scan(text)
+    items = lists[-1] if lists else []
+    seen: set[bytes] = set()
+    for start, end in items:
+        item = text[start:end].lower()
+        if item in seen:
+            return text[:start].rstrip(b",")
+        seen.add(item)
+    return None
+
+
+def _scan(text: bytes) -> tuple[list[list[tuple[int, int]]], int]:
+    """(the finished strings of each list that is still open, outermost first; where the last part ends)."""
+    lists: list[list[tuple[int, int]]] = []
+    last = 0
+    for match in _PART.finditer(text):
+        last, part = match.end(), match.group()
+        if part == b"[":
+            lists.append([])
+        elif part == b"]":
+            lists.pop()
+        elif part.startswith(b'"') and lists and text[: match.start()].endswith((b"[", b",")):
+            lists[-1].append(match.span())
+    return lists, last

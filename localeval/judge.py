@@ -1,0 +1,156 @@
+"""A judge: a loaded model that answers judgements and scores samples."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import Any
+
+from pydantic import BaseModel
+
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
+from localeval.engine.lazy import LazyEngine
+from localeval.journal import Journal
+from localeval.judgements import Desk, Failure, Judgement, in_order
+from localeval.metrics import Metric, Score
+from localeval.options import PROMPTED, Options
+from localeval.prompts import LANGUAGES
+from localeval.samples import Sample
+from localeval.scoring import choose_metrics, compute, nothing_to_judge
+from localeval.signature import Signature, digest, machine, own_version, package_versions
+from localeval.store import resolve
+
+DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
+
+Records = dict[str, BaseModel]
+
+
+class Judge:
+    """A model that judges. Make it with `Judge.load`; use it in a `with` block, or `close()` it.
+
+    Threads may share a judge: it answers one at a time.
+
+    >>> with Judge.load("qwen2.5-coder-1.5b") as judge:                      # doctest: +SKIP
+    ...     judge.score("faithfulness", Sample(response="Tea grows.", retrieved_contexts=["Tea grows."]))
+    Score(value=1.0, soft=0.9, status='scored', reason='')
+    """
+
+    def __init__(self, engine: TreeEngine, model: Mapping[str, Any]) -> None:
+        """`model` holds the name, sha256 and size of what `engine` runs on, for the signature."""
+        self.engine = engine
+        self.model = dict(model)
+        self._lock = threading.Lock()
+        self._memory = Journal()
+
+    @classmethod
+    def load(cls, model: str | os.PathLike[str] = DEFAULT_JUDGE, **settings: Any) -> Judge:
+        """A judge on a catalog name, or on a path to any GGUF file. `settings` are those of `EngineSettings`.
+
+        The file is checked now; its weights are loaded at the first question that needs them.
+
+        Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
+        """
+        files = resolve(model, kind="judge")
+        engine = LazyEngine(files.path, EngineSettings(**settings))
+        return cls(engine, {"name": files.name, "sha256": files.sha256, "size": files.size})
+
+    def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
+        """The score of one sample. `options` are those of `localeval.options.Options`.
+
+        Never raises for what a sample holds: see `Score.status`. Raises InputError for an unknown metric,
+        option, or a sample of the wrong shape.
+        """
+        chosen, choices = choose_metrics([metric])[0], Options.read(options)
+        read = sample if isinstance(sample, Sample) else Sample(**sample)
+        if (undefined := nothing_to_judge(chosen, read)) is not None:
+            return undefined
+        return compute(chosen, self.judge(read, chosen.judgements, choices, self._memory), choices)
+
+    async def ascore(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
+        """`score` in a thread of its own, so that an event loop goes on."""
+        return await asyncio.to_thread(self.score, metric, sample, **options)
+
+    def judge(self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal) -> Records:
+        """The records of `wanted` and of what they stand on, from the journal where it has them.
+
+        A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
+        """
+        desk = Desk(self.engine, options)
+        records: Records = {}
+        with self._lock:
+            for row in in_order(wanted):
+                failed = next((records[n] for n in row.needs if isinstance(records[n], Failure)), None)
+                records[row.name] = failed or self._made(row, desk, sample, records, journal)
+        return records
+
+    def _made(
+        self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal
+    ) -> BaseModel:
+        key = digest(
+            {
+                "judgement": [row.name, row.version],
+                "recipe": row.recipe(desk, sample),
+                "of": [records[name].model_dump(mode="json") for name in row.needs],
+                "sample": {column: getattr(sample, column) for column in row.columns},
+                "engine": self.signature_of_engine(),
+            }
+        )
+        kept = journal.get(key)
+        if kept is not None:
+            return Failure(**kept) if "failed" in kept else row.record(**kept)
+        rows, start = self.engine.rows, time.perf_counter()
+        record = _ask(row, desk, sample, records)
+        cost = {"rows": self.engine.rows - rows, "seconds": round(time.perf_counter() - start, 3)}
+        journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
+        return record
+
+    def signature_of_engine(self) -> dict[str, Any]:
+        """What of this judge can change a record."""
+        packages = package_versions()
+        return {"model": self.model["sha256"], "settings": asdict(self.engine.settings), "packages": packages}
+
+    def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
+        judgements = in_order([name for metric in metrics for name in metric.judgements])
+        return Signature(
+            localeval=own_version(),
+            metrics={metric.name: metric.version for metric in metrics},
+            judgements={row.name: row.version for row in judgements},
+            prompts={
+                f"{name}/{language}": options.prompt(name, language).sha256
+                for name in PROMPTED
+                for language in LANGUAGES
+            },
+            judge=self.model,
+            engine=asdict(self.engine.settings),
+            options={name: getattr(options, name) for name in ("statements", "verdict", "threshold", "seed")},
+            packages=package_versions(),
+            machine=machine(),
+        )
+
+    def close(self) -> None:
+        """Free the model. The judge can't be used afterwards."""
+        with self._lock:
+            self.engine.close()
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
+    """The record, or a `Failure` that says why there is none."""
+    try:
+        return row.ask(desk, sample, records)
+    except ContextTooLong as error:
+        return Failure(failed="context_too_long", detail=str(error))
+    except EngineError as error:
+        return Failure(failed="engine_error", detail=str(error))

@@ -1,0 +1,51 @@
+"""Why was each statement decided so? On leaves of its own, after the verdicts, which it can't change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from localeval.judgements.desk import Desk, Record, prompt_language
+from localeval.judgements.support import REASON_TOKENS, DirectReply, SupportRecord
+from localeval.judgements.windows import windows
+from localeval.samples import Sample
+
+
+class ReasonsRecord(Record):
+    """A reason for each verdict of the support record, in its order."""
+
+    reasons: tuple[str, ...]
+
+
+class ReasonReply(BaseModel):
+    reason: str
+
+
+def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
+    prompt = desk.options.prompt("support", prompt_language(sample))
+    return {"verdict": desk.options.verdict, "threshold": desk.options.threshold, "prompt": prompt.sha256}
+
+
+def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
+    """One reason a verdict; a reasoned verdict has its own already. The first window is what it speaks of."""
+    made: SupportRecord = records["support"]
+    if desk.options.verdict == "reasoned" or not made.verdicts:
+        return ReasonsRecord(reasons=tuple(v.reason or "" for v in made.verdicts))
+    prompt = desk.options.prompt("support", prompt_language(sample))
+    trunk = prompt.trunk("verdict", DirectReply)  # the same trunk and branch as the verdicts: no new prefill
+    leaves = [
+        prompt.render_leaf("reason", statement=v.statement, verdict=prompt.words[_word(v.probability, desk)])
+        for v in made.verdicts
+    ]
+    reserve = desk.engine.settings.n_ctx // 8 + max(map(desk.engine.count, leaves))
+    part = windows(desk.engine, trunk, sample.retrieved_contexts or [], reserve)[0]
+    replies = desk.engine.generate(
+        trunk, prompt.render_branch(contexts=part), leaves, ReasonReply, budget=REASON_TOKENS
+    )
+    return ReasonsRecord(reasons=tuple(reply.value.reason for reply in replies))
+
+
+def _word(probability: float, desk: Desk) -> str:
+    return "supported" if probability >= desk.options.threshold else "unsupported"

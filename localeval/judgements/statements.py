@@ -1,0 +1,183 @@
+"""Which statements does the response make?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from localeval.engine.interface import Reply
+from localeval.judgements.desk import Desk, Record, prompt_language, response_of
+from localeval.judgements.evidence import terms
+from localeval.samples import Sample
+from localeval.sentences import Sentence, split
+from localeval.texts import strip_thinking
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
+
+
+class SentenceStatements(Record):
+    """One sentence of the response, where it stands there, and the statements that it makes.
+
+    cut  "" or why the model's list is not all that it wrote: "budget", "repetition", or "details", when it
+         left out a number of the sentence, which then stands for itself
+    """
+
+    sentence: str
+    start: int
+    end: int
+    statements: tuple[str, ...]
+    cut: str = ""
+
+
+class StatementsRecord(Record):
+    """Offsets count in the response without its `<think>` blocks; `thinking_removed` says if it had any."""
+
+    sentences: tuple[SentenceStatements, ...]
+    language: str
+    thinking_removed: bool = False
+
+    def flat(self) -> list[tuple[int, str]]:
+        """(sentence number, statement) in order."""
+        return [(i, text) for i, s in enumerate(self.sentences) for text in s.statements]
+
+
+class StatementsReply(BaseModel):
+    """What the model writes for one sentence."""
+
+    statements: list[str]
+
+
+def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
+    if desk.options.statements == "sentences":
+        return {"statements": "sentences"}
+    return {"statements": "llm", "prompt": desk.options.prompt("statements", prompt_language(sample)).sha256}
+
+
+def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
+    """Each sentence (pysbd) as a leaf on the branch of question and response; duplicates are dropped.
+
+    A sentence stands for itself where the model leaves it without a finished statement, because its list
+    was cut, or where it leaves out a number of it. With `statements="sentences"` no model is asked.
+    """
+    response, spoken = response_of(sample), prompt_language(sample)
+    sentences = split(response, spoken)
+    if desk.options.statements == "sentences":
+        lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
+    else:
+        replies = _replies(desk, sample, sentences)
+        lists = [_statements(i, sentences, reply) for i, reply in enumerate(replies)]
+    unique = _without_duplicates(texts for texts, _ in lists)
+    return StatementsRecord(
+        sentences=tuple(
+            SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
+            for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
+        ),
+        language=spoken,
+        thinking_removed=strip_thinking(sample.response or "")[1],
+    )
+
+
+def _replies(desk: Desk, sample: Sample, sentences: list[Sentence]) -> list[Reply[StatementsReply]]:
+    if not sentences:
+        return []
+    prompt = desk.options.prompt("statements", prompt_language(sample))
+    longest = max(desk.engine.count(s.text) for s in sentences)
+    return desk.engine.generate(
+        prompt.trunk("statements", StatementsReply),
+        prompt.render_branch(user_input=sample.user_input or "", response=unquoted(response_of(sample))),
+        [prompt.render_leaf("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
+        StatementsReply,
+        # A statement repeats its subject, so together they are longer than the sentence.
+        budget=min(400, 64 + 3 * longest),
+    )
+
+
+def _statements(
+    i: int, sentences: list[Sentence], reply: Reply[StatementsReply]
+) -> tuple[tuple[str, ...], str]:
+    written = [text for text in map(one_line, reply.value.statements) if _is_statement(text)]
+    texts = tuple(text for text in written if not strays(text, i, [s.text for s in sentences]))
+    whole = one_line(sentences[i].text)
+    if not texts and reply.truncated:
+        return (whole,), reply.truncated
+    if numbers(whole) - numbers(" ".join(texts)):
+        return (whole,), "details"
+    return texts, reply.truncated
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Its numbers of two digits and more. (A single digit may be the number of a passage or a list item.)
+
+    >>> sorted(numbers("Passage 2: 1,200 to 1,500 people, 3.5% of 70%"))
+    ['1,200', '1,500', '3.5', '70']
+    """
+    return frozenset(number for number in _NUMBER.findall(text) if len(number) > 1)
+
+
+def _is_statement(text: str) -> bool:
+    """Not so: marks without a letter, and headings ("Passage 1:")."""
+    return any(c.isalnum() for c in text) and not text.endswith((":", ":"))
+
+
+def unquoted(text: str) -> str:
+    """`text` with single quotes for double ones: a small model forgets to escape them, and ends its string.
+
+    >>> unquoted('Click "Books".')
+    "Click 'Books'."
+    """
+    return text.replace('"', "'")
+
+
+def strays(statement: str, i: int, sentences: Sequence[str]) -> bool:
+    """Whether a statement that was written for sentence `i` says what another sentence says.
+
+    Models do this at a heading ("Colours:" makes them write down the list that follows), or go on into the
+    next sentence. Either the statement leaves out most of what is special in its own sentence and has more
+    of another one, or what it adds to its own is a whole clause of another one. A name in the place of a
+    pronoun is neither.
+
+    >>> strays("Red is warm.", 0, ["The colours are:", "Red is warm.", "Blue is cold."])
+    True
+    >>> strays("Ann Lee left.", 1, ["Ann Lee came in May.", "She left."])
+    False
+    """
+    of = [terms(sentence) for sentence in sentences]
+    spread = Counter(term for own in of for term in own)
+
+    def weight(some: frozenset[str]) -> float:
+        return sum(math.log(1 + len(of) / spread.get(term, 1)) for term in sorted(some))
+
+    said, own = terms(statement), of[i]
+    elsewhere = max((said & other for j, other in enumerate(of) if j != i), key=weight, default=frozenset())
+    leaves_out = weight(said & own) < 0.35 * weight(own) and weight(elsewhere) > weight(said & own)
+    clause = elsewhere - own
+    return leaves_out or (len(clause) >= WHOLE_CLAUSE and weight(clause) > weight(said & own))
+
+
+def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    seen: set[str] = set()
+    kept = []
+    for texts in lists:
+        own = []
+        for text in texts:
+            key = text.casefold().rstrip(".。 ")
+            if key not in seen:
+                seen.add(key)
+                own.append(text)
+        kept.append(tuple(own))
+    return kept
+
+
+def one_line(text: str) -> str:
+    """`text` with every run of white space as one space.
+
+    >>> one_line(" a\\n b ")
+    'a b'
+    """
+    return " ".join(text.split())

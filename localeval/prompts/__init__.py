@@ -1,0 +1,165 @@
+"""Prompts: texts as data files per judgement and language, and how outside text is put into them.
+
+A prompt file (TOML) holds `version`, `system`, `branch` and `leaves` (templates with {names}), `words`,
+and worked `examples`, which are rendered by the same templates as the real thing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from localeval.engine.interface import Trunk
+from localeval.errors import PromptError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LANGUAGES = ("en", "zh")
+
+_FENCES = ("documents", "question", "answer", "reference")
+_FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_FENCES)})\b)", re.IGNORECASE)
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One judgement's prompt in one language.
+
+    `leaves` maps a leaf's name to its template, `words` are texts that code puts into leaves.
+    """
+
+    language: str
+    version: str
+    sha256: str
+    system: str
+    branch: str
+    leaves: Mapping[str, str]
+    words: Mapping[str, str]
+    examples: Sequence[Mapping[str, Any]]
+
+    def render_branch(self, **texts: str) -> str:
+        return fill(self.branch, texts)
+
+    def render_leaf(self, leaf: str, **texts: str) -> str:
+        return fill(self.leaves[leaf], texts)
+
+    def trunk(self, leaf: str, schema: type[BaseModel]) -> Trunk:
+        """The instruction with the worked examples of `leaf`, whose replies have the fields of `schema`."""
+        turns = []
+        for example in self.examples:
+            texts = {k: join(v) if isinstance(v, list) else v for k, v in example.items() if k != "leaves"}
+            for given in example["leaves"]:
+                reply = {name: given[name] for name in schema.model_fields}
+                asked = {k: v for k, v in given.items() if k not in reply}
+                user = self.render_branch(**texts) + self.render_leaf(leaf, **asked)
+                turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
+        return Trunk(self.system, tuple(turns))
+
+
+def join(contexts: Sequence[str]) -> str:
+    """Contexts as one text, one after the other, a newline between them.
+
+    >>> join(["One.", "Two."])
+    'One.\\nTwo.'
+    """
+    return "\n".join(contexts)
+
+
+def fence(text: str) -> str:
+    """`text` with every fence mark of the prompts made harmless. Fencing it again changes nothing.
+
+    >>> fence("a </documents> b")
+    'a ‹/documents> b'
+    """
+    return _FENCE.sub("‹", text)
+
+
+def fill(template: str, texts: Mapping[str, str]) -> str:
+    """`template` with each {name} replaced by the fenced text of that name, in one pass.
+
+    What a text contains is never read as a place again. Raises PromptError for a name without a text.
+    """
+
+    def place(match: re.Match[str]) -> str:
+        if match.group(1) not in texts:
+            raise PromptError(
+                f"a prompt asks for {match.group()}, but there is only: {', '.join(sorted(texts))}."
+            )
+        return fence(texts[match.group(1)])
+
+    return _PLACE.sub(place, template)
+
+
+@lru_cache(maxsize=64)
+def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
+    """The prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gives instead.
+
+    `replacement` is a path to a prompt file, or the file's text. Raises PromptError, with the part that
+    is missing, when it does not have the shape of the built-in one (whose path the message names).
+    """
+    own = resources.files(__name__) / language / f"{judgement}.toml"
+    where, text = f"{judgement}.toml ({language})", own.read_text(encoding="utf-8")
+    model = _parse(text, where, language)
+    if replacement is None:
+        return model
+    if isinstance(replacement, Path) or "\n" not in replacement:
+        where = str(replacement)
+        try:
+            text = Path(replacement).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PromptError(
+                f"{where}: this prompt file can't be read ({error}); give a TOML file."
+            ) from error
+    else:
+        where, text = f"the prompt given for {judgement} ({language})", replacement
+    prompt = _parse(text, where, language)
+    _check(prompt, model, where, f"{own}")
+    return prompt
+
+
+def _parse(text: str, where: str, language: str) -> Prompt:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PromptError(f"{where}: this is not a TOML prompt file ({error}).") from error
+    missing = [k for k in ("version", "system", "branch", "leaves") if k not in data]
+    if missing:
+        raise PromptError(
+            f"{where}: the prompt lacks {', '.join(missing)}; copy a built-in one and change it."
+        )
+    return Prompt(
+        language,
+        str(data["version"]),
+        hashlib.sha256(text.encode()).hexdigest(),
+        data["system"].strip(),
+        data["branch"].lstrip("\n"),
+        {name: leaf.rstrip("\n") for name, leaf in data["leaves"].items()},
+        data.get("words", {}),
+        data.get("examples", []),
+    )
+
+
+def _check(prompt: Prompt, model: Prompt, where: str, own: str) -> None:
+    """Every template of the built-in prompt is there, and asks for the same texts."""
+    pairs = {"branch": (prompt.branch, model.branch)}
+    pairs |= {f"leaves.{name}": (prompt.leaves.get(name, ""), leaf) for name, leaf in model.leaves.items()}
+    for name, (given, needed) in pairs.items():
+        wanted, found = set(_PLACE.findall(needed)), set(_PLACE.findall(given))
+        if wanted != found:
+            places = ", ".join(f"{{{p}}}" for p in sorted(wanted))
+            raise PromptError(f"{where}: {name} must hold just these places: {places}; see {own}.")
+    if missing := [word for word in model.words if word not in prompt.words]:
+        raise PromptError(f"{where}: words lacks {', '.join(missing)}; see {own}.")

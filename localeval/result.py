@@ -1,0 +1,74 @@
+"""What `evaluate` returns: every score, the records behind it, the means and the signature."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from localeval.errors import InputError
+from localeval.metrics import Score
+from localeval.samples import Sample
+from localeval.scoring import Summary, summarize
+from localeval.signature import Signature
+
+
+@dataclass(frozen=True)
+class SampleResult:
+    """One sample with its scores (by metric) and the records (by judgement) that they were computed from."""
+
+    sample: Sample
+    scores: Mapping[str, Score]
+    records: Mapping[str, BaseModel]
+
+
+class Result:
+    """A finished run. `print(result)` shows the table; `result["faithfulness"]` is a `Summary`.
+
+    samples    one `SampleResult` each, in the order of the input
+    signature  what the numbers were made with
+    """
+
+    def __init__(self, samples: list[SampleResult], metrics: list[str], signature: Signature) -> None:
+        self.samples, self.metrics, self.signature = samples, metrics, signature
+
+    def __getitem__(self, metric: str) -> Summary:
+        if metric not in self.metrics:
+            raise InputError(f"this run has no metric {metric!r}; it has: {', '.join(self.metrics)}.")
+        return summarize([s.scores[metric] for s in self.samples])
+
+    @property
+    def scores(self) -> list[dict[str, Score]]:
+        """The scores of each sample, by metric, in the order of the input."""
+        return [dict(s.scores) for s in self.samples]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        return {
+            "signature": self.signature.model_dump(mode="json"),
+            "summary": {name: asdict(self[name]) for name in self.metrics},
+            "samples": [
+                {
+                    "id": s.sample.id,
+                    "scores": {name: asdict(score) for name, score in s.scores.items()},
+                    "records": {name: record.model_dump(mode="json") for name, record in s.records.items()},
+                }
+                for s in self.samples
+            ],
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """`to_dict` as text; written to `path` when one is given."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def __str__(self) -> str:
+        from localeval.report.text import as_text
+
+        return as_text(self)

@@ -1,0 +1,69 @@
+"""From records to scores, and from scores to means: arithmetic only."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from localeval.errors import InputError
+from localeval.judgements import Failure
+from localeval.metrics import METRICS, Metric, Score
+from localeval.options import Options
+from localeval.samples import Sample
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One metric over a run: means of the scored samples, and how many there were of each status.
+
+    value, soft  None when no sample was scored
+    """
+
+    value: float | None
+    soft: float | None
+    scored: int
+    undefined: int
+    failed: int
+
+
+def choose_metrics(names: Sequence[str]) -> list[Metric]:
+    """The rows of `names`. Raises InputError for an unknown one, with its nearest neighbours."""
+    for name in names:
+        if name not in METRICS:
+            near = difflib.get_close_matches(name, METRICS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(METRICS)}."
+            raise InputError(f"there is no metric {name!r}; {hint}")
+    return [METRICS[name] for name in dict.fromkeys(names)]
+
+
+def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
+    """The undefined score of a sample that lacks a column, or has no context; None if it can be judged."""
+    for column in metric.columns:
+        value = getattr(sample, column)
+        if value is None:
+            return Score.undefined(f"missing_{column}")
+        if column == "retrieved_contexts" and not any(text.strip() for text in value):
+            return Score.undefined("no_contexts")
+    return None
+
+
+def compute(metric: Metric, records: Mapping[str, Any], options: Options) -> Score:
+    """The metric's score, or the failure of a judgement that it needs."""
+    for name in metric.judgements:
+        if isinstance(records[name], Failure):
+            return Score.failed(records[name].failed)
+    return metric.compute(records, options.threshold)
+
+
+def summarize(scores: Sequence[Score]) -> Summary:
+    """Means over the scored samples only; the others are counted, never averaged in."""
+    values = [s.value for s in scores if s.value is not None]
+    softs = [s.soft for s in scores if s.soft is not None]
+    counts = {status: sum(s.status == status for s in scores) for status in ("scored", "undefined", "failed")}
+    return Summary(
+        sum(values) / len(values) if values else None,
+        sum(softs) / len(softs) if softs else None,
+        **counts,
+    )

@@ -1,0 +1,85 @@
+"""What a number was made with, as typed fields: two runs with equal signatures give equal scores."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
+"""Packages whose version can move a score."""
+
+
+class Signature(BaseModel):
+    """The recipe of a run. `str()` is its short form, in the manner of sacrebleu's.
+
+    metrics, judgements   name -> version
+    prompts               "judgement/language" -> sha256 of the prompt file
+    judge                 name, sha256 and size of the model file
+    engine                the engine's settings, threads as resolved
+    options               what the caller chose about the judging
+    packages              package -> version
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    localeval: str
+    metrics: dict[str, str]
+    judgements: dict[str, str]
+    prompts: dict[str, str]
+    judge: dict[str, Any]
+    engine: dict[str, Any]
+    options: dict[str, Any]
+    packages: dict[str, str]
+    machine: str
+
+    def __str__(self) -> str:
+        metrics = ",".join(f"{name}.{number}" for name, number in self.metrics.items())
+        prompts = digest(self.prompts)[:8]
+        choices = ",".join(f"{k}={v}" for k, v in self.options.items())
+        return "|".join(
+            (
+                metrics,
+                f"judge:{self.judge['name']}@{self.judge['sha256'][:8]}",
+                f"prompts:{prompts}",
+                choices,
+                f"ctx:{self.engine['n_ctx']}",
+                f"threads:{self.engine['n_threads']}",
+                f"llama:{self.packages['llama-cpp-python']}",
+                f"localeval:{self.localeval}",
+            )
+        )
+
+
+def digest(value: Any) -> str:
+    """sha256 of a JSON value, the same whatever the order of its keys.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def package_versions() -> dict[str, str]:
+    return {name: _version(name) for name in DECIDING}
+
+
+def machine() -> str:
+    """The type of processor: bits are promised for one build, CPU type and thread count."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def own_version() -> str:
+    return _version("localeval")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,96 @@
+"""Public fakes: an engine that answers from a queue, for tests that need no model.
+
+engine = FakeEngine([{"statements": ["Tea grows."]}, {"verdict": "yes"}])
+judge = fake_judge(engine)
+judge.score("faithfulness", {"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Reply, Trunk
+from localeval.judge import Judge
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of `generate`, as it was made."""
+
+    trunk: Trunk
+    branch: str
+    leaves: tuple[str, ...]
+    schema: type[BaseModel]
+
+
+class FakeEngine:
+    """Gives the queued answers, one a leaf, in order; raises AssertionError when they run out.
+
+    An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
+    option: {"verdict": 0.9} is the first option with 0.9. An exception in the queue is raised. A "token"
+    is a character here. `calls` keeps what was asked.
+    """
+
+    def __init__(self, answers: Iterable[Mapping[str, Any] | Exception], n_ctx: int = 100_000) -> None:
+        self._answers = list(answers)
+        self.settings = EngineSettings(n_ctx=n_ctx)
+        self.calls: list[Call] = []
+        self.rows = 0
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+    def room(self, trunk: Trunk) -> int:
+        return self.settings.n_ctx - len(trunk.system) - sum(len(u) + len(a) for u, a in trunk.examples)
+
+    def generate(
+        self,
+        trunk: Trunk,
+        branch: str,
+        leaves: Sequence[str],
+        schema: type[T],
+        *,
+        budget: int = 256,
+        temperature: float = 0.0,
+        seeds: Sequence[list[int]] | None = None,
+    ) -> list[Reply[T]]:
+        if len(branch) + max(map(len, leaves)) + budget > self.room(trunk):
+            raise ContextTooLong("the fake's context is full")
+        self.calls.append(Call(trunk, branch, tuple(leaves), schema))
+        self.rows += len(branch) + sum(map(len, leaves))
+        return [self._reply(schema) for _ in leaves]
+
+    def _reply(self, schema: type[T]) -> Reply[T]:
+        if not self._answers:
+            raise AssertionError(f"FakeEngine has no answer left for {schema.__name__}")
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        if set(answer) != set(schema.model_fields):
+            raise AssertionError(f"FakeEngine's next answer is {answer}, but {schema.__name__} is asked for")
+        values, probabilities = dict(answer), {}
+        for name, field in schema.model_fields.items():
+            options = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+            if options and isinstance(values.get(name), float):
+                share = values[name]
+                values[name] = options[0] if share >= 0.5 else options[1]
+                probabilities[name] = {options[0]: share, options[1]: 1 - share}
+            elif options:
+                probabilities[name] = {o: float(o == values[name]) for o in options}
+        return Reply(schema.model_validate(values), probabilities)
+
+    def close(self) -> None:
+        """Raises EngineError when answers are left over: the code asked for less than the test expects."""
+        if self._answers:
+            raise EngineError(f"{len(self._answers)} answers of FakeEngine were never asked for")
+
+
+def fake_judge(engine: FakeEngine) -> Judge:
+    """A `Judge` on a fake engine."""
+    return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0})

@@ -1,0 +1,32 @@
+"""Models for the tests: a tiny random one, written when first asked for, and the quick-start judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from localeval import Judge
+from localeval.engine.interface import EngineSettings
+from localeval.engine.tree import Engine
+from tests.tiny import write_tiny_model
+
+
+@pytest.fixture(scope="session")
+def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_model(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_path: Path) -> Iterator[Engine]:
+    engine = Engine(tiny_path, EngineSettings(n_ctx=8192, n_threads=2))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def judge() -> Iterator[Judge]:
+    """The quick-start judge; `scripts/test` fetches it."""
+    with Judge.load("qwen2.5-coder-1.5b") as loaded:
+        yield loaded

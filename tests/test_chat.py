@@ -1,0 +1,61 @@
+"""Chat formats come from the model's own file, and texts never pass through them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from localeval.engine.chat import Chat
+from localeval.engine.interface import EngineSettings, Trunk
+from localeval.engine.llama import Llama
+from localeval.errors import ModelBroken
+from tests.tiny import CHATML, write_tiny_model
+
+# How Qwen3's hybrid models are told not to think: an empty thought opens the answer.
+THINKING = CHATML.replace(
+    "<|im_start|>assistant\n{% endif %}",
+    "<|im_start|>assistant\n{% if enable_thinking is defined and enable_thinking is false %}"
+    "<think>\n\n</think>\n\n{% endif %}{% endif %}",
+)
+TRUNK = Trunk("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))
+
+
+def frame(path: Path, template: str) -> tuple[str, str, list[int]]:
+    llama = Llama(write_tiny_model(path / "chat.gguf", template), EngineSettings(n_ctx=2048))
+    before, after = Chat(llama).frame(TRUNK)
+    texts = dict(llama.pieces())
+    control = llama.tokenize(b"<|im_start|>", special=True)
+    shown = [
+        b"".join(texts.get(t, b"<S>" if t in control else b"<E>") for t in part) for part in (before, after)
+    ]
+    llama.close()
+    return shown[0].decode(), shown[1].decode(), before
+
+
+def test_a_trunk_is_framed_as_the_template_says_with_texts_left_as_they_are(tmp_path: Path) -> None:
+    before, after, _ = frame(tmp_path, CHATML)
+    assert before == (
+        "<S>system\nSystem {{ text }}<E>\n<S>user\nuser <|im_end|><E>\n"
+        "<S>assistant\nassistant {% raw %}<E>\n<S>user\n"
+    )
+    assert after == "<E>\n<S>assistant\n"
+
+
+def test_thinking_is_switched_off_where_the_template_knows_it(tmp_path: Path) -> None:
+    assert frame(tmp_path, THINKING)[1] == "<E>\n<S>assistant\n<think>\n\n</think>\n\n"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for",
+        "{{ raise_exception('no system role') }}",
+        "{{ messages[0].content }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}",
+    ],
+)
+def test_a_template_that_does_not_work_is_a_broken_model(tmp_path: Path, template: str) -> None:
+    with pytest.raises(ModelBroken, match="chat template"):
+        frame(tmp_path, template)

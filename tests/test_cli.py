@@ -1,0 +1,204 @@
+"""The command line: data on stdout, talk on stderr, and for every fault one sentence and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
+
+
+def localeval(
+    *arguments: str | Path, cwd: Path, stdin: str = "", **env: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "localeval", *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        env={**os.environ, **env},
+    )
+
+
+def fault(run: subprocess.CompletedProcess[str]) -> str:
+    """The last line of stderr, checked to be all that was said beside progress, and no traceback."""
+    assert "Traceback" not in run.stderr
+    assert run.stdout == ""
+    return run.stderr.strip().splitlines()[-1]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps({"id": f"s{i}", **GOOD}) + "\n" for i in range(3)))
+    return path
+
+
+def test_help_and_import_are_quick_and_load_neither_torch_nor_llama_cpp(tmp_path: Path) -> None:
+    code = "import sys, localeval, localeval.cli; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "llama_cpp", "outlines", "numpy"} & set(loaded.stdout.split())
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert "evaluate" in localeval("--help", cwd=tmp_path).stdout
+        times.append(time.perf_counter() - start)
+    assert min(times) < 1.5  # 0.5 s on a quiet machine; CI machines are not
+
+
+def test_evaluate_prints_the_table_and_keeps_the_run(tiny_path: Path, data: Path) -> None:
+    run = localeval("evaluate", data, "--judge", tiny_path, "-o", "run", cwd=data.parent)
+    assert run.returncode == 0, run.stderr
+    assert [line.split()[0] for line in run.stdout.splitlines()[2:5]] == ["s0", "s1", "s2"]
+    assert "Evaluating: 3/3" in run.stderr
+    assert len(json.loads((data.parent / "run" / "results.json").read_text())["samples"]) == 3
+
+
+def test_json_on_stdout_is_what_the_run_keeps_and_stdin_is_read(tiny_path: Path, data: Path) -> None:
+    arguments = ("evaluate", "-", "--judge", tiny_path, "--json", "-q", "-o", "run")
+    run = localeval(*arguments, cwd=data.parent, stdin=data.read_text())
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == (data.parent / "run" / "results.json").read_text()
+
+
+def test_score_prints_one_line_a_metric(tiny_path: Path, tmp_path: Path) -> None:
+    arguments = ("score", "--judge", tiny_path, "--response", "Tea grows.", "--context", "Tea grows.")
+    run = localeval(*arguments, cwd=tmp_path, LOCALEVAL_STATEMENTS="sentences")
+    assert run.returncode == 0, run.stderr
+    name, value, word, soft = run.stdout.split()
+    assert (name, word) == ("faithfulness", "soft")
+    assert 0 <= float(value) <= 1
+    assert 0 <= float(soft) <= 1
+
+
+def test_score_of_nothing_says_why(tiny_path: Path, tmp_path: Path) -> None:
+    run = localeval("score", "--judge", tiny_path, "--response", "Tea grows.", cwd=tmp_path)
+    assert run.returncode == 0
+    assert run.stdout.startswith("faithfulness undefined no_contexts")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"response": "Tea"', "line 1"),
+        ('{"response": "Tea", "contexts": ["a"]}\n[1]\n', "line 2"),
+        ('{"response": "Tea"}\n', "retrieved_contexts"),
+        ('{"response": 3, "contexts": ["a"]}\n', "response"),
+        ('{"response": "Tea", "contexts": "a"}\n', "contexts"),
+        ("", "data.jsonl"),
+        ('{"id": "a", "response": "Tea", "contexts": ["a"]}\n' * 2, "line 2"),
+    ],
+)
+def test_input_that_cannot_be_used_is_exit_2_with_file_and_place(
+    tiny_path: Path, data: Path, content: str, said: str
+) -> None:
+    data.write_text(content)
+    run = localeval("evaluate", data, "-m", "faithfulness", "--judge", tiny_path, cwd=data.parent)
+    assert run.returncode == 2
+    message = fault(run)
+    assert "data.jsonl" in message
+    assert said in message
+    assert message.endswith(".")
+
+
+def test_a_directory_or_a_missing_file_is_exit_2(tiny_path: Path, tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.jsonl"):
+        run = localeval("evaluate", path, "--judge", tiny_path, cwd=tmp_path)
+        assert run.returncode == 2
+        assert path.name in fault(run)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("evaluate",), ("evaluate", "x", "--threads", "many"), ("nonsense",), ("score",)]
+)
+def test_wrong_usage_is_exit_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    run = localeval(*arguments, cwd=tmp_path)
+    assert run.returncode == 2
+    assert "Traceback" not in run.stderr
+
+
+def test_an_unknown_metric_is_exit_2(tiny_path: Path, data: Path) -> None:
+    run = localeval("evaluate", data, "-m", "faithfull", "--judge", tiny_path, cwd=data.parent)
+    assert run.returncode == 2
+    assert "did you mean faithfulness?" in fault(run)
+
+
+def test_a_model_that_is_missing_is_exit_3_with_the_command_that_fetches_it(
+    data: Path, tmp_path: Path
+) -> None:
+    run = localeval("evaluate", data, cwd=data.parent, LOCALEVAL_MODELS=str(tmp_path / "none"))
+    assert run.returncode == 3
+    assert "localeval models fetch qwen2.5-coder-1.5b" in fault(run)
+
+
+@pytest.mark.parametrize("damage", ["empty", "magic", "truncated", "directory"])
+def test_a_model_that_is_broken_is_exit_3_with_its_path(
+    tiny_path: Path, data: Path, tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / "broken.gguf"
+    whole = tiny_path.read_bytes()
+    if damage == "directory":
+        path.mkdir()
+    else:
+        path.write_bytes({"empty": b"", "magic": b"GGML" + whole[4:], "truncated": whole[:-100_000]}[damage])
+    run = localeval("evaluate", data, "--judge", path, "-q", cwd=data.parent)
+    assert run.returncode == 3
+    assert "broken.gguf" in fault(run)
+
+
+def test_a_context_of_200_000_characters_is_a_failed_sample_and_exit_0(tiny_path: Path, data: Path) -> None:
+    long = {"id": "long", "response": "Tea grows.", "retrieved_contexts": ["Tea grows on hills. " * 10_000]}
+    data.write_text(json.dumps(long) + "\n" + json.dumps({"id": "short", **GOOD}) + "\n")
+    run = localeval("evaluate", data, "--judge", tiny_path, "-q", cwd=data.parent)
+    assert run.returncode == 0, run.stderr
+    assert "failed: context_too_long" in run.stdout
+    assert "1 scored, 0 undefined, 1 failed" in run.stdout
+
+
+def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_on(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "many.jsonl"
+    rows = [
+        {"id": f"s{i}", "response": f"Tea grows, {i}.", "retrieved_contexts": ["Tea."] * 40}
+        for i in range(400)
+    ]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [
+        sys.executable,
+        "-m",
+        "localeval",
+        "evaluate",
+        "many.jsonl",
+        "--judge",
+        str(tiny_path),
+        "-o",
+        "run",
+    ]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    journal = tmp_path / "run" / "journal.jsonl"
+    deadline = time.monotonic() + 60
+    while not (journal.exists() and journal.read_text().count("\n") > 5) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, talk = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in talk
+    kept = journal.read_text().splitlines()
+    assert len(kept) > 5
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows[:20]))
+    again = localeval("evaluate", "many.jsonl", "--judge", tiny_path, "-o", "run", cwd=tmp_path)
+    assert again.returncode == 0
+    assert journal.read_text().splitlines()[: len(kept)] == kept

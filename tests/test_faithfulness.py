@@ -1,0 +1,170 @@
+"""Faithfulness on the fake engine: every expected number is a counted fraction."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localeval import Sample, Score
+from localeval.engine.interface import EngineError
+from localeval.judgements.evidence import context_sentences, evidence_for
+from localeval.judgements.statements import strays
+from localeval.judgements.support import SupportRecord, Verdict
+from localeval.metrics.faithfulness import faithfulness
+from localeval.testing import FakeEngine, fake_judge
+
+CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
+
+
+def sample(response: str, contexts: list[str] | None = None) -> Sample:
+    given = CONTEXTS if contexts is None else contexts
+    return Sample(user_input="Where is tea grown?", response=response, retrieved_contexts=given)
+
+
+def of(*probabilities: float) -> SupportRecord:
+    return SupportRecord(
+        verdicts=tuple(Verdict(statement="s", sentence=0, probability=p) for p in probabilities)
+    )
+
+
+def test_value_is_supported_over_all_statements_and_soft_their_mean_probability() -> None:
+    engine = FakeEngine(
+        [
+            {"statements": ["A.", "B."]},
+            {"statements": ["C."]},
+            {"verdict": 0.9},
+            {"verdict": 0.4},
+            {"verdict": 0.5},
+        ]
+    )
+    score = fake_judge(engine).score("faithfulness", sample("Tea grows and sells. It sings."))
+    assert score.value == pytest.approx(2 / 3)
+    assert score.soft == pytest.approx((0.9 + 0.4 + 0.5) / 3)
+
+
+def test_the_threshold_moves_the_value_and_leaves_soft() -> None:
+    assert faithfulness({"support": of(0.9, 0.6)}, 0.7) == Score(1 / 2, 0.75)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1), st.randoms())
+def test_the_score_is_in_range_and_does_not_depend_on_order(shares: list[float], rng: object) -> None:
+    score = faithfulness({"support": of(*shares)})
+    assert score.value is not None
+    assert score.soft is not None
+    assert 0 <= score.value <= 1
+    assert 0 <= score.soft <= 1 + 1e-9
+    again = faithfulness({"support": of(*sorted(shares))})
+    assert again.value == score.value
+    assert again.soft == pytest.approx(score.soft)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1), st.integers(0), st.floats(0, 1))
+def test_a_likelier_statement_never_lowers_the_score(shares: list[float], at: int, more: float) -> None:
+    raised = list(shares)
+    raised[at % len(shares)] = max(more, raised[at % len(shares)])
+    low, high = faithfulness({"support": of(*shares)}), faithfulness({"support": of(*raised)})
+    assert (high.value or 0) >= (low.value or 0)
+    assert (high.soft or 0) >= (low.soft or 0) - 1e-9
+
+
+def test_sentences_as_statements_ask_the_model_for_verdicts_only() -> None:
+    engine = FakeEngine([{"verdict": 1.0}, {"verdict": 0.0}])
+    score = fake_judge(engine).score("faithfulness", sample("A is so. B is not."), statements="sentences")
+    assert score.value == 1 / 2
+    assert [call.leaves[0].splitlines()[0] for call in engine.calls] == ["Statement: A is so."]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (sample(""), "no_statements"),
+        (sample(" \n ... "), "no_statements"),
+        (sample("<think>Assam?</think>"), "no_statements"),
+        (sample("Tea.", []), "no_contexts"),
+        (sample("Tea.", ["", " "]), "no_contexts"),
+        (Sample(response="Tea."), "missing_retrieved_contexts"),
+        (Sample(retrieved_contexts=["Tea."]), "missing_response"),
+    ],
+)
+def test_nothing_to_judge_is_undefined_with_its_reason_and_asks_no_model(given: Sample, reason: str) -> None:
+    assert fake_judge(FakeEngine([])).score("faithfulness", given) == Score.undefined(reason)
+
+
+def test_a_refusal_without_statements_is_undefined() -> None:
+    engine = FakeEngine([{"statements": []}])
+    assert fake_judge(engine).score("faithfulness", sample("I can't say.")) == Score.undefined(
+        "no_statements"
+    )
+
+
+def test_an_engine_that_refuses_makes_the_sample_failed_and_not_zero() -> None:
+    engine = FakeEngine([EngineError("no")])
+    assert fake_judge(engine).score("faithfulness", sample("Tea grows.")) == Score.failed("engine_error")
+
+
+def test_a_statement_that_is_repeated_counts_once() -> None:
+    engine = FakeEngine(
+        [{"statements": ["A."]}, {"statements": ["a", "B."]}, {"verdict": 1.0}, {"verdict": 0.0}]
+    )
+    assert fake_judge(engine).score("faithfulness", sample("Tea grows. It grows and sells.")).value == 1 / 2
+
+
+def test_a_sentence_whose_number_is_left_out_stands_for_itself() -> None:
+    engine = FakeEngine([{"statements": ["Tea was planted."]}, {"verdict": 1.0}])
+    judge = fake_judge(engine)
+    judge.score("faithfulness", sample("Tea was planted in 1837."))
+    assert "Statement: Tea was planted in 1837." in engine.calls[1].leaves[0]
+
+
+def test_the_prompt_follows_the_language_of_the_response() -> None:
+    engine = FakeEngine([{"statements": ["茶树种植于云南。"]}, {"verdict": 1.0}])
+    fake_judge(engine).score("faithfulness", sample("茶树种植于云南。"))
+    assert all("陈述" in call.trunk.system for call in engine.calls)
+
+
+def test_long_contexts_are_cut_into_windows_and_the_best_one_decides() -> None:
+    contexts = [" ".join(f"Filler sentence number {i} says nothing." for i in range(190)), "Tea grows."]
+    engine = FakeEngine(
+        [{"statements": ["Tea grows."]}, *({"verdict": p} for p in (0.1, 0.8, 0.3))], n_ctx=10_000
+    )
+    score = fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts))
+    assert score.soft == 0.8
+    branches = [call.branch for call in engine.calls[1:]]
+    assert len(branches) == 3
+    firsts = [branch.splitlines()[1] for branch in branches]
+    lasts = [branch.splitlines()[-2] for branch in branches]
+    assert firsts[1:] == lasts[:-1]  # one sentence of overlap
+    assert "Tea grows." in branches[-1]
+
+
+def test_contexts_beyond_eight_windows_fail_with_their_reason() -> None:
+    engine = FakeEngine([{"statements": ["Tea grows."]}], n_ctx=10_000)
+    contexts = ["A sentence of filler here. " * 3000]
+    assert fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts)) == Score.failed(
+        "context_too_long"
+    )
+
+
+def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:
+    sentences = context_sentences(CONTEXTS)
+    found = evidence_for(["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"], sentences)
+    assert [f and f.text for f in found] == [
+        "It was first planted there in 1837.",
+        "Coffee is grown in Kodagu.",
+        None,
+    ]
+    assert found[0] is not None
+    assert CONTEXTS[0][found[0].start : found[0].end] == found[0].text
+    assert [f and f.context for f in found] == [0, 1, None]
+
+
+def test_a_heading_does_not_keep_the_statements_of_its_list() -> None:
+    sentences = ["The colours of the house are:", "The door is red.", "The roof is blue."]
+    assert strays("The door is red.", 0, sentences)
+    assert not strays("The door of the house is red.", 1, sentences)
+
+
+def test_a_statement_with_a_name_for_a_pronoun_is_no_stray() -> None:
+    sentences = ["Ann Lee of the Hill School wrote a book.", "She left in May.", "The book was sold."]
+    assert not strays("Ann Lee of the Hill School left in May.", 1, sentences)

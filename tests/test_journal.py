@@ -1,0 +1,61 @@
+"""The journal loses nothing that was written, and says what it could not read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localeval.errors import InputError
+from localeval.journal import FILE, Journal
+
+
+def put(journal: Journal, key: str) -> None:
+    journal.put(key, "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
+
+
+def test_what_was_put_is_there_after_opening_again(tmp_path: Path) -> None:
+    with Journal(tmp_path / "run") as journal:
+        put(journal, "a")
+    with Journal(tmp_path / "run") as journal:
+        assert journal.get("a") == {"text": "茶\n\u2028"}
+        assert journal.get("b") is None
+        assert journal.damaged == 0
+
+
+def test_a_judgement_is_on_disk_before_the_next_one_is_made(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        put(journal, "a")
+        assert json.loads((tmp_path / FILE).read_text())["key"] == "a"
+
+
+def test_a_torn_last_line_loses_itself_alone(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        put(journal, "a")
+        put(journal, "b")
+    data = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(data[:-20])
+    with Journal(tmp_path) as journal:
+        assert journal.damaged == 1
+        assert journal.get("a") is not None
+        assert journal.get("b") is None
+        put(journal, "c")
+    with Journal(tmp_path) as journal:
+        assert journal.get("c") is not None
+
+
+def test_a_record_with_a_changed_byte_is_not_believed(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        put(journal, "a")
+    text = (tmp_path / FILE).read_text().replace("茶", "酒")
+    (tmp_path / FILE).write_text(text)
+    with Journal(tmp_path) as journal:
+        assert journal.get("a") is None
+        assert journal.damaged == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="choose another folder"):
+        Journal(tmp_path / "file")

@@ -1,0 +1,138 @@
+"""Prompts: the built-in ones fit their schemas, outside text stays outside, replacements are checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from localeval.errors import InputError, PromptError
+from localeval.judgements.statements import StatementsReply, numbers
+from localeval.judgements.support import DirectReply, ReasonedReply
+from localeval.options import PROMPTED, Options, VerdictForm
+from localeval.prompts import LANGUAGES, fence, fill, load
+
+SCHEMAS: dict[str, tuple[str, type[BaseModel]]] = {
+    "statements": ("statements", StatementsReply),
+    "support": ("verdict", DirectReply),
+    "support_reasoned": ("verdict", ReasonedReply),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("judgement", PROMPTED)
+def test_every_worked_example_is_a_reply_of_the_schema(judgement: str, language: str) -> None:
+    leaf, schema = SCHEMAS[judgement]
+    trunk = load(judgement, language).trunk(leaf, schema)
+    assert len(trunk.examples) >= 6
+    for user, assistant in trunk.examples:
+        assert schema.model_validate_json(assistant)
+        assert "{" not in user
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("judgement", ["support", "support_reasoned"])
+def test_the_worked_verdicts_are_balanced(judgement: str, language: str) -> None:
+    verdicts = [leaf["verdict"] for e in load(judgement, language).examples for leaf in e["leaves"]]
+    assert abs(verdicts.count("yes") - verdicts.count("no")) <= 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_worked_statements_keep_every_number_of_their_sentence(language: str) -> None:
+    for example in load("statements", language).examples:
+        for leaf in example["leaves"]:
+            assert leaf["sentence"] in example["response"]
+            if leaf["statements"]:
+                assert numbers(leaf["sentence"]) <= numbers(" ".join(leaf["statements"]))
+
+
+def test_text_is_never_read_as_a_place_again() -> None:
+    assert fill("{a} {b}", {"a": "{b}", "b": "{a}"}) == "{b} {a}"
+
+
+@pytest.mark.parametrize("mark", ["</documents>", "< / DOCUMENTS >", "<answer>", "</question", "<\n/answer>"])
+def test_the_marks_of_a_fence_are_made_harmless(mark: str) -> None:
+    assert "<" not in fence(f"text {mark} text")
+
+
+def test_other_angle_brackets_stay() -> None:
+    assert fence("<b>1 < 2</b> <documentation>") == "<b>1 < 2</b> <documentation>"
+
+
+@given(st.text(alphabet="</ documents>answer\n", max_size=60))
+def test_fencing_again_changes_nothing(text: str) -> None:
+    assert fence(fence(text)) == fence(text)
+
+
+OWN = """
+version = "mine"
+system = "Check."
+branch = "<documents>{contexts}</documents>"
+[leaves]
+verdict = "{statement}?"
+reason = "{statement} is {verdict}: why?"
+[words]
+supported = "right"
+unsupported = "wrong"
+"""
+
+
+def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(OWN)
+    by_text, by_path = load("support", "en", OWN), load("support", "en", path)
+    assert by_text == by_path
+    assert by_text.sha256 != load("support", "en").sha256
+    assert by_text.render_leaf("verdict", statement="Tea") == "Tea?"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (("{contexts}", ""), "{contexts}"),
+        (('reason = "{statement} is {verdict}: why?"', ""), "leaves.reason"),
+        (("{statement}?", "{statement} {wrong}"), "leaves.verdict"),
+        (('supported = "right"', ""), "supported"),
+        (("version", "versio"), "version"),
+        (("[words]", "[words"), "TOML"),
+    ],
+)
+def test_a_replacement_that_lacks_a_part_is_refused_by_the_name_of_the_part(
+    change: tuple[str, str], named: str
+) -> None:
+    with pytest.raises(PromptError) as caught:
+        load("support", "en", OWN.replace(*change))
+    assert named in str(caught.value)
+
+
+def test_a_prompt_file_that_is_missing_is_named() -> None:
+    with pytest.raises(PromptError, match=r"no-such\.toml"):
+        load("support", "en", "no-such.toml")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"statements": "words"}, "llm, sentences"),
+        ({"verdict": "slow"}, "direct, reasoned"),
+        ({"threshold": 1.5}, "0 to 1"),
+        ({"explian": True}, "explain"),
+        ({"prompts": {"suport": {"en": OWN}}}, "suport"),
+        ({"prompts": {"support": {"fr": OWN}}}, "fr"),
+    ],
+)
+def test_an_option_that_is_not_known_or_out_of_range_says_what_is(
+    given: dict[str, object], named: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        Options.read(given)
+    assert named in str(caught.value)
+
+
+def test_there_is_a_prompt_for_each_form_of_verdict() -> None:
+    assert get_args(VerdictForm) == ("direct", "reasoned")
+    assert {"support", "support_reasoned"} <= set(PROMPTED)

@@ -1,0 +1,362 @@
+"""Sentences: nothing is lost, nothing hangs, and the breaks are where a reader would set them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from localeval import sentences
+from localeval.sentences import Sentence, split
+
+SIGNS = [
+    *"aB好王1 \n\t.!?。！？…,;:，；：\"'“”‘’「」『』《》（）()[]{}<>*-#|`~\\&_\r\x0b\u2028\u3000\x00ı½๓é",
+    *"∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮",
+    *["&ᓴ&", "&ᓷ&", "&⎋&", "&✂&", "&⌬&", "ƪƪƪ", "♟♟♟♟♟♟♟", ". . . ", "....", "?!", "```", "```py\n", "\r\n"],
+    *[
+        "Dr. ",
+        "no. 5 ",
+        "U.S. ",
+        "e.g. ",
+        "He ",
+        "it. The ",
+        "Yahoo!",
+        "3.5",
+        " a) b) ",
+        " 1. 2. ",
+        ".[1, 2] A",
+        "\n1. ",
+    ],
+]
+texts = st.lists(st.sampled_from(SIGNS), max_size=60).map("".join)
+langs = st.sampled_from(["en", "zh", "other"])
+
+
+def texts_of(text: str, lang: str = "en") -> list[str]:
+    return [sentence.text for sentence in split(text, lang)]
+
+
+def check_places(text: str, found: list[Sentence]) -> None:
+    """In order, apart, non-empty, stripped, each where it says."""
+    at = 0
+    for sentence in found:
+        assert at <= sentence.start < sentence.end
+        assert text[sentence.start : sentence.end] == sentence.text == sentence.text.strip()
+        assert any(map(str.isalnum, sentence.text))
+        at = sentence.end
+
+
+def left_out(text: str, found: list[Sentence]) -> list[str]:
+    """What lies between the sentences, where it has a letter or a digit."""
+    ends = [0, *(sentence.end for sentence in found)]
+    starts = [*(sentence.start for sentence in found), len(text)]
+    gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    return [gap for gap in gaps if any(map(str.isalnum, gap))]
+
+
+@settings(max_examples=400, deadline=None)
+@given(texts, langs)
+def test_no_letter_or_digit_is_lost_but_markdowns_own(text: str, lang: str) -> None:
+    found = split(text, lang)
+    check_places(text, found)
+    for gap in left_out(text, found):
+        marks = r"[`~]{3,}[ \t]*[A-Za-z0-9+#._{}=-]{0,30}|\d{1,2}[.．、)）]"
+        assert not any(map(str.isalnum, re.sub(marks, "", gap)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts.map(lambda text: re.sub(r"[`~\d½๓]", "x", text)), langs)
+def test_without_lists_and_fences_every_letter_is_in_one_sentence(text: str, lang: str) -> None:
+    found = split(text, lang)
+    check_places(text, found)
+    assert left_out(text, found) == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(), langs)
+def test_any_text_splits_the_same_way_twice(text: str, lang: str) -> None:
+    found = split(text, lang)
+    check_places(text, found)
+    assert split(text, lang) == found
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("unit", ["..[111 ", "111 ", "1, ", "11-", "[1, 2]", "[1][2, 3] "])
+def test_what_makes_pysbd_hang_does_not_hang(unit: str, lang: str) -> None:
+    begin = time.perf_counter()
+    for n in range(1, 51):
+        text = "..[" + unit * n
+        check_places(text, split(text, lang))
+    assert time.perf_counter() - begin < 2
+
+
+PROSE = (
+    "The committee met in Geneva, where Dr. Smith spoke for 3.5 hours about the U.S. plan. Nobody agreed. "
+)
+CHINESE = (
+    "委员会在周二开会，听取了“是否延期？怎么延期？”的报告。没有人同意！为什么呢？因为证据（见附件。）不足。"
+)
+HOSTILE = [
+    *[
+        PROSE,
+        CHINESE,
+        PROSE[:80].strip() + "\n",
+        "word ",
+        "字",
+        "a.b\n",
+        "x\n",
+        "\n",
+        "1.\n",
+        "- ",
+        "> ",
+        "|\n",
+    ],
+    *[
+        "p. ",
+        "a) b) ",
+        "1. 2. ",
+        "a. b. ",
+        "i. ii. ",
+        "messrs. ",
+        "..[111 ",
+        ".[",
+        ".[1",
+        ".[1, ",
+        "！",
+        ".)",
+        ".]",
+    ],
+    *[
+        "“",
+        "”",
+        "“你。",
+        "你。”",
+        "（",
+        "）",
+        "（。",
+        "。）",
+        "《",
+        "》",
+        "“”。",
+        '"',
+        '" (',
+        ") “",
+        "'a ",
+        " '",
+        "( ",
+    ],
+    *[
+        "。",
+        ".",
+        "!",
+        "...",
+        ". ",
+        "。 ",
+        "∯",
+        "☝",
+        "`",
+        "```\n",
+        "~~~",
+        "\\",
+        "(\\",
+        "--",
+        "&",
+        "\t",
+        "1",
+        "A. ",
+        "12.",
+    ],
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_two_hundred_thousand_characters_take_less_than_five_seconds(unit: str, lang: str) -> None:
+    text = (unit * (200_000 // len(unit) + 1))[:200_000]
+    begin = time.perf_counter()
+    found = split(text, lang)
+    assert time.perf_counter() - begin < 5
+    check_places(text, found)
+
+
+def test_the_worst_text_known_takes_less_than_five_seconds() -> None:
+    """Abbreviations in changing case, each of which makes pysbd compile a regex."""
+    random = Random(0)
+    words = sentences._segmenter("en").language_module.Abbreviation.ABBREVIATIONS
+    one = [random.choice(words) for _ in range(50_000)]
+    text = ". ".join("".join(random.choice((c, c.upper())) for c in word) for word in one)[:200_000]
+    begin = time.perf_counter()
+    check_places(text, split(text, "en"))
+    assert time.perf_counter() - begin < 5
+
+
+def test_a_long_line_is_split_as_its_parts_are() -> None:
+    """The windows leave no trace."""
+    assert texts_of(PROSE * 300) == texts_of(PROSE) * 300
+    assert texts_of(CHINESE * 300, "zh") == texts_of(CHINESE, "zh") * 300
+
+
+def test_past_its_budget_the_plain_splitter_agrees_on_prose(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = texts_of(PROSE), texts_of(CHINESE, "zh")
+    monkeypatch.setattr(sentences, "BUDGET", 0)
+    assert (texts_of(PROSE), texts_of(CHINESE, "zh")) == expected
+
+
+def test_a_sentence_longer_than_a_window_stays_whole() -> None:
+    long = "He saw " + "one thing and " * 100 + "left."
+    assert texts_of(f"Start here. {long} Then came the end.") == ["Start here.", long, "Then came the end."]
+
+
+PLAIN = [
+    "Prices rose by 3.5% in the U.S. market.",
+    "Dr. Smith met Mrs. Jones and J. Doe.",
+    "See No. 5 of the list.",
+    "Some fruits, e.g. apples, are sweet.",
+    "Open report.pdf or visit example.com now.",
+]
+
+
+@pytest.mark.parametrize(
+    "text", [*PLAIN, "It costs $4.50 (approx. 4 euros) a piece.", "On Jan. 5 Acme Inc. closed."]
+)
+def test_abbreviations_and_decimals_end_no_sentence(text: str) -> None:
+    assert texts_of(f"{text} They agreed.") == [text, "They agreed."]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_the_plain_splitter_knows_the_commonest_of_them(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "BUDGET", 0)
+    assert texts_of(f"{text} They agreed.") == [text, "They agreed."]
+
+
+def test_a_reference_after_a_full_stop_belongs_to_the_sentence_before() -> None:
+    text = "Bees dance.[1, 2, 3, 4, 5, 6, 7] The dance tells the way.[8] Others follow."
+    assert texts_of(text) == [
+        "Bees dance.[1, 2, 3, 4, 5, 6, 7]",
+        "The dance tells the way.[8]",
+        "Others follow.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("他说:“我来了。你呢?”然后走了。", ["他说:“我来了。你呢?”", "然后走了。"]),
+        ("他问：「去吗？去。」，没人答。", ["他问：「去吗？去。」，没人答。"]),
+        ("他喜欢《走吗？走！》这本书。我也是。", ["他喜欢《走吗？走！》这本书。", "我也是。"]),
+        ("结果（见表一。第二行。）很好。", ["结果（见表一。第二行。）很好。"]),
+        ("他走了。（没人知道。）天黑了。", ["他走了。", "（没人知道。）", "天黑了。"]),
+        ("会上听取了“延期吗？延多久？”的报告。", ["会上听取了“延期吗？延多久？”的报告。"]),
+        ("他说：“她答『好。』就走。”后来下雨。", ["他说：“她答『好。』就走。”", "后来下雨。"]),
+        ("《走吗？》。他读了。", ["《走吗？》。", "他读了。"]),
+        ('她说:"来吧。快跑。"雨停了。', ['她说:"来吧。快跑。"', "雨停了。"]),
+        (
+            "价格上涨3.5%；销量下降。为什么？！不知道。。。",
+            ["价格上涨3.5%；销量下降。", "为什么？！", "不知道。。。"],
+        ),
+        ("“" + "他走了。" * 40 + "”", ["“他走了。", *["他走了。"] * 38, "他走了。”"]),
+        ("没有句号", ["没有句号"]),
+    ],
+)
+@pytest.mark.parametrize("budget", [0, sentences.BUDGET])
+def test_chinese_does_not_break_inside_short_quotes(
+    text: str, expected: list[str], budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentences, "BUDGET", budget)
+    assert texts_of(text, "zh") == expected
+
+
+def test_markdown_is_cut_at_its_lines_and_its_marks_are_no_text() -> None:
+    text = """\
+# Findings
+
+Three causes:
+- **Heat** melts ice. It also dries soil.
+* Rain
+• Wind
+  1. Storms
+  2) Floods
+> ## Table 1
+| City | Note. Old |
+|------|:---------:|
+| Oslo | 0.7 million |
+
+```python
+print("a. B")  # one. Two
+```
+~~~
+x = 1
+~~~
+---
+**1.** End. **2. More** follows.
+"""
+    assert texts_of(text) == [
+        "Findings",
+        "Three causes:",
+        "**Heat** melts ice.",
+        "It also dries soil.",
+        "Rain",
+        "Wind",
+        "Storms",
+        "Floods",
+        "Table 1",
+        "| City | Note. Old |",
+        "| Oslo | 0.7 million |",
+        'print("a. B")  # one. Two',
+        "x = 1",
+        "End.",
+        "**2. More** follows.",
+    ]
+
+
+def test_chinese_lists_lose_their_numbers() -> None:
+    text = "原因如下：\n1、天气热。\n2.雨水少\n（3）风大\n4）土干"
+    assert texts_of(text, "zh") == ["原因如下：", "天气热。", "雨水少", "风大", "土干"]
+
+
+def test_a_list_number_on_a_line_of_its_own_is_no_sentence_but_an_answer_is() -> None:
+    assert texts_of("1.\nApples\n2.\nPears") == ["Apples", "Pears"]
+    assert texts_of("42.") == ["42."]
+    assert texts_of("The answer is\n42.") == ["The answer is", "42."]
+
+
+def test_numbers_that_are_no_list_stay() -> None:
+    assert texts_of("3.5 million came.\n- 2024 was dry.\n7 apples") == [
+        "3.5 million came.",
+        "2024 was dry.",
+        "7 apples",
+    ]
+
+
+def test_a_fence_that_is_never_closed_keeps_its_code() -> None:
+    assert texts_of("Run:\n```sh\nls -l. Then\n\ncd") == ["Run:", "ls -l. Then", "cd"]
+
+
+def test_pysbds_own_signs_come_back_as_they_were() -> None:
+    text = "A ∯ sign. A ☝ too. And &✂& last."
+    assert "".join(texts_of(text)).replace(" ", "") == text.replace(" ", "")
+
+
+def test_offsets_point_into_the_original() -> None:
+    assert split("- Hi there.  Bye.\n", "en") == [Sentence("Hi there.", 2, 11), Sentence("Bye.", 13, 17)]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "...", "|---|", "```python\n```", "- \n* ", "。！", "🙂"])
+def test_what_has_no_letter_and_no_digit_is_no_sentence(text: str) -> None:
+    assert split(text, "en") == split(text, "zh") == []
+
+
+def test_pysbd_is_imported_on_first_use_and_without_warnings() -> None:
+    code = (
+        "import sys, localeval.sentences as s; assert 'pysbd' not in sys.modules\n"
+        "print(len(s.split('One. Two.', 'en')))"
+    )
+    command = [sys.executable, "-W", "error", "-B", "-X", "pycache_prefix=/nonexistent", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("2\n", "")

@@ -1,0 +1,112 @@
+"""A random-weight Qwen2 model of half a megabyte. It can't judge; what it writes must still parse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gguf
+import numpy as np
+
+CHATML = (
+    "{% for message in messages %}"
+    "<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+WORDS = (
+    "yes",
+    "no",
+    "not",
+    "supported",
+    "mentioned",
+    "statement",
+    "verdict",
+    '":"',
+    '","',
+    '"}',
+    '["',
+    '"]',
+    "中文",
+)
+N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
+
+
+def write_tiny_model(path: Path, template: str | None = CHATML, seed: int = 0) -> Path:
+    """Write the model to `path` and return it."""
+    tokens, merges = _vocabulary()
+    writer = gguf.GGUFWriter(path, "qwen2")
+    writer.add_context_length(N_CTX)
+    writer.add_embedding_length(N_EMBD)
+    writer.add_block_count(N_LAYERS)
+    writer.add_feed_forward_length(N_FF)
+    writer.add_head_count(N_HEADS)
+    writer.add_head_count_kv(N_KV)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(tokens)
+    writer.add_token_types(
+        [gguf.TokenType.CONTROL if t in CONTROL else gguf.TokenType.NORMAL for t in tokens]
+    )
+    writer.add_token_merges(merges)
+    writer.add_eos_token_id(tokens.index("<|im_end|>"))
+    writer.add_add_bos_token(False)
+    if template is not None:
+        writer.add_chat_template(template)
+    for name, tensor in _tensors(len(tokens), np.random.default_rng(seed)).items():
+        writer.add_tensor(name, tensor.astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def _tensors(n_vocab: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def weights(*shape: int) -> np.ndarray:
+        return rng.normal(0, 0.3, shape)
+
+    kv = N_EMBD // N_HEADS * N_KV
+    found = {
+        "token_embd.weight": weights(n_vocab, N_EMBD),
+        "output_norm.weight": np.ones(N_EMBD),
+        "output.weight": weights(n_vocab, N_EMBD),
+    }
+    for i in range(N_LAYERS):
+        shapes = {
+            "attn_q.weight": (N_EMBD, N_EMBD),
+            "attn_q.bias": (N_EMBD,),
+            "attn_k.weight": (kv, N_EMBD),
+            "attn_k.bias": (kv,),
+            "attn_v.weight": (kv, N_EMBD),
+            "attn_v.bias": (kv,),
+            "attn_output.weight": (N_EMBD, N_EMBD),
+            "ffn_gate.weight": (N_FF, N_EMBD),
+            "ffn_up.weight": (N_FF, N_EMBD),
+            "ffn_down.weight": (N_EMBD, N_FF),
+        }
+        found |= {f"blk.{i}.{name}": weights(*shape) for name, shape in shapes.items()}
+        found |= {f"blk.{i}.{name}.weight": np.ones(N_EMBD) for name in ("attn_norm", "ffn_norm")}
+    return found
+
+
+def _vocabulary() -> tuple[list[str], list[str]]:
+    """The 256 bytes as GPT-2 writes them, a few words built from them by merges, the control tokens."""
+    letters = _byte_letters()
+    tokens, merges = [letters[b] for b in range(256)], []
+    for word in WORDS:
+        written = "".join(letters[b] for b in word.encode())
+        for end in range(2, len(written) + 1):
+            if written[:end] not in tokens:
+                tokens.append(written[:end])
+                merges.append(f"{written[: end - 1]} {written[end - 1]}")
+    return [*tokens, *CONTROL], merges
+
+
+def _byte_letters() -> dict[int, str]:
+    """GPT-2's mapping: printable bytes as themselves, the others as letters from U+0100 on."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [b for b in range(256) if b not in plain]
+    return {b: chr(b) for b in plain} | {b: chr(0x100 + i) for i, b in enumerate(others)}
