@@ -7,6 +7,7 @@ the next run with the same folder finds it by its key and asks the model only fo
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from localeval.errors import InputError
 from localeval.signature import digest
 
 FILE = "journal.jsonl"
+LOG = logging.getLogger("localeval")
 
 
 class Journal:
@@ -66,6 +68,8 @@ class Journal:
                 self._lines[entry["key"]] = entry["record"]
             except (ValueError, KeyError, TypeError):
                 self.damaged += 1
+        if self.damaged:
+            LOG.warning("%s: %d damaged lines are judged again.", path, self.damaged)
         if data and not data.endswith(b"\n"):
             with path.open("ab") as file:  # a torn last line must not swallow the next one
                 file.write(b"\n")

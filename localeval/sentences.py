@@ -68,7 +68,7 @@ class Sentence:
 
 
 def split(text: str, lang: str) -> list[Sentence]:
-    """The sentences of `text`, in order and apart; `lang` is what `samples.language` says of it.
+    """The sentences of `text`, in order and apart; `lang` is what `texts.language` says of it.
 
     Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
     number before a list item and the language after a code fence. A line ends a sentence. A row of a table

@@ -56,11 +56,12 @@ class FakeEngine:
         leaves: Sequence[str],
         schema: type[T],
         *,
-        budget: int = 256,
+        budget: int | Sequence[int] = 256,
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        if len(branch) + max(map(len, leaves)) + budget > self.room(trunk):
+        longest = max(map(len, leaves)) + (budget if isinstance(budget, int) else max(budget))
+        if len(branch) + longest > self.room(trunk):
             raise ContextTooLong("the fake's context is full")
         self.calls.append(Call(trunk, branch, tuple(leaves), schema))
         self.rows += len(branch) + sum(map(len, leaves))
@@ -83,7 +84,8 @@ class FakeEngine:
                 probabilities[name] = {options[0]: share, options[1]: 1 - share}
             elif options:
                 probabilities[name] = {o: float(o == values[name]) for o in options}
-        return Reply(schema.model_validate(values), probabilities)
+        value = schema.model_validate(values)
+        return Reply(value, value.model_dump_json(), probabilities)
 
     def close(self) -> None:
         """Raises EngineError when answers are left over: the code asked for less than the test expects."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
 from pathlib import Path
 from typing import Literal
 
 import pytest
+from outlines.types import JsonSchema
+from outlines.types.dsl import to_regex
 from pydantic import BaseModel
 
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Trunk
@@ -17,6 +21,9 @@ from localeval.judgements.reasons import ReasonReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply
 from tests.tiny import write_tiny_model
+
+LEAVES = int(os.environ.get("LOCALEVAL_TEST_LEAVES", "100"))
+"""Leaves a schema and temperature; ten times as many for a campaign."""
 
 TRUNK = Trunk("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
 OTHER = Trunk("判断。", (("一?", '{"verdict":"no"}'),))
@@ -54,12 +61,14 @@ def leaves(n: int, seed: int) -> list[str]:
 def test_every_leaf_gets_one_reply_of_its_schema(
     tiny: Engine, schema: type[BaseModel], temperature: float
 ) -> None:
-    asked = leaves(100, seed=1)
-    seeds = [[7, i] for i in range(100)]
+    asked = leaves(LEAVES, seed=1)
+    seeds = [[7, i] for i in range(LEAVES)]
+    legal = re.compile(to_regex(JsonSchema(schema, whitespace_pattern="")))
     replies = tiny.generate(TRUNK, TEXTS[4], asked, schema, budget=24, temperature=temperature, seeds=seeds)
-    assert len(replies) == 100
+    assert len(replies) == LEAVES
     for reply in replies:
-        assert schema.model_validate(reply.value.model_dump()) == reply.value
+        assert legal.fullmatch(reply.text)
+        assert schema.model_validate_json(reply.text) == reply.value
         assert reply.decoded <= 24
         literals = {n for n, f in schema.model_fields.items() if "Literal" in str(f.annotation)}
         assert set(reply.probabilities) == literals
@@ -182,3 +191,8 @@ def test_a_file_cut_off_in_its_tensors_is_refused(tiny_path: Path, tmp_path: Pat
     cut.write_bytes(tiny_path.read_bytes()[:-50_000])
     with pytest.raises(ModelBroken, match=r"cut\.gguf.*can't load"):
         Engine(cut)
+
+
+def test_a_batch_larger_than_the_context_is_refused() -> None:
+    with pytest.raises(InputError, match="n_batch is 4096"):
+        EngineSettings(n_ctx=2048, n_batch=4096)

@@ -117,6 +117,35 @@ def test_a_sentence_whose_number_is_left_out_stands_for_itself() -> None:
     assert "Statement: Tea was planted in 1837." in engine.calls[1].leaves[0]
 
 
+def test_a_sentence_for_which_only_strays_were_written_stands_for_itself() -> None:
+    strayed = {"statements": ["Coffee was planted in Kodagu by monks from Arabia."]}
+    own = {"statements": ["Coffee was planted in Kodagu by monks from Arabia."]}
+    engine = FakeEngine([strayed, own, {"verdict": 1.0}, {"verdict": 0.0}])
+    response = "Tea sings. Coffee was planted in Kodagu by monks from Arabia."
+    assert fake_judge(engine).score("faithfulness", sample(response)).value == 1 / 2
+    assert [leaf.splitlines()[0] for leaf in engine.calls[1].leaves] == [
+        "Statement: Tea sings.",
+        "Statement: Coffee was planted in Kodagu by monks from Arabia.",
+    ]
+
+
+@pytest.mark.parametrize("statements", ["llm", "sentences"])
+def test_what_introduces_a_list_is_no_sentence(statements: str) -> None:
+    written = [{"statements": ["Tea."]}] if statements == "llm" else []
+    engine = FakeEngine([*written, {"verdict": 1.0}])
+    judge = fake_judge(engine)
+    score = judge.score("faithfulness", sample("**They grow:**\n- Tea."), statements=statements)
+    assert score.value == 1
+    judge.close()
+
+
+def test_double_quotes_are_shown_to_the_judge_as_single_ones() -> None:
+    engine = FakeEngine([{"statements": ["Click 'Tea'."]}, {"verdict": 1.0}])
+    fake_judge(engine).score("faithfulness", sample('Click "Tea".'))
+    assert engine.calls[0].leaves[0].endswith("Sentence: Click 'Tea'.")
+    assert '"' not in engine.calls[0].branch
+
+
 def test_the_prompt_follows_the_language_of_the_response() -> None:
     engine = FakeEngine([{"statements": ["茶树种植于云南。"]}, {"verdict": 1.0}])
     fake_judge(engine).score("faithfulness", sample("茶树种植于云南。"))

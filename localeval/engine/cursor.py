@@ -67,7 +67,8 @@ class Cursor(Generic[T]):
 
     def reply(self) -> Reply[T]:
         value = self._plan.schema.model_validate_json(self._written)
-        return Reply(value, self._probabilities, self._truncated, self._decoded)  # type: ignore[arg-type]
+        text = self._written.decode()
+        return Reply(value, text, self._probabilities, self._truncated, self._decoded)  # type: ignore[arg-type]
 
     def _go_on(self, pending: bytes = b"") -> None:
         """Feed what is decided (`pending`) or can only follow, up to the next decision.

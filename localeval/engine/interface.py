@@ -53,6 +53,10 @@ class EngineSettings:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise InputError(f"{name} is {value}; choose a number from {low} to {high}.")
+        if self.n_batch > self.n_ctx:
+            raise InputError(
+                f"n_batch is {self.n_batch}, more than n_ctx ({self.n_ctx}); choose less."
+            )
         if self.n_threads == 0:
             object.__setattr__(self, "n_threads", physical_cores())
 
@@ -80,12 +84,14 @@ class Reply(Generic[T]):
     """What one leaf brought.
 
     value          the parsed object; always there, and always of the schema
+    text           the JSON that it was parsed from
     probabilities  for each `Literal` field, option -> probability; they sum to 1
     truncated      "" or why a free field was cut: "budget" or "repetition"
     decoded        tokens that the model chose, one decode step each
     """
 
     value: T
+    text: str
     probabilities: dict[str, dict[Any, float]] = field(default_factory=dict)
     truncated: str = ""
     decoded: int = 0
@@ -117,13 +123,14 @@ class TreeEngine(Protocol):
         leaves: Sequence[str],
         schema: type[T],
         *,
-        budget: int = 256,
+        budget: int | Sequence[int] = 256,
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
         """One reply for each leaf, in order.
 
-        budget       tokens that a leaf's free fields may take together; a longer reply is cut, legally
+        budget       tokens that a leaf's free fields may take together, for all leaves or for each; a longer
+                     reply is cut, legally
         temperature  0 takes the likeliest token; above, leaf i draws with a generator seeded by seeds[i]
 
         Raises ContextTooLong, before anything is decoded, when the tokens don't fit the context.

@@ -62,13 +62,14 @@ class Engine:
         leaves: Sequence[str],
         schema: type[T],
         *,
-        budget: int = 256,
+        budget: int | Sequence[int] = 256,
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
         """See `TreeEngine.generate`. Raises TypeError for a schema that can't be decoded (`Grammar.plan`)."""
         plan = self._grammar.plan(schema)
         after = self._frame(trunk)[1]
+        budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
         branch_tokens = self._llama.tokenize(_encode(branch))
         cursors = [
             Cursor[T](
@@ -76,13 +77,13 @@ class Engine:
                 self._llama.tokenize(_encode(leaf)) + after,
                 self._llama.tokenize,
                 self._vocabulary.bytes_of,
-                budget,
+                budgets[i],
                 temperature,
                 seeds[i] if seeds else None,
             )
             for i, leaf in enumerate(leaves)
         ]
-        chunks = self._chunks(trunk, branch_tokens, cursors, budget)
+        chunks = self._chunks(trunk, branch_tokens, cursors, budgets)
         try:
             self._stand(trunk, branch_tokens)
             for chunk in chunks:
@@ -93,13 +94,13 @@ class Engine:
         return [cursor.reply() for cursor in cursors]
 
     def _chunks(
-        self, trunk: Trunk, branch: list[int], cursors: list[Cursor[T]], budget: int
+        self, trunk: Trunk, branch: list[int], cursors: list[Cursor[T]], budgets: list[int]
     ) -> list[list[Cursor[T]]]:
         """The cursors in order, cut where the width or the context is full."""
         room = self.settings.n_ctx - len(self._frame(trunk)[0]) - len(branch)
         chunks: list[list[Cursor[T]]] = []
         left = 0
-        for cursor in cursors:
+        for cursor, budget in zip(cursors, budgets, strict=True):
             # Glue, options and closings are fed beside the budget: what they take is small and bounded.
             need = len(cursor.feed) + budget + _GLUE_TOKENS
             if need > room:

@@ -24,8 +24,9 @@ WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 class SentenceStatements(Record):
     """One sentence of the response, where it stands there, and the statements that it makes.
 
-    cut  "" or why the model's list is not all that it wrote: "budget", "repetition", or "details", when it
-         left out a number of the sentence, which then stands for itself
+    cut  "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays"
+         it said nothing of this sentence, and with "details" it left out a number of it, so that the
+         sentence stands for itself
     """
 
     sentence: str
@@ -62,11 +63,14 @@ def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
 def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
     """Each sentence (pysbd) as a leaf on the branch of question and response; duplicates are dropped.
 
+    What ends in a colon introduces what follows, and is no sentence of its own.
+
     A sentence stands for itself where the model leaves it without a finished statement, because its list
-    was cut, or where it leaves out a number of it. With `statements="sentences"` no model is asked.
+    was cut or held nothing but strays, or where it leaves out a number of it. With
+    `statements="sentences"` no model is asked.
     """
-    response, spoken = response_of(sample), prompt_language(sample)
-    sentences = split(response, spoken)
+    spoken = prompt_language(sample)
+    sentences = [s for s in split(response_of(sample), spoken) if _claims(s.text)]
     if desk.options.statements == "sentences":
         lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
     else:
@@ -87,25 +91,24 @@ def _replies(desk: Desk, sample: Sample, sentences: list[Sentence]) -> list[Repl
     if not sentences:
         return []
     prompt = desk.options.prompt("statements", prompt_language(sample))
-    longest = max(desk.engine.count(s.text) for s in sentences)
     return desk.engine.generate(
         prompt.trunk("statements", StatementsReply),
         prompt.render_branch(user_input=sample.user_input or "", response=unquoted(response_of(sample))),
         [prompt.render_leaf("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
         StatementsReply,
         # A statement repeats its subject, so together they are longer than the sentence.
-        budget=min(400, 64 + 3 * longest),
+        budget=[48 + 2 * desk.engine.count(s.text) for s in sentences],
     )
 
 
 def _statements(
     i: int, sentences: list[Sentence], reply: Reply[StatementsReply]
 ) -> tuple[tuple[str, ...], str]:
-    written = [text for text in map(one_line, reply.value.statements) if _is_statement(text)]
+    written = [text for text in map(one_line, reply.value.statements) if _claims(text)]
     texts = tuple(text for text in written if not strays(text, i, [s.text for s in sentences]))
     whole = one_line(sentences[i].text)
-    if not texts and reply.truncated:
-        return (whole,), reply.truncated
+    if not texts and (reply.truncated or written):
+        return (whole,), reply.truncated or "strays"
     if numbers(whole) - numbers(" ".join(texts)):
         return (whole,), "details"
     return texts, reply.truncated
@@ -120,9 +123,9 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(number for number in _NUMBER.findall(text) if len(number) > 1)
 
 
-def _is_statement(text: str) -> bool:
-    """Not so: marks without a letter, and headings ("Passage 1:")."""
-    return any(c.isalnum() for c in text) and not text.endswith((":", ":"))
+def _claims(text: str) -> bool:
+    """Not so: marks without a letter, and what introduces something else ("Passage 1:")."""
+    return any(c.isalnum() for c in text) and not text.rstrip("*_ ").endswith((":", ":"))
 
 
 def unquoted(text: str) -> str:

@@ -72,7 +72,7 @@ def _note(sample: SampleResult) -> str:
         notes.append("neither English nor Chinese")
     if getattr(made, "thinking_removed", False):
         notes.append("<think> removed")
-    if any(s.cut for s in getattr(made, "sentences", ())):
+    if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
         notes.append("statements cut")
     return "; ".join(notes)
 
