@@ -10,8 +10,9 @@ from localeval import Sample, Score
 from localeval.engine.interface import EngineError
 from localeval.judgements.evidence import context_sentences, evidence_for
 from localeval.judgements.statements import strays
-from localeval.judgements.support import SupportRecord, Verdict
+from localeval.judgements.support import DirectReply, SupportRecord, Verdict
 from localeval.metrics.faithfulness import faithfulness
+from localeval.prompts import load
 from localeval.testing import FakeEngine, fake_judge
 
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
@@ -130,11 +131,15 @@ def test_a_sentence_for_which_only_strays_were_written_stands_for_itself() -> No
 
 
 @pytest.mark.parametrize("statements", ["llm", "sentences"])
-def test_what_introduces_a_list_is_no_sentence(statements: str) -> None:
+def test_headings_introductions_and_questions_claim_nothing(statements: str) -> None:
     written = [{"statements": ["Tea."]}] if statements == "llm" else []
     engine = FakeEngine([*written, {"verdict": 1.0}])
     judge = fake_judge(engine)
-    score = judge.score("faithfulness", sample("**They grow:**\n- Tea."), statements=statements)
+    score = judge.score(
+        "faithfulness",
+        sample("# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n**Notes**"),
+        statements=statements,
+    )
     assert score.value == 1
     judge.close()
 
@@ -152,10 +157,17 @@ def test_the_prompt_follows_the_language_of_the_response() -> None:
     assert all("陈述" in call.trunk.system for call in engine.calls)
 
 
+def context_for(window: int) -> int:
+    """The n_ctx at which the fake engine reads about `window` characters of context at a time."""
+    trunk = load("support", "en").trunk("verdict", DirectReply)
+    examples = FakeEngine([]).settings.n_ctx - FakeEngine([]).room(trunk)
+    return (examples + 100 + window) * 8 // 7
+
+
 def test_long_contexts_are_cut_into_windows_and_the_best_one_decides() -> None:
     contexts = [" ".join(f"Filler sentence number {i} says nothing." for i in range(190)), "Tea grows."]
     engine = FakeEngine(
-        [{"statements": ["Tea grows."]}, *({"verdict": p} for p in (0.1, 0.8, 0.3))], n_ctx=10_000
+        [{"statements": ["Tea grows."]}, *({"verdict": p} for p in (0.1, 0.8, 0.3))], n_ctx=context_for(3300)
     )
     score = fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts))
     assert score.soft == 0.8
@@ -168,7 +180,7 @@ def test_long_contexts_are_cut_into_windows_and_the_best_one_decides() -> None:
 
 
 def test_contexts_beyond_eight_windows_fail_with_their_reason() -> None:
-    engine = FakeEngine([{"statements": ["Tea grows."]}], n_ctx=10_000)
+    engine = FakeEngine([{"statements": ["Tea grows."]}], n_ctx=context_for(3300))
     contexts = ["A sentence of filler here. " * 3000]
     assert fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts)) == Score.failed(
         "context_too_long"
@@ -192,6 +204,13 @@ def test_a_heading_does_not_keep_the_statements_of_its_list() -> None:
     sentences = ["The colours of the house are:", "The door is red.", "The roof is blue."]
     assert strays("The door is red.", 0, sentences)
     assert not strays("The door of the house is red.", 1, sentences)
+
+
+def test_words_of_the_question_tie_a_statement_to_no_sentence() -> None:
+    sentences = ["Orrin Tower was first lit in 1871.", "It was built by Agnes Pell."]
+    statement = "Agnes Pell built Orrin Tower."
+    assert strays(statement, 0, sentences, "Who built Orrin Tower?")
+    assert not strays(statement, 1, sentences, "Who built Orrin Tower?")
 
 
 def test_a_statement_with_a_name_for_a_pronoun_is_no_stray() -> None:

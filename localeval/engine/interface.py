@@ -54,9 +54,7 @@ class EngineSettings:
             if not low <= value <= high:
                 raise InputError(f"{name} is {value}; choose a number from {low} to {high}.")
         if self.n_batch > self.n_ctx:
-            raise InputError(
-                f"n_batch is {self.n_batch}, more than n_ctx ({self.n_ctx}); choose less."
-            )
+            raise InputError(f"n_batch is {self.n_batch}, more than n_ctx ({self.n_ctx}); choose less.")
         if self.n_threads == 0:
             object.__setattr__(self, "n_threads", physical_cores())
 

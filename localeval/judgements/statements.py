@@ -18,6 +18,7 @@ from localeval.sentences import Sentence, split
 from localeval.texts import strip_thinking
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 
 
@@ -63,19 +64,21 @@ def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
 def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
     """Each sentence (pysbd) as a leaf on the branch of question and response; duplicates are dropped.
 
-    What ends in a colon introduces what follows, and is no sentence of its own.
+    What ends in a colon introduces what follows, and like a question it claims nothing.
 
     A sentence stands for itself where the model leaves it without a finished statement, because its list
     was cut or held nothing but strays, or where it leaves out a number of it. With
     `statements="sentences"` no model is asked.
     """
     spoken = prompt_language(sample)
-    sentences = [s for s in split(response_of(sample), spoken) if _claims(s.text)]
+    response = response_of(sample)
+    sentences = [s for s in split(response, spoken) if _claims(s.text) and not _is_heading(s, response)]
     if desk.options.statements == "sentences":
         lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
     else:
         replies = _replies(desk, sample, sentences)
-        lists = [_statements(i, sentences, reply) for i, reply in enumerate(replies)]
+        question = sample.user_input or ""
+        lists = [_statements(i, sentences, question, reply) for i, reply in enumerate(replies)]
     unique = _without_duplicates(texts for texts, _ in lists)
     return StatementsRecord(
         sentences=tuple(
@@ -102,10 +105,10 @@ def _replies(desk: Desk, sample: Sample, sentences: list[Sentence]) -> list[Repl
 
 
 def _statements(
-    i: int, sentences: list[Sentence], reply: Reply[StatementsReply]
+    i: int, sentences: list[Sentence], question: str, reply: Reply[StatementsReply]
 ) -> tuple[tuple[str, ...], str]:
     written = [text for text in map(one_line, reply.value.statements) if _claims(text)]
-    texts = tuple(text for text in written if not strays(text, i, [s.text for s in sentences]))
+    texts = tuple(text for text in written if not strays(text, i, [s.text for s in sentences], question))
     whole = one_line(sentences[i].text)
     if not texts and (reply.truncated or written):
         return (whole,), reply.truncated or "strays"
@@ -124,8 +127,14 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def _claims(text: str) -> bool:
-    """Not so: marks without a letter, and what introduces something else ("Passage 1:")."""
-    return any(c.isalnum() for c in text) and not text.rstrip("*_ ").endswith((":", ":"))
+    """Not so: marks without a letter, what introduces something else ("Passage 1:"), and questions."""
+    return any(c.isalnum() for c in text) and not text.rstrip("*_ ").endswith((":", ":", "?", "?"))
+
+
+def _is_heading(sentence: Sentence, response: str) -> bool:
+    """A line that Markdown makes a heading: bold from end to end, or behind number signs."""
+    line = response[response.rfind("\n", 0, sentence.start) + 1 : sentence.start]
+    return line.lstrip().startswith("#") or bool(_BOLD.fullmatch(sentence.text))
 
 
 def unquoted(text: str) -> str:
@@ -137,7 +146,7 @@ def unquoted(text: str) -> str:
     return text.replace('"', "'")
 
 
-def strays(statement: str, i: int, sentences: Sequence[str]) -> bool:
+def strays(statement: str, i: int, sentences: Sequence[str], question: str = "") -> bool:
     """Whether a statement that was written for sentence `i` says what another sentence says.
 
     Models do this at a heading ("Colours:" makes them write down the list that follows), or go on into the
@@ -151,7 +160,7 @@ def strays(statement: str, i: int, sentences: Sequence[str]) -> bool:
     False
     """
     of = [terms(sentence) for sentence in sentences]
-    spread = Counter(term for own in of for term in own)
+    spread = Counter(term for own in (*of, terms(question)) for term in own)  # a term of all is of none
 
     def weight(some: frozenset[str]) -> float:
         return sum(math.log(1 + len(of) / spread.get(term, 1)) for term in sorted(some))

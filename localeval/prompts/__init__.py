@@ -1,7 +1,8 @@
 """Prompts: texts as data files per judgement and language, and how outside text is put into them.
 
 A prompt file (TOML) holds `version`, `system`, `branch` and `leaves` (templates with {names}), `words`,
-and worked `examples`, which are rendered by the same templates as the real thing.
+and worked `examples`, which are rendered by the same templates as the real thing. With `branch_once` the
+leaves of an example go on the conversation that its first one opened, and the branch is not shown again.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Prompt:
     leaves: Mapping[str, str]
     words: Mapping[str, str]
     examples: Sequence[Mapping[str, Any]]
+    branch_once: bool
 
     def render_branch(self, **texts: str) -> str:
         return fill(self.branch, texts)
@@ -61,10 +63,12 @@ class Prompt:
         turns = []
         for example in self.examples:
             texts = {k: join(v) if isinstance(v, list) else v for k, v in example.items() if k != "leaves"}
+            branch = self.render_branch(**texts)
             for given in example["leaves"]:
                 reply = {name: given[name] for name in schema.model_fields}
                 asked = {k: v for k, v in given.items() if k not in reply}
-                user = self.render_branch(**texts) + self.render_leaf(leaf, **asked)
+                user = (branch + self.render_leaf(leaf, **asked)).lstrip("\n")
+                branch = "" if self.branch_once else branch
                 turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
         return Trunk(self.system, tuple(turns))
 
@@ -149,6 +153,7 @@ def _parse(text: str, where: str, language: str) -> Prompt:
         {name: leaf.rstrip("\n") for name, leaf in data["leaves"].items()},
         data.get("words", {}),
         data.get("examples", []),
+        data.get("branch_once", False),
     )
 
 
