@@ -104,13 +104,11 @@ def evaluate(
     from localeval.evaluate import evaluate as run
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
-    from localeval.samples import read_samples
 
-    samples = read_samples(file)
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = _split(rest)
     with _opened(judge) as opened, live_line(quiet) as progress:
-        result = run(samples, _names(metrics), opened, folder, progress, **options)
+        result = run(file, _names(metrics), opened, folder, progress, **options)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for line in reasons_told(result):
         _say(line)

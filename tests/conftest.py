@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
-from localeval import Judge
+from localeval import Judge, Result, evaluate
 from localeval.engine.interface import EngineSettings
 from localeval.engine.tree import Engine
 from tests.tiny import write_tiny_model
@@ -30,3 +31,9 @@ def judge() -> Iterator[Judge]:
     """The quick-start judge; `scripts/test` fetches it."""
     with Judge.load("qwen2.5-coder-1.5b") as loaded:
         yield loaded
+
+
+@pytest.fixture(scope="session")
+def shipped(judge: Judge) -> Result:
+    """The shipped example, judged once for all tests that look at it."""
+    return evaluate(str(resources.files("localeval") / "examples" / "answers.jsonl"), ["faithfulness"], judge)

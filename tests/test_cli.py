@@ -159,7 +159,9 @@ def test_a_model_that_is_broken_is_exit_3_with_its_path(
 def test_a_context_of_200_000_characters_is_a_failed_sample_and_exit_0(tiny_path: Path, data: Path) -> None:
     long = {"id": "long", "response": "Tea grows.", "retrieved_contexts": ["Tea grows on hills. " * 10_000]}
     data.write_text(json.dumps(long) + "\n" + json.dumps({"id": "short", **GOOD}) + "\n")
-    run = localeval("evaluate", data, "--judge", tiny_path, "-q", cwd=data.parent)
+    run = localeval(
+        "evaluate", data, "--judge", tiny_path, "-q", "--statements", "sentences", cwd=data.parent
+    )
     assert run.returncode == 0, run.stderr
     assert "failed: context_too_long" in run.stdout
     assert "1 scored, 0 undefined, 1 failed" in run.stdout

@@ -36,9 +36,7 @@ def test_every_worked_example_is_a_reply_of_the_schema(judgement: str, language:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("judgement", ["support", "support_reasoned"])
-def test_the_worked_verdicts_show_each_answer_and_never_more_yes_than_no(
-    judgement: str, language: str
-) -> None:
+def test_worked_verdicts_show_each_answer_and_never_more_yes_than_no(judgement: str, language: str) -> None:
     verdicts = [leaf["verdict"] for e in load(judgement, language).examples for leaf in e["leaves"]]
     assert 3 <= verdicts.count("yes") <= verdicts.count("no")
 

@@ -14,12 +14,6 @@ pytestmark = pytest.mark.model
 EXAMPLES = resources.files("localeval") / "examples"
 
 
-@pytest.fixture(scope="module")
-def shipped(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Result:
-    folder = tmp_path_factory.mktemp("shipped")
-    return evaluate(str(EXAMPLES / "answers.jsonl"), ["faithfulness"], judge, folder)
-
-
 def test_the_shipped_samples_come_in_the_expected_order(shipped: Result) -> None:
     expected = json.loads((EXAMPLES / "expected.json").read_text(encoding="utf-8"))
     scores = {s.sample.id: s.scores["faithfulness"] for s in shipped.samples}

@@ -9,7 +9,9 @@ from __future__ import annotations
 import collections
 import ctypes
 import os
+import signal
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +37,24 @@ def _keep_log(level: int, text: bytes, _: Any) -> None:
         LOG_LINES.append(text.decode("utf-8", "replace").strip())
 
 
+# llama.cpp logs to a C function that reads none of it. A Python one would be called while decoding, and
+# an interrupt that arrives inside a ctypes callback is lost.
+_UNHEARD = ctypes.cast(llama_cpp.llama_cpp._lib.llama_supports_mmap, llama_cpp.llama_log_callback)
+
+
+@contextmanager
+def _log_kept() -> Iterator[None]:
+    """Keep what llama.cpp logs while a model loads; an interrupt waits until then."""
+    LOG_LINES.clear()
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
+    try:
+        yield
+    finally:
+        llama_cpp.llama_log_set(_UNHEARD, ctypes.c_void_p(0))
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
 class Row(NamedTuple):
     """One token to decode: where it stands, in which sequence, and whether its logits are wanted."""
 
@@ -54,14 +74,13 @@ class Llama:
         self.path, self.settings = path, settings
         self.n_sequences = 2 * settings.width + 1  # the branch, the leaves, and a fork for each
         _check_gpu(settings)
-        llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
-        llama_cpp.llama_backend_init()
-        LOG_LINES.clear()
-        self._model = self._load_model()
-        self._vocab = llama_cpp.llama_model_get_vocab(self._model)
-        self._check_model()
-        self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
-        self._context = self._make_context()
+        with _log_kept():
+            llama_cpp.llama_backend_init()
+            self._model = self._load_model()
+            self._vocab = llama_cpp.llama_model_get_vocab(self._model)
+            self._check_model()
+            self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
+            self._context = self._make_context()
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, 1)
         self.rows = 0  # decoded since the start, the currency of every cost

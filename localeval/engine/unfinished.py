@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}:,]', re.DOTALL)
+_PART = re.compile(rb'"(?:[^"\\]|\\.)*"|["\[\]{}:,]', re.DOTALL)
 
 
 def finished(text: bytes) -> bytes:
@@ -52,7 +52,10 @@ def _scan(text: bytes) -> tuple[list[list[tuple[int, int]]], int]:
     lists: list[list[tuple[int, int]]] = []
     last = 0
     for match in _PART.finditer(text):
-        last, part = match.end(), match.group()
+        part = match.group()
+        if part == b'"':  # an open string: what is in it is text
+            break
+        last = match.end()
         if part == b"[":
             lists.append([])
         elif part == b"]":
