@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -78,6 +79,7 @@ def own_version() -> str:
     return _version("localeval")
 
 
+@lru_cache
 def _version(package: str) -> str:
     try:
         return version(package)

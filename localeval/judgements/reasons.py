@@ -39,8 +39,7 @@ def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord
         prompt.render_leaf("reason", statement=v.statement, verdict=prompt.words[_word(v.probability, desk)])
         for v in made.verdicts
     ]
-    reserve = desk.engine.settings.n_ctx // 8 + max(map(desk.engine.count, leaves))
-    part = windows(desk.engine, trunk, sample.retrieved_contexts or [], reserve)[0]
+    part = windows(desk.engine, trunk, sample.retrieved_contexts or [], leaves)[0]
     replies = desk.engine.generate(
         trunk, prompt.render_branch(contexts=part), leaves, ReasonReply, budget=REASON_TOKENS
     )

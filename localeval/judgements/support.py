@@ -77,8 +77,7 @@ def decide(
     leaves = [prompt.render_leaf("verdict", statement=text) for text in statements]
     schema = ReasonedReply if desk.options.verdict == "reasoned" else DirectReply
     trunk = prompt.trunk("verdict", schema)
-    reserve = desk.engine.settings.n_ctx // 8 + max(map(desk.engine.count, leaves))
-    parts = windows(desk.engine, trunk, premise, reserve)
+    parts = windows(desk.engine, trunk, premise, leaves)
     by_window = [
         [
             (reply.probabilities["verdict"]["yes"], getattr(reply.value, "reason", None))

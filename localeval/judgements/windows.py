@@ -12,13 +12,13 @@ from localeval.texts import language
 MOST_WINDOWS = 8
 
 
-def windows(engine: TreeEngine, trunk: Trunk, contexts: Sequence[str], reserve: int) -> list[str]:
+def windows(engine: TreeEngine, trunk: Trunk, contexts: Sequence[str], leaves: Sequence[str]) -> list[str]:
     """The contexts joined, whole where they fit; else windows of whole sentences, one sentence shared.
 
-    `reserve` is what branch template and leaves take, in tokens. Raises ContextTooLong where more than
-    eight windows, or a window for a single sentence, would be needed.
+    An eighth of the context and the longest of `leaves` stay free for what follows them. Raises
+    ContextTooLong where more than eight windows, or a window for a single sentence, would be needed.
     """
-    room = engine.room(trunk) - reserve
+    room = engine.room(trunk) - engine.settings.n_ctx // 8 - max(map(engine.count, leaves))
     whole = join(contexts)
     # A token is at least one character, so a short text is not counted twice.
     if engine.count(fence(whole)) <= room:
