@@ -204,7 +204,7 @@ def test_an_unknown_column_may_have_any_name(name: str) -> None:
 def test_no_bytes_make_reading_fail_in_another_way(content: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch, suppress(InputError):
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-        read_samples("-")
+        assert read_samples("-")
 
 
 def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_all() -> None:
