@@ -18,8 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXIT_CODES = """\b
 Exit codes:
   0    done, also with undefined or failed samples (their counts are said)
-  1    something went wrong that is none of the below
-  2    usage, or input that can't be used
+  1    verify found a difference; or something went wrong that is none of the below
+  2    usage, input that can't be used, or too little memory for the model
   3    a model is missing or broken
   130  interrupted; what was judged is kept"""
 
@@ -100,10 +100,10 @@ def evaluate(
     file: str, output: Path | None, quiet: bool, as_json: bool, metrics: str | None, **rest: Any
 ) -> None:
     """Score the samples of FILE (JSONL; - is stdin)."""
-    from localeval.evaluate import RESULTS
     from localeval.evaluate import evaluate as run
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
+    from localeval.run import RESULTS
 
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = _split(rest)
@@ -146,6 +146,24 @@ def score(
             click.echo(
                 f"{name} {found.status} {found.reason}: {REASONS.get(found.reason, 'a column is missing')}"
             )
+
+
+@commands.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--share", default=0.1, show_default=True, help="Of the judgements, above 0 and up to 1.")
+@click.option("--seed", default=0, show_default=True, help="Of the draw.")
+@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
+    """Make a share of a run's judgements again; exit 1 if one of them comes out differently."""
+    from localeval.report.progress import live_line
+    from localeval.verify import verify as check
+
+    with live_line(quiet, "Verifying") as progress:
+        found = check(run, share, seed, progress=progress)
+    if found.difference:
+        _say(f"{run}: {found.difference}")
+        sys.exit(1)
+    click.echo(f"{found.again} of {found.judged} judgements made again: the same, byte for byte")
 
 
 def _split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from localeval import run
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE, Judge
@@ -20,8 +21,6 @@ from localeval.scoring import choose_metrics, compute, nothing_to_judge
 
 Source = str | Path | Iterable[Sample | Mapping[str, Any]]
 Progress = Callable[[int, Sequence[Sample]], None]
-
-RESULTS = "results.json"
 
 
 def evaluate(
@@ -37,7 +36,7 @@ def evaluate(
     samples   a JSONL file ("-" is stdin), or an iterable of `Sample` objects or dicts
     metrics   names of `METRICS`; by default each one whose columns some sample has
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
-    output    a folder for the journal and `results.json`; a second call with it goes on where the first ended
+    output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended
     progress  called with the number of finished samples, and all samples
     options   those of `localeval.options.Options`
 
@@ -53,6 +52,15 @@ def evaluate(
     read = read_samples(samples)
     chosen = _metrics(metrics, read, where)
     with Journal(Path(output) if output is not None else None) as journal, _opened(judge) as opened:
+        if output is not None:
+            engine = opened.signature_of_engine()
+            recipe = run.Recipe(
+                metrics=[m.name for m in chosen],
+                judge=opened.source,
+                engine=engine,
+                options=run.recorded(choices),
+            )
+            run.write(Path(output), read, recipe)
         finished = []
         for sample in read:
             finished.append(_evaluated(sample, chosen, opened, choices, journal))
@@ -60,7 +68,7 @@ def evaluate(
                 progress(len(finished), read)
         result = Result(finished, [m.name for m in chosen], opened.signature(chosen, choices))
         if output is not None:
-            result.to_json(Path(output) / RESULTS)
+            result.to_json(Path(output) / run.RESULTS)
     return result
 
 

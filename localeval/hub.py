@@ -16,6 +16,7 @@ from pathlib import Path
 
 from localeval.catalog import CatalogFile, HubSource
 from localeval.errors import DownloadFailed, InputError
+from localeval.texts import said
 
 TRIES = 3
 PAUSE_S = 0.5  # before the second try; doubled for the third
@@ -55,25 +56,14 @@ def download(url: str, file: CatalogFile, part: Path, report: Report) -> None:
             return _attempt(url, file, part, report)
         except urllib.error.HTTPError as error:
             error.close()
-            answer = f"HTTP {error.code} {one_line(error.reason)}"
+            answer = f"HTTP {error.code} {said(error.reason)}"
             if error.code not in PASSING:
                 break
         except (OSError, http.client.HTTPException, _EndedEarlyError) as error:
             if getattr(error, "errno", None) in DISK_FULL:
                 raise
-            answer = f"{one_line(error)}, {TRIES} tries" if attempt == TRIES - 1 else one_line(error)
+            answer = f"{said(error)}, {TRIES} tries" if attempt == TRIES - 1 else said(error)
     raise DownloadFailed(answer)
-
-
-def one_line(text: object, limit: int = 200) -> str:
-    """Text from outside, fit for a terminal: printable characters only, on one line, cut at `limit`.
-
-    >>> one_line("a\\x1b[31m\\nb")
-    'a [31m b'
-    """
-    printable = "".join(char if char.isprintable() else " " for char in str(text))
-    line = " ".join(printable.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _reach(url: str) -> None:
@@ -92,7 +82,7 @@ def _reach(url: str) -> None:
             error.close()
             answers.append("")  # a refusal is an answer; the GET will say which
         except (OSError, http.client.HTTPException) as error:
-            answers.append(one_line(getattr(error, "reason", error)) or type(error).__name__)
+            answers.append(said(getattr(error, "reason", error)) or type(error).__name__)
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()

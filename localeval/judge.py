@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -44,6 +45,7 @@ class Judge:
         """`model` holds the name, sha256 and size of what `engine` runs on, for the signature."""
         self.engine = engine
         self.model = dict(model)
+        self.source = str(self.model["name"])
         self._lock = threading.Lock()
         self._memory = Journal()
 
@@ -57,7 +59,9 @@ class Judge:
         """
         files = resolve(model, kind="judge")
         engine = LazyEngine(files.path, EngineSettings(**settings))
-        return cls(engine, {"name": files.name, "sha256": files.sha256, "size": files.size})
+        judge = cls(engine, {"name": files.name, "sha256": files.sha256, "size": files.size})
+        judge.source = model if isinstance(model, str) and model == files.name else str(Path(model).resolve())
+        return judge
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """The score of one sample. `options` are those of `localeval.options.Options`.
@@ -91,7 +95,23 @@ class Judge:
     def _made(
         self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal
     ) -> BaseModel:
-        key = digest(
+        key = self.key(row, desk, sample, records)
+        if (kept := journal.get(key)) is not None:
+            return as_record(row, kept)
+        before, start = self.engine.spent, time.perf_counter()
+        record = ask(row, desk, sample, records)
+        spent = self.engine.spent.since(before)
+        cost = {
+            "seconds": round(time.perf_counter() - start, 3),
+            "rows": spent.rows,
+            "spent": spent._asdict(),
+        }
+        journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
+        return record
+
+    def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
+        """What a record is kept under: a digest of all that can change it."""
+        return digest(
             {
                 "judgement": [row.name, row.version],
                 "recipe": row.recipe(desk, sample),
@@ -100,14 +120,6 @@ class Judge:
                 "engine": self.signature_of_engine(),
             }
         )
-        kept = journal.get(key)
-        if kept is not None:
-            return Failure(**kept) if "failed" in kept else row.record(**kept)
-        rows, start = self.engine.rows, time.perf_counter()
-        record = _ask(row, desk, sample, records)
-        cost = {"rows": self.engine.rows - rows, "seconds": round(time.perf_counter() - start, 3)}
-        journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
-        return record
 
     def signature_of_engine(self) -> dict[str, Any]:
         """What of this judge can change a record."""
@@ -146,7 +158,12 @@ class Judge:
         self.close()
 
 
-def _ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
+def as_record(row: Judgement, kept: Mapping[str, Any]) -> BaseModel:
+    """The record that a journal kept as JSON."""
+    return Failure(**kept) if "failed" in kept else row.record(**kept)
+
+
+def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
     """The record, or a `Failure` that says why there is none."""
     try:
         return row.ask(desk, sample, records)

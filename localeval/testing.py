@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Reply, Trunk
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Reply, Spent, Trunk
 from localeval.judge import Judge
 
 T = TypeVar("T", bound=BaseModel)
@@ -41,7 +41,7 @@ class FakeEngine:
         self._answers = list(answers)
         self.settings = EngineSettings(n_ctx=n_ctx)
         self.calls: list[Call] = []
-        self.rows = 0
+        self.spent = Spent()
 
     def count(self, text: str) -> int:
         return len(text)
@@ -64,7 +64,7 @@ class FakeEngine:
         if len(branch) + longest > self.room(trunk):
             raise ContextTooLong("the fake's context is full")
         self.calls.append(Call(trunk, branch, tuple(leaves), schema))
-        self.rows += len(branch) + sum(map(len, leaves))
+        self.spent = self.spent.plus(branch=len(branch), leaves=sum(map(len, leaves)))
         return [self._reply(schema) for _ in leaves]
 
     def _reply(self, schema: type[T]) -> Reply[T]:

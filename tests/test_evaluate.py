@@ -11,8 +11,9 @@ import pytest
 
 from localeval import Judge, Sample, evaluate
 from localeval.errors import InputError
-from localeval.evaluate import RESULTS, aevaluate
+from localeval.evaluate import aevaluate
 from localeval.journal import FILE
+from localeval.run import RESULTS
 from localeval.testing import FakeEngine, fake_judge
 
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
@@ -26,7 +27,7 @@ SAMPLES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def tiny_judge(tiny_path: Path) -> Judge:
-    return Judge.load(tiny_path, n_threads=2)
+    return Judge.load(tiny_path, n_threads=2, n_ctx=16384)
 
 
 def records(result: Any) -> dict[str, Any]:

@@ -166,12 +166,10 @@ def context_for(window: int) -> int:
 
 def test_long_contexts_are_cut_into_windows_and_the_best_one_decides() -> None:
     contexts = [" ".join(f"Filler sentence number {i} says nothing." for i in range(190)), "Tea grows."]
-    engine = FakeEngine(
-        [{"statements": ["Tea grows."]}, *({"verdict": p} for p in (0.1, 0.8, 0.3))], n_ctx=context_for(3300)
-    )
-    score = fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts))
+    engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3)], n_ctx=context_for(3300))
+    score = fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts), statements="sentences")
     assert score.soft == 0.8
-    branches = [call.branch for call in engine.calls[1:]]
+    branches = [call.branch for call in engine.calls]
     assert len(branches) == 3
     firsts = [branch.splitlines()[1] for branch in branches]
     lasts = [branch.splitlines()[-2] for branch in branches]
@@ -180,11 +178,9 @@ def test_long_contexts_are_cut_into_windows_and_the_best_one_decides() -> None:
 
 
 def test_contexts_beyond_eight_windows_fail_with_their_reason() -> None:
-    engine = FakeEngine([{"statements": ["Tea grows."]}], n_ctx=context_for(3300))
-    contexts = ["A sentence of filler here. " * 3000]
-    assert fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts)) == Score.failed(
-        "context_too_long"
-    )
+    judge = fake_judge(FakeEngine([], n_ctx=context_for(3300)))
+    given = sample("Tea grows.", ["A sentence of filler here. " * 3000])
+    assert judge.score("faithfulness", given, statements="sentences") == Score.failed("context_too_long")
 
 
 def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:

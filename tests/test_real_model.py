@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +35,18 @@ def test_a_sample_alone_has_the_records_that_it_has_in_the_run(shipped: Result, 
     for one in chosen:
         alone = evaluate([one.sample], ["faithfulness"], judge).samples[0]
         assert alone.records == one.records
+
+
+def test_another_process_gives_the_same_records_in_reversed_order(shipped: Result, tmp_path: Path) -> None:
+    data = tmp_path / "reversed.jsonl"
+    lines = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    data.write_text("".join(reversed(lines)), encoding="utf-8")
+    command = [sys.executable, "-m", "localeval", "evaluate", str(data), "-q", "-o", str(tmp_path / "run")]
+    subprocess.run(command, check=True, capture_output=True)
+    there = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))
+    here = json.loads(shipped.to_json())
+    assert sum(sample["scores"]["faithfulness"]["status"] == "scored" for sample in here["samples"]) >= 10
+    assert {s["id"]: s for s in there["samples"]} == {s["id"]: s for s in here["samples"]}
 
 
 def test_a_reason_is_given_and_moves_nothing(shipped: Result, judge: Judge) -> None:

@@ -1,12 +1,13 @@
 """One leaf's way through its reply: what to feed next, what the logits decide, how it ends.
 
-A cursor never touches llama.cpp. It says which tokens to feed (`feed`) or which continuations to look at
-(`forks`), and is told the logits behind them; so many cursors can be decoded together.
+A cursor never touches llama.cpp. It says which tokens to feed (`feed`), which ones it guesses behind them
+(`guess`) or which continuations to look at (`forks`), and is told the logits behind them; so many cursors
+can be decoded together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 
 from localeval.engine.choice import Options
 from localeval.engine.grammar import Choice, Plan
+from localeval.engine.guess import Copy
 from localeval.engine.interface import Reply
 from localeval.engine.llama import Logits
 from localeval.engine.unfinished import before_repetition, finished
@@ -44,17 +46,36 @@ class Cursor(Generic[T]):
         self._truncated = ""
         self._decoded = 0
         self.feed: list[int] = prompt
+        self.counted = len(prompt)  # tokens of `feed` that are no part of a reply, or counted before
+        self.chosen = 0  # tokens of `feed` that the model chose; what else a reply feeds is forced
+        self.guess: list[int] = []
+        self.kept = 0
+        self._copy = Copy(prompt)
+        self._tokens: list[int] = []
         self.forks: list[list[int]] = []
         self.done = False
         self._go_on()
 
-    def advance(self, logits: Logits) -> None:
-        """Go on with the logits behind `feed`: sets `feed`, or `forks`, or `done`."""
-        self.feed = []
+    def advance(self, logits: Sequence[Logits]) -> None:
+        """Go on with the logits behind `feed`, and behind each token of `guess`.
+
+        Sets `kept`, how many tokens of the guess are right, and `feed` with a new `guess`, or `forks`, or
+        `done`.
+        """
+        guess, self.guess, self.kept = self.guess, [], 0
+        self._step(logits[0])
+        while self.feed == guess[self.kept : self.kept + 1] != [] and self._options is None:
+            self.kept += 1
+            self._step(logits[self.kept])
+        if self.feed and self._options is None:
+            self.guess = self._copy.guess(self._tokens)[: self._left]
+
+    def _step(self, logits: Logits) -> None:
+        self.feed, self.chosen = [], 0
         if self._options is None:
             self._write(logits)
             return
-        self._seen: dict[tuple[int, ...], Logits] = {(): logits}
+        self._seen: dict[tuple[int, ...], Logits] = {(): logits.copy()}
         self.forks = self._options.forks()
         if not self.forks:
             self._choose()
@@ -97,6 +118,7 @@ class Cursor(Generic[T]):
         """Feed a token and stand behind it."""
         self._state = self._plan.automaton.next(self._state, token)
         self._written += self._pieces[token]
+        self._tokens.append(token)
         self.feed.append(token)
 
     def _open_choice(self, choice: Choice, text: bytes, place: int) -> None:
@@ -133,6 +155,7 @@ class Cursor(Generic[T]):
             return
         self._left -= 1
         self._decoded += 1
+        self.chosen = 1
         self._take(self._pick(np.where(self._plan.automaton.mask(self._state), logits, -np.inf)))
         if (kept := before_repetition(self._written)) is not None:
             self._cut("repetition", kept)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -27,11 +27,15 @@ class ContextTooLong(EngineError):
 class EngineSettings:
     """What the engine computes with; part of every score's signature. Raises InputError out of range.
 
-    n_ctx         tokens of context, for trunk, branch and the leaves of one chunk together
-    n_threads     0 becomes the number of physical cores
-    n_gpu_layers  layers on the GPU, -1 for all; needs a llama.cpp build with GPU support
-    n_batch       rows that one call of llama.cpp takes
-    width         leaves that are decoded together
+    n_ctx            tokens of context, for trunk, branch and the leaves of one chunk together
+    n_threads        0 becomes the number of physical cores
+    n_gpu_layers     layers on the GPU, -1 for all; needs a llama.cpp build with GPU support
+    n_batch          rows that one call of llama.cpp takes
+    width            leaves that are decoded together
+    flash_attention  None becomes False on a CPU, where it costs a third more time, and True on a GPU; a
+                     cache of 8 bits needs it
+    cache_type       of keys and values: "f16", or "q8_0" for half the memory
+    mmap             map the model file into memory instead of reading it
     """
 
     n_ctx: int = 8192
@@ -39,7 +43,9 @@ class EngineSettings:
     n_gpu_layers: int = 0
     n_batch: int = 512
     width: int = 32
-    flash_attention: bool = True
+    flash_attention: bool | None = None
+    cache_type: Literal["f16", "q8_0"] = "f16"
+    mmap: bool = True
 
     def __post_init__(self) -> None:
         bounds = {
@@ -53,8 +59,14 @@ class EngineSettings:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise InputError(f"{name} is {value}; choose a number from {low} to {high}.")
+        if self.cache_type not in ("f16", "q8_0"):
+            raise InputError(f"cache_type is {self.cache_type!r}; choose f16 or q8_0.")
+        if self.cache_type != "f16" and self.flash_attention is False:
+            raise InputError(f"cache_type {self.cache_type} needs flash_attention; leave that out.")
         if self.n_batch > self.n_ctx:
             raise InputError(f"n_batch is {self.n_batch}, more than n_ctx ({self.n_ctx}); choose less.")
+        if self.flash_attention is None:
+            object.__setattr__(self, "flash_attention", self.n_gpu_layers != 0 or self.cache_type != "f16")
         if self.n_threads == 0:
             object.__setattr__(self, "n_threads", physical_cores())
 
@@ -95,6 +107,42 @@ class Reply(Generic[T]):
     decoded: int = 0
 
 
+class Spent(NamedTuple):
+    """What an engine has computed. A row is one token put through the model, the currency of every cost.
+
+    trunk, branch, leaves  rows of prompt text
+    forced                 rows of reply text that nothing else could follow, and of options looked at
+    decoded                rows of reply text that the model chose
+    guessed                rows of text that was guessed and that the model did not choose
+    unique                 prompt rows and forced rows that a perfect sharing of equal beginnings would leave
+    seconds                inside llama_decode
+    """
+
+    trunk: int = 0
+    branch: int = 0
+    leaves: int = 0
+    forced: int = 0
+    decoded: int = 0
+    guessed: int = 0
+    unique: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        return self.trunk + self.branch + self.leaves + self.forced + self.decoded + self.guessed
+
+    def plus(self, **more: float) -> Spent:
+        return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
+
+    def since(self, before: Spent) -> Spent:
+        """What came after `before`.
+
+        >>> Spent(trunk=9, decoded=3).since(Spent(trunk=9)).decoded
+        3
+        """
+        return self.plus(**{name: -value for name, value in before._asdict().items()})
+
+
 class TreeEngine(Protocol):
     """One trunk a run, one branch a sample, many leaves decoded together. `testing.FakeEngine` is one."""
 
@@ -102,8 +150,8 @@ class TreeEngine(Protocol):
     def settings(self) -> EngineSettings: ...
 
     @property
-    def rows(self) -> int:
-        """Rows decoded since the model was loaded."""
+    def spent(self) -> Spent:
+        """Since the model was loaded."""
         ...
 
     def count(self, text: str) -> int:

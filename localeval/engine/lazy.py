@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineSettings, Reply, TreeEngine, Trunk
+from localeval.engine.interface import EngineSettings, Reply, Spent, TreeEngine, Trunk
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -28,8 +28,8 @@ class LazyEngine:
         return self._settings
 
     @property
-    def rows(self) -> int:
-        return self._engine.rows if self._engine else 0
+    def spent(self) -> Spent:
+        return self._engine.spent if self._engine else Spent()
 
     def count(self, text: str) -> int:
         return self._loaded().count(text)

@@ -6,53 +6,20 @@ number out of range, a model without a vocabulary. Nothing in here lets such a c
 
 from __future__ import annotations
 
-import collections
 import ctypes
-import os
-import signal
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
-
-# Read by llama_cpp's own dependencies at import; nothing in this process asks a hub for anything.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
+from typing import NamedTuple
 
 import llama_cpp
 import numpy as np
 import numpy.typing as npt
 
 from localeval.engine.interface import EngineError, EngineSettings
-from localeval.errors import InputError, ModelBroken
+from localeval.engine.loading import load
 
 Logits = npt.NDArray[np.float32]
-
-LOG_LINES: collections.deque[str] = collections.deque(maxlen=20)
-"""The last lines that llama.cpp logged, for the message of a failed load. Never sample text."""
-
-
-@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
-def _keep_log(level: int, text: bytes, _: Any) -> None:
-    if level >= 3 and text.strip():  # warnings and errors
-        LOG_LINES.append(text.decode("utf-8", "replace").strip())
-
-
-# llama.cpp logs to a C function that reads none of it. A Python one would be called while decoding, and
-# an interrupt that arrives inside a ctypes callback is lost.
-_UNHEARD = ctypes.cast(llama_cpp.llama_cpp._lib.llama_supports_mmap, llama_cpp.llama_log_callback)
-
-
-@contextmanager
-def _log_kept() -> Iterator[None]:
-    """Keep what llama.cpp logs while a model loads; an interrupt waits until then."""
-    LOG_LINES.clear()
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
-    try:
-        yield
-    finally:
-        llama_cpp.llama_log_set(_UNHEARD, ctypes.c_void_p(0))
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 class Row(NamedTuple):
@@ -73,70 +40,11 @@ class Llama:
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self.path, self.settings = path, settings
         self.n_sequences = 2 * settings.width + 1  # the branch, the leaves, and a fork for each
-        _check_gpu(settings)
-        with _log_kept():
-            llama_cpp.llama_backend_init()
-            self._model = self._load_model()
-            self._vocab = llama_cpp.llama_model_get_vocab(self._model)
-            self._check_model()
-            self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
-            self._context = self._make_context()
+        self._model, self._vocab, self._context = load(path, settings, self.n_sequences)
+        self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, 1)
-        self.rows = 0  # decoded since the start, the currency of every cost
-
-    def _load_model(self) -> Any:
-        params = llama_cpp.llama_model_default_params()
-        params.n_gpu_layers = self.settings.n_gpu_layers
-        model = llama_cpp.llama_model_load_from_file(str(self.path).encode(), params)
-        if not model:
-            said = next((line for line in LOG_LINES if "error" in line.lower()), "no reason given")
-            raise ModelBroken(
-                f"{self.path}: llama.cpp can't load this model ({_printable(said)}); "
-                "fetch it again, or choose another file."
-            )
-        return model
-
-    def _check_model(self) -> None:
-        def has(question: str) -> bool:
-            return bool(getattr(llama_cpp, f"llama_model_{question}")(self._model))
-
-        if (
-            llama_cpp.llama_vocab_type(self._vocab)
-            not in (llama_cpp.LLAMA_VOCAB_TYPE_BPE, llama_cpp.LLAMA_VOCAB_TYPE_SPM)
-            or has("has_encoder")
-            or has("is_recurrent")
-            or has("is_hybrid")
-            or has("is_diffusion")
-        ):
-            raise ModelBroken(
-                f"{self.path}: this is not a plain text decoder, so it can't judge; "
-                "choose a Qwen2.5 or Qwen3 instruct model."
-            )
-        trained = int(llama_cpp.llama_model_n_ctx_train(self._model))
-        if self.settings.n_ctx > trained:
-            raise InputError(
-                f"n_ctx is {self.settings.n_ctx}, but {self.path.name} was trained on {trained} tokens; "
-                f"choose at most {trained}."
-            )
-
-    def _make_context(self) -> Any:
-        settings = self.settings
-        params = llama_cpp.llama_context_default_params()
-        params.n_ctx = settings.n_ctx
-        params.n_batch = params.n_ubatch = settings.n_batch
-        params.n_seq_max = params.n_outputs_max = self.n_sequences
-        params.n_threads = params.n_threads_batch = settings.n_threads
-        params.kv_unified = True
-        params.flash_attn_type = int(settings.flash_attention)
-        params.no_perf = True
-        context = llama_cpp.llama_init_from_model(self._model, params)
-        if not context:
-            raise ModelBroken(
-                f"{self.path}: llama.cpp can't make a context of {settings.n_ctx} tokens for this model; "
-                "choose a smaller --n-ctx, or a smaller model."
-            )
-        return context
+        self.seconds = 0.0  # spent in llama_decode
 
     def close(self) -> None:
         """Free everything; calling it again does nothing."""
@@ -199,9 +107,10 @@ class Llama:
         self._check_sequence(target)
         llama_cpp.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
-    def drop(self, sequence: int) -> None:
+    def drop(self, sequence: int, position: int = 0) -> None:
+        """Forget a sequence from `position` on."""
         self._check_sequence(sequence)
-        llama_cpp.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+        llama_cpp.llama_memory_seq_rm(self._memory, sequence, position, -1)
 
     def save(self, sequence: int) -> bytes:
         """The state of one sequence, for `restore`."""
@@ -221,11 +130,15 @@ class Llama:
     # Decoding
 
     def decode(self, rows: Sequence[Row]) -> list[Logits]:
-        """Decode `rows` in batches of n_batch; the logits of the wanted rows, in order, as copies."""
-        found: list[Logits] = []
-        for start in range(0, len(rows), self.settings.n_batch):
-            found += self._decode_batch(rows[start : start + self.settings.n_batch])
-        return found
+        """Decode `rows` in batches of n_batch; the logits of the wanted rows, in order.
+
+        They lie in llama.cpp's own memory and stand until the next call: copy what is to be kept.
+        """
+        size = self.settings.n_batch
+        if len(rows) <= size:
+            return self._decode_batch(rows)
+        batches = (rows[start : start + size] for start in range(0, len(rows), size))
+        return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
 
     def _decode_batch(self, rows: Sequence[Row]) -> list[Logits]:
         batch = self._batch
@@ -238,14 +151,13 @@ class Llama:
         wanted = [i for i, row in enumerate(rows) if row.wanted]
         if len(wanted) > self.n_sequences:
             raise EngineError(f"{len(wanted)} outputs asked for, {self.n_sequences} possible")
+        before = time.perf_counter()
         answer = llama_cpp.llama_decode(self._context, batch)
+        self.seconds += time.perf_counter() - before
         if answer != 0:
             raise EngineError(f"llama_decode returned {answer} for {len(rows)} rows")
-        self.rows += len(rows)
         return [
-            np.ctypeslib.as_array(
-                llama_cpp.llama_get_logits_ith(self._context, i), shape=(self.n_vocab,)
-            ).copy()
+            np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, i), shape=(self.n_vocab,))
             for i in wanted
         ]
 
@@ -257,15 +169,3 @@ class Llama:
     def _check_sequence(self, sequence: int) -> None:
         if not 0 <= sequence < self.n_sequences:
             raise EngineError(f"sequence {sequence} is out of range (0 to {self.n_sequences - 1})")
-
-
-def _check_gpu(settings: EngineSettings) -> None:
-    if settings.n_gpu_layers and not llama_cpp.llama_supports_gpu_offload():
-        raise InputError(
-            f"n_gpu_layers is {settings.n_gpu_layers}, but this llama-cpp-python has no GPU support; "
-            "choose 0, or install a build with it (CMAKE_ARGS=-DGGML_CUDA=on)."
-        )
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)[:200]

@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from localeval.engine.chat import Chat
 from localeval.engine.cursor import Cursor
 from localeval.engine.grammar import Grammar, Vocabulary
-from localeval.engine.interface import ContextTooLong, EngineSettings, Reply, Trunk
+from localeval.engine.guess import cut
+from localeval.engine.interface import ContextTooLong, EngineSettings, Reply, Spent, Trunk
 from localeval.engine.llama import Llama, Logits, Row
 
 T = TypeVar("T", bound=BaseModel)
@@ -37,14 +38,15 @@ class Engine:
         self._frames: dict[Trunk, tuple[list[int], list[int]]] = {}
         self._states: dict[Trunk, bytes] = {}
         self._standing: tuple[Trunk, list[int]] | None = None
+        self._spent = Spent()
 
     def close(self) -> None:
         self._llama.close()
 
     @property
-    def rows(self) -> int:
-        """Rows decoded since the model was loaded."""
-        return self._llama.rows
+    def spent(self) -> Spent:
+        """Since the model was loaded."""
+        return self._spent._replace(seconds=self._llama.seconds)
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""
@@ -128,38 +130,78 @@ class Engine:
             self._llama.clear()
             self._llama.decode(_rows(before, 0, BRANCH))
             self._states[trunk] = self._llama.save(BRANCH)
+            self._spend(trunk=len(before), unique=len(before))
         self._llama.clear()
         self._llama.restore(self._states[trunk], BRANCH)
         self._llama.decode(_rows(branch, len(before), BRANCH))
+        self._spend(branch=len(branch), unique=len(branch))
         self._standing = (trunk, branch)
+
+    def _spend(self, **rows: int) -> None:
+        self._spent = self._spent.plus(**rows)
 
     def _grow(self, chunk: list[Cursor[T]]) -> None:
         """Decode the leaves of a chunk together until each is done; then drop them."""
         assert self._standing is not None  # noqa: S101
         trunk, branch = self._standing
-        start = len(self._frame(trunk)[0]) + len(branch)
+        end = len(self._frame(trunk)[0]) + len(branch)
+        start = end + self._begin(chunk, end)
         lengths = dict.fromkeys(range(len(chunk)), start)
         for i in lengths:
             self._llama.fork(BRANCH, 1 + i)
+        self._llama.drop(BRANCH, end)
         while growing := [i for i, cursor in enumerate(chunk) if not cursor.done]:
-            rows = [row for i in growing for row in _rows(chunk[i].feed, lengths[i], 1 + i, wanted=True)]
-            for i in growing:
-                lengths[i] += len(chunk[i].feed)
-            for i, logits in zip(growing, self._llama.decode(rows), strict=True):
-                chunk[i].advance(logits)
-            for i in growing:
-                if chunk[i].forks:
-                    chunk[i].resolve(self._look(chunk[i].forks, 1 + i, lengths[i], 1 + len(chunk) + i))
+            self._step(chunk, growing, lengths)
         for i in lengths:
             self._llama.drop(1 + i)
+
+    def _step(self, chunk: list[Cursor[T]], growing: list[int], lengths: dict[int, int]) -> None:
+        """One call for all growing leaves: what each feeds and guesses. Wrong guesses are dropped."""
+        cut([chunk[i].guess for i in growing], len(growing), self.settings.width)
+        rows = []
+        for i in growing:
+            cursor = chunk[i]
+            forced = len(cursor.feed) - cursor.chosen - cursor.counted
+            self._spend(decoded=cursor.chosen, forced=forced, unique=forced)
+            cursor.counted = 0
+            rows += _rows(cursor.feed, lengths[i], 1 + i, wanted=True)
+            lengths[i] += len(cursor.feed)
+            rows += [Row(token, lengths[i] + k, 1 + i, True) for k, token in enumerate(cursor.guess)]
+        logits = self._llama.decode(rows)
+        for i in growing:
+            cursor, guessed = chunk[i], len(chunk[i].guess)
+            cursor.advance(logits[: 1 + guessed])
+            logits = logits[1 + guessed :]
+            lengths[i] += cursor.kept
+            if cursor.kept < guessed:
+                self._llama.drop(1 + i, lengths[i])
+            self._spend(decoded=cursor.kept, guessed=guessed - cursor.kept)
+        for i in growing:
+            if chunk[i].forks:
+                chunk[i].resolve(self._look(chunk[i].forks, 1 + i, lengths[i], 1 + len(chunk) + i))
+
+    def _begin(self, chunk: list[Cursor[T]], end: int) -> int:
+        """Decode what all leaves of a chunk begin with, once, behind the branch; how many tokens that is."""
+        feeds = [cursor.feed for cursor in chunk]
+        asked = sum(cursor.counted for cursor in chunk)
+        self._spend(leaves=asked, forced=sum(map(len, feeds)) - asked, unique=_distinct(feeds))
+        shared = _shared(feeds)
+        if shared:
+            self._llama.decode(_rows(feeds[0][:shared], end, BRANCH))
+            self._spend(leaves=-shared * (len(chunk) - 1))
+        for cursor in chunk:
+            del cursor.feed[:shared]
+            cursor.counted = len(cursor.feed)
+        return shared
 
     def _look(self, forks: list[list[int]], leaf: int, length: int, fork: int) -> list[Logits]:
         """The logits behind each continuation of a leaf; the leaf stays as it is."""
         found: list[Logits] = []
         for path in forks:
             self._llama.fork(leaf, fork)
-            found += self._llama.decode(_rows(path, length, fork, wanted=True))
+            found.append(self._llama.decode(_rows(path, length, fork, wanted=True))[0].copy())
             self._llama.drop(fork)
+            self._spend(forced=len(path), unique=len(path))
         return found
 
 
@@ -170,6 +212,24 @@ def _rows(tokens: list[int], position: int, sequence: int, wanted: bool = False)
     """Rows for `tokens` from `position` on; the last one's logits may be wanted."""
     last = len(tokens) - 1
     return [Row(token, position + i, sequence, wanted and i == last) for i, token in enumerate(tokens)]
+
+
+def _shared(feeds: list[list[int]]) -> int:
+    """How many tokens all of several feeds begin with; each keeps one of its own, whose logits are wanted."""
+    if len(feeds) < 2:
+        return 0
+    most = min(map(len, feeds)) - 1
+    return next((i for i in range(most) if len({feed[i] for feed in feeds}) > 1), most)
+
+
+def _distinct(feeds: list[list[int]]) -> int:
+    """Rows that are left when equal beginnings are decoded once: the nodes of their tree."""
+    nodes: dict[tuple[int, int], int] = {}
+    for feed in feeds:
+        node = 0
+        for token in feed:
+            node = nodes.setdefault((node, token), len(nodes) + 1)
+    return len(nodes)
 
 
 def _encode(text: str) -> bytes:

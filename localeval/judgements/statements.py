@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
+from localeval.judgements.coverage import leaves_out, numbers
 from localeval.judgements.desk import Desk, Record, prompt_language, response_of
 from localeval.judgements.evidence import terms
 from localeval.samples import Sample
 from localeval.sentences import Sentence, split
-from localeval.texts import strip_thinking
+from localeval.texts import one_line, strip_thinking
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 
@@ -26,8 +26,8 @@ class SentenceStatements(Record):
     """One sentence of the response, where it stands there, and the statements that it makes.
 
     cut  "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays"
-         it said nothing of this sentence, and with "details" it left out a number of it, so that the
-         sentence stands for itself
+         it said nothing of this sentence, and with "details" it left out a number or a clause of it, so
+         that the sentence stands for itself
     """
 
     sentence: str
@@ -67,7 +67,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
     What ends in a colon introduces what follows, and like a question it claims nothing.
 
     A sentence stands for itself where the model leaves it without a finished statement, because its list
-    was cut or held nothing but strays, or where it leaves out a number of it. With
+    was cut or held nothing but strays, or where it leaves out a number or a clause. With
     `statements="sentences"` no model is asked.
     """
     spoken = prompt_language(sample)
@@ -112,18 +112,9 @@ def _statements(
     whole = one_line(sentences[i].text)
     if not texts and (reply.truncated or written):
         return (whole,), reply.truncated or "strays"
-    if numbers(whole) - numbers(" ".join(texts)):
+    if leaves_out(whole, texts) if texts else numbers(whole):
         return (whole,), "details"
     return texts, reply.truncated
-
-
-def numbers(text: str) -> frozenset[str]:
-    """Its numbers of two digits and more. (A single digit may be the number of a passage or a list item.)
-
-    >>> sorted(numbers("Passage 2: 1,200 to 1,500 people, 3.5% of 70%"))
-    ['1,200', '1,500', '3.5', '70']
-    """
-    return frozenset(number for number in _NUMBER.findall(text) if len(number) > 1)
 
 
 def _claims(text: str) -> bool:
@@ -184,12 +175,3 @@ def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...
                 own.append(text)
         kept.append(tuple(own))
     return kept
-
-
-def one_line(text: str) -> str:
-    """`text` with every run of white space as one space.
-
-    >>> one_line(" a\\n b ")
-    'a b'
-    """
-    return " ".join(text.split())

@@ -13,7 +13,9 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 @contextmanager
-def live_line(quiet: bool = False) -> Iterator[Callable[[int, Sequence[Sample]], None]]:
+def live_line(
+    quiet: bool = False, title: str = "Evaluating"
+) -> Iterator[Callable[[int, Sequence[Sample]], None]]:
     """A progress callback for `evaluate`: a bar on a terminal's stderr, else a line now and then.
 
     Time left is told by the characters that are still to be read, not by the number of samples.
@@ -22,13 +24,13 @@ def live_line(quiet: bool = False) -> Iterator[Callable[[int, Sequence[Sample]],
         yield _nothing
         return
     if not sys.stderr.isatty():
-        yield _plain_lines()
+        yield _plain_lines(title)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("Evaluating"),
+        TextColumn(title),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -45,7 +47,7 @@ def live_line(quiet: bool = False) -> Iterator[Callable[[int, Sequence[Sample]],
         yield show
 
 
-def _plain_lines() -> Callable[[int, Sequence[Sample]], None]:
+def _plain_lines(title: str) -> Callable[[int, Sequence[Sample]], None]:
     started = said = monotonic()
 
     def show(done: int, samples: Sequence[Sample]) -> None:
@@ -54,7 +56,7 @@ def _plain_lines() -> Callable[[int, Sequence[Sample]], None]:
         if done == len(samples) or now - said >= SECONDS_BETWEEN_LINES:
             said = now
             left = _clock(_left(done, samples, now - started))
-            print(f"Evaluating: {done}/{len(samples)}, about {left} left", file=sys.stderr, flush=True)
+            print(f"{title}: {done}/{len(samples)}, about {left} left", file=sys.stderr, flush=True)
 
     return show
 

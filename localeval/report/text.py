@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from localeval.metrics import REASONS, Score
 from localeval.scoring import Summary
+from localeval.texts import printable
 
 if TYPE_CHECKING:
     from localeval.result import Result, SampleResult
@@ -52,11 +53,6 @@ def as_text(result: Result, width: int = 100) -> str:
 def number(value: float | None) -> str:
     """Three decimals; a dash for none."""
     return "-" if value is None else f"{value:.3f}"
-
-
-def printable(text: str) -> str:
-    """`text` with control characters (a terminal would obey them) and line ends as spaces."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _statements(sample: SampleResult) -> str:

@@ -1,0 +1,159 @@
+"""From a GGUF file to a llama.cpp model and context, with every refusal said in Python first."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# Read by llama_cpp's own dependencies at import; nothing in this process asks a hub for anything.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import llama_cpp
+
+from localeval.engine.interface import EngineSettings
+from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
+from localeval.errors import InputError, ModelBroken
+from localeval.gguf_header import split_files
+from localeval.texts import said
+
+LOG_LINES: collections.deque[str] = collections.deque(maxlen=20)
+"""The last lines that llama.cpp logged, for the message of a failed load. Never sample text."""
+
+CACHE_TYPES = {"f16": (llama_cpp.GGML_TYPE_F16, 16.0), "q8_0": (llama_cpp.GGML_TYPE_Q8_0, 8.5)}
+"""llama.cpp's number of each type, and its bits for a value."""
+
+
+class Loaded(NamedTuple):
+    """Handles of llama.cpp; whoever asked for them frees them."""
+
+    model: Any
+    vocab: Any
+    context: Any
+
+
+def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
+    """The model at `path` with one context of `n_sequences`.
+
+    Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit the file,
+    this build or this machine's memory.
+    """
+    _check_gpu(settings)
+    with _log_kept():
+        llama_cpp.llama_backend_init()
+        weights = sum(file.stat().st_size for file in split_files(path) or [path])
+        if not settings.n_gpu_layers:
+            check(path, weights + OVERHEAD, available())
+        model = _model(path, settings)
+        try:
+            vocab = llama_cpp.llama_model_get_vocab(model)
+            _check_model(path, model, vocab, settings)
+            check(path, _cache_bytes(model, settings), available())
+            return Loaded(model, vocab, _context(path, model, settings, n_sequences))
+        except BaseException:
+            llama_cpp.llama_model_free(model)
+            raise
+
+
+@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
+def _keep_log(level: int, text: bytes, _: Any) -> None:
+    if level >= 3 and text.strip():  # warnings and errors
+        LOG_LINES.append(text.decode("utf-8", "replace").strip())
+
+
+# llama.cpp logs to a C function that reads none of it. A Python one would be called while decoding, and
+# an interrupt that arrives inside a ctypes callback is lost.
+_UNHEARD = ctypes.cast(llama_cpp.llama_cpp._lib.llama_supports_mmap, llama_cpp.llama_log_callback)
+
+
+@contextmanager
+def _log_kept() -> Iterator[None]:
+    """Keep what llama.cpp logs while a model loads; an interrupt waits until then."""
+    LOG_LINES.clear()
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
+    try:
+        yield
+    finally:
+        llama_cpp.llama_log_set(_UNHEARD, ctypes.c_void_p(0))
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def _model(path: Path, settings: EngineSettings) -> Any:
+    params = llama_cpp.llama_model_default_params()
+    params.n_gpu_layers = settings.n_gpu_layers
+    params.use_mmap = settings.mmap
+    model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+    if not model:
+        why = next((line for line in LOG_LINES if "error" in line.lower()), "no reason given")
+        raise ModelBroken(
+            f"{path}: llama.cpp can't load this model ({said(why)}); fetch it again, or choose another file."
+        )
+    return model
+
+
+def _check_model(path: Path, model: Any, vocab: Any, settings: EngineSettings) -> None:
+    def has(question: str) -> bool:
+        return bool(getattr(llama_cpp, f"llama_model_{question}")(model))
+
+    if (
+        llama_cpp.llama_vocab_type(vocab)
+        not in (llama_cpp.LLAMA_VOCAB_TYPE_BPE, llama_cpp.LLAMA_VOCAB_TYPE_SPM)
+        or has("has_encoder")
+        or has("is_recurrent")
+        or has("is_hybrid")
+        or has("is_diffusion")
+    ):
+        raise ModelBroken(
+            f"{path}: this is not a plain text decoder, so it can't judge; "
+            "choose a Qwen2.5 or Qwen3 instruct model."
+        )
+    trained = int(llama_cpp.llama_model_n_ctx_train(model))
+    if settings.n_ctx > trained:
+        raise InputError(
+            f"n_ctx is {settings.n_ctx}, but {path.name} was trained on {trained} tokens; "
+            f"choose at most {trained}."
+        )
+
+
+def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int) -> Any:
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx = settings.n_ctx
+    params.n_batch = params.n_ubatch = settings.n_batch
+    params.n_seq_max = params.n_outputs_max = n_sequences
+    params.n_threads = params.n_threads_batch = settings.n_threads
+    params.kv_unified = True
+    params.flash_attn_type = int(bool(settings.flash_attention))
+    params.type_k = params.type_v = CACHE_TYPES[settings.cache_type][0]
+    params.no_perf = True
+    context = llama_cpp.llama_init_from_model(model, params)
+    if not context:
+        raise ModelBroken(
+            f"{path}: llama.cpp can't make a context of {settings.n_ctx} tokens for this model; "
+            "choose a smaller --n-ctx, or a smaller model."
+        )
+    return context
+
+
+def _cache_bytes(model: Any, settings: EngineSettings) -> int:
+    return cache_bytes(
+        settings.n_ctx,
+        llama_cpp.llama_model_n_layer(model),
+        llama_cpp.llama_model_n_embd(model),
+        llama_cpp.llama_model_n_head(model),
+        llama_cpp.llama_model_n_head_kv(model),
+        CACHE_TYPES[settings.cache_type][1],
+    )
+
+
+def _check_gpu(settings: EngineSettings) -> None:
+    if settings.n_gpu_layers and not llama_cpp.llama_supports_gpu_offload():
+        raise InputError(
+            f"n_gpu_layers is {settings.n_gpu_layers}, but this llama-cpp-python has no GPU support; "
+            "choose 0, or install a build with it (CMAKE_ARGS=-DGGML_CUDA=on)."
+        )

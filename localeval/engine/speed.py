@@ -1,0 +1,78 @@
+"""What a row costs on this machine: three measured constants, and the least time that rows can take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.llama import Llama, Row
+
+BATCH = 512
+SEQUENCES = 32
+STEPS = 8
+
+
+class Speed(NamedTuple):
+    """Seconds.
+
+    prefill  a row of a call of 512 rows of one text
+    row      a row of a call of one row each for 32 texts
+    step     a call of one row, alone
+    """
+
+    prefill: float
+    row: float
+    step: float
+
+    def floor(self, spent: Spent) -> float:
+        """The least time for these rows: each prompt row once, everything in calls of the best size.
+
+        >>> Speed(0.01, 0.02, 0.05).floor(Spent(unique=100, decoded=10))
+        1.2
+        """
+        return spent.unique * self.prefill + spent.decoded * self.row
+
+    def cost(self, spent: Spent) -> float:
+        """The time that these rows take in calls of the best size, those that could be shared included."""
+        return (spent.rows - spent.decoded) * self.prefill + spent.decoded * self.row
+
+
+def measure(path: Path, settings: EngineSettings | None = None) -> Speed:
+    """Calibrate on a model file, in some ten seconds. Run it alone: another busy process multiplies all."""
+    llama = Llama(path, settings or EngineSettings())
+    try:
+        token = llama.tokenize(b"the")[0]
+        text = [Row(token, i, 0, i == BATCH - 1) for i in range(BATCH)]
+
+        def prefill() -> None:
+            llama.clear()
+            llama.decode(text)
+
+        def steps(n: int) -> Callable[[], None]:
+            def run() -> None:
+                llama.clear()
+                for position in range(STEPS):
+                    llama.decode([Row(token, position, sequence, True) for sequence in range(n)])
+
+            return run
+
+        return Speed(
+            _seconds(prefill) / BATCH,
+            _seconds(steps(SEQUENCES)) / STEPS / SEQUENCES,
+            _seconds(steps(1)) / STEPS,
+        )
+    finally:
+        llama.close()
+
+
+def _seconds(run: Callable[[], None]) -> float:
+    """The best of two runs behind one that warms up: what disturbs a run only makes it longer."""
+    found = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - start)
+    return min(found[1:])

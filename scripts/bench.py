@@ -1,0 +1,137 @@
+"""Judge samples one by one and compare the time with what their rows must cost on this machine."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from localeval import Judge, read_samples
+from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.speed import Speed, measure
+from localeval.evaluate import evaluate
+from localeval.judge import DEFAULT_JUDGE
+from localeval.store import resolve
+
+
+@dataclass(frozen=True)
+class Line:
+    """One sample, or several together: its name, what was computed, and the seconds that it took."""
+
+    name: str
+    spent: Spent
+    wall: float
+
+    def figures(self, speed: Speed) -> dict[str, Any]:
+        own = self.spent.rows - self.spent.trunk
+        return {
+            "sample": self.name,
+            **self.spent._asdict(),
+            "rows_without_trunk": own,
+            "wall": self.wall,
+            "floor": speed.floor(self.spent),
+            "floor_of_wall": speed.floor(self.spent) / self.wall,
+            "wall_of_cost": self.wall / speed.cost(self.spent),
+            "overhead": 1 - self.spent.seconds / self.wall,
+        }
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("-n", "number", default=20, show_default=True, help="Samples, from the first on.")
+@click.option("-m", "--metrics", default="faithfulness", show_default=True)
+@click.option("--judge", "name", default=DEFAULT_JUDGE, show_default=True)
+@click.option("--statements", default="llm", show_default=True)
+@click.option("--set", "changes", multiple=True, help="An engine setting: --set width=16. May be repeated.")
+@click.option("--json", "as_json", is_flag=True)
+def main(
+    file: str, number: int, metrics: str, name: str, statements: str, changes: tuple[str, ...], as_json: bool
+) -> None:
+    settings = EngineSettings(
+        **{k: json.loads(v) for k, _, v in (change.partition("=") for change in changes)}
+    )
+    speed = measure(resolve(name, kind="judge").path, settings)
+    lines = []
+    with Judge.load(name, **vars(settings)) as judge:
+        for sample in read_samples(file)[:number]:
+            before, start = judge.engine.spent, time.perf_counter()
+            evaluate([sample], metrics.split(","), judge, statements=statements)
+            lines.append(Line(sample.id, judge.engine.spent.since(before), time.perf_counter() - start))
+    lines = [line for line in lines if line.spent.rows]
+    if not lines:
+        raise click.ClickException(f"{file}: the first {number} samples gave the judge nothing to do.")
+    # The first sample also loads the model and computes the trunks: what a run pays once.
+    once, rest = lines[0], lines[1:] or lines
+    total = Line(
+        "total", Spent(*map(sum, zip(*(x.spent for x in rest), strict=True))), sum(x.wall for x in rest)
+    )
+    found = {
+        "machine": f"{platform.processor() or platform.machine()}, {settings.n_threads} threads",
+        "settings": vars(settings),
+        "seconds_a_row": speed._asdict(),
+        "peak_bytes": peak_memory(),
+        "first": once.figures(speed),
+        "samples": [line.figures(speed) for line in rest],
+        "total": total.figures(speed),
+        "median_rows_without_trunk": statistics.median(x.spent.rows - x.spent.trunk for x in rest),
+        "median_seconds": statistics.median(x.wall for x in rest),
+    }
+    print(json.dumps(found, indent=1) if as_json else as_table(found))
+
+
+def peak_memory() -> int:
+    """VmHWM: the most that this process ever had resident, in bytes; 0 where the system does not tell."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return 0
+    return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
+
+
+COLUMNS = (
+    "trunk",
+    "branch",
+    "leaves",
+    "forced",
+    "decoded",
+    "guessed",
+    "wall",
+    "floor",
+    "floor_of_wall",
+    "wall_of_cost",
+)
+
+
+def as_table(found: dict[str, Any]) -> str:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("sample")
+    for column in COLUMNS:
+        table.add_column(column.replace("_of_", " / "), justify="right")
+    for line in (found["first"], *found["samples"], found["total"]):
+        cells = (f"{line[c]:.2f}" if isinstance(line[c], float) else str(line[c]) for c in COLUMNS)
+        table.add_row(line["sample"], *cells)
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(table)
+    speed = found["seconds_a_row"]
+    return (
+        f"{capture.get()}\n"
+        f"ms a row: {1000 * speed['prefill']:.1f} in a prompt, {1000 * speed['row']:.1f} at 32 texts, "
+        f"{1000 * speed['step']:.1f} alone ({found['machine']})\n"
+        f"median: {found['median_rows_without_trunk']:.0f} rows without trunks, "
+        f"{found['median_seconds']:.1f} s a sample (but for the first, which pays for load and trunks)\n"
+        f"outside llama_decode: {100 * found['total']['overhead']:.1f} % of the time; "
+        f"peak memory {found['peak_bytes'] / 1e9:.2f} GB"
+    )
+
+
+if __name__ == "__main__":
+    main()

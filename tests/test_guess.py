@@ -1,0 +1,95 @@
+"""Guessing makes calls fewer and changes no reply."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from localeval.engine.cursor import Cursor
+from localeval.engine.guess import Copy, cut
+from localeval.engine.llama import Logits
+from localeval.engine.tree import Engine
+from localeval.judgements.statements import StatementsReply
+
+PROMPT = "Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London."
+
+
+class Copyist:
+    """A model in miniature: likes what stood behind the last token before."""
+
+    def __init__(self, engine: Engine, seed: int) -> None:
+        self._llama, self._seed = engine._llama, seed
+        self._end = self._llama.tokenize(b'"]}')[0]
+
+    def logits(self, tokens: list[int]) -> Logits:
+        logits = (
+            np.random.default_rng([self._seed, *tokens[-4:]])
+            .normal(size=self._llama.n_vocab)
+            .astype(np.float32)
+        )
+        for token, following in itertools.pairwise(tokens):
+            if token == tokens[-1]:
+                logits[following] += 4
+        logits[self._end] += 3
+        return logits
+
+
+def write(engine: Engine, seed: int, temperature: float, guessing: bool) -> tuple[str, int, int, int]:
+    """(the reply, the tokens chosen, the calls that it took, the guesses kept)."""
+    llama, model = engine._llama, Copyist(engine, seed)
+    seen = llama.tokenize(PROMPT.encode())
+    plan, pieces = engine._grammar.plan(StatementsReply), engine._vocabulary.bytes_of
+    cursor = Cursor[StatementsReply](plan, list(seen), llama.tokenize, pieces, 60, temperature, [seed])
+    calls = kept = 0
+    before: list[int] = []
+    while not cursor.done:
+        if not guessing:
+            cursor.guess.clear()
+        calls += 1
+        before += cursor.feed
+        guess = list(cursor.guess)
+        cursor.advance([model.logits(before + guess[:n]) for n in range(len(guess) + 1)])
+        before += guess[: cursor.kept]
+        kept += cursor.kept
+    reply = cursor.reply()
+    return reply.text, reply.decoded, calls, kept
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_a_reply_is_the_same_with_and_without_guessing(tiny: Engine, temperature: float) -> None:
+    saved = 0
+    for seed in range(20):
+        plain = write(tiny, seed, temperature, guessing=False)
+        guessed = write(tiny, seed, temperature, guessing=True)
+        assert guessed[:2] == plain[:2]
+        assert guessed[2] == plain[2] - guessed[3]
+        saved += guessed[3]
+    assert saved > 10
+
+
+def test_the_longest_end_that_stands_in_the_source_is_followed() -> None:
+    # behind [7, 2] stands 8, behind the first 2 stands 3: the longer end counts
+    assert Copy([1, 2, 3, 7, 2, 8]).guess([7, 2]) == [8]
+    assert Copy(range(1, 20)).guess([2]) == [3, 4, 5, 6, 7, 8]
+    assert Copy([1, 2, 3]).guess([3]) == []
+    assert Copy([]).guess([1]) == []
+    assert Copy([1, 2]).guess([]) == []
+
+
+@pytest.mark.parametrize(
+    ("lengths", "left"),
+    [
+        ([6], [0]),  # alone, a guess costs what a step costs
+        ([6, 6, 6, 6], [3, 3, 3, 3]),  # 16 rows
+        ([6, 1, 1, 1], [0, 0, 0, 0]),  # 13 rows at most: no group of 16
+        ([6] * 10, [2] * 10),  # 30 of 32 rows
+        ([1] * 10, [1] * 10),
+        ([6] * 32, [1] * 32),  # 64 rows
+    ],
+)
+def test_guesses_fill_a_call_up_to_a_good_size(lengths: list[int], left: list[int]) -> None:
+    guesses = [[0] * n for n in lengths]
+    cut(guesses, len(guesses), width=32)
+    assert [len(guess) for guess in guesses] == left
