@@ -21,6 +21,7 @@ LEFT_OUT = (
     ("The mill burned down in 1820.", ["The mill burned down."]),
     ("It costs 1,200 euros a year to repair the mill.", ["It costs money to repair the mill."]),
     ("水车建于明代,由一座旧粮仓的木料改造而成。", ["水车建于明代。"]),
+    ("村里的路较窄,桥面上的栏杆十分低矮,水车已停转。", ["村里的路较窄。", "水车已停转。"]),
     ("水车建于1402年。", ["水车建于明代。"]),
 )
 

@@ -1,0 +1,66 @@
+"""The measuring scripts: plans that still fit the prompts, and figures counted by hand."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.speed import Speed, measure
+
+ROOT = Path(__file__).parents[1]
+SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
+SPENT = Spent(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, unique=180, seconds=2.7)
+
+
+def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize("plan", sorted((ROOT / "scripts" / "experiments").glob("*.toml")), ids=lambda p: p.stem)
+def test_every_variant_of_a_plan_still_finds_what_it_changes(
+    plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = script("experiment", monkeypatch)
+    rows = experiment.tomllib.loads(plan.read_text(encoding="utf-8"))["variant"]
+    variants = [experiment.Variant(**row) for row in rows]
+    assert len({v.name for v in variants}) == len(variants) > 1
+    for variant in variants:
+        EngineSettings(**variant.settings)
+        changed = variant.choices()
+        for judgement, by_language in variant.edits.items():
+            for language in by_language:
+                plain = experiment.Options().prompt(judgement, language)
+                assert changed.prompt(judgement, language).sha256 != plain.sha256
+
+
+def test_labelled_samples_are_balanced_and_drawn_by_a_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labelled = script("labelled", monkeypatch)
+    rows = [{"id": str(i), "response": "R.", "label": int(i % 3 == 0)} for i in range(30)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    chosen = labelled.balanced(str(tmp_path / "data.jsonl"), 8, seed=1)
+    assert [labelled.label(s) for s in chosen] == [0, 1] * 4
+    assert chosen == labelled.balanced(str(tmp_path / "data.jsonl"), 8, seed=1)
+    assert chosen != labelled.balanced(str(tmp_path / "data.jsonl"), 8, seed=2)
+
+
+def test_the_floor_counts_each_prompt_row_once_and_the_cost_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = script("bench", monkeypatch).Line("a", SPENT, 4.0).figures(SPEED)
+    assert figures["rows_without_trunk"] == 125  # 50 + 40 + 10 + 20 + 5
+    assert figures["floor"] == pytest.approx(180 * 0.01 + 20 * 0.02)
+    assert figures["floor_of_wall"] == pytest.approx(2.2 / 4)
+    assert figures["wall_of_cost"] == pytest.approx(4 / (200 * 0.01 + 25 * 0.02))
+    assert figures["overhead"] == pytest.approx((4 - 2.7) / 4)
+
+
+def test_a_machine_is_calibrated_on_any_model(tiny_path: Path) -> None:
+    speed = measure(tiny_path, EngineSettings(n_threads=2))
+    assert 0 < speed.prefill < 1
+    assert 0 < speed.row < speed.step
