@@ -22,7 +22,9 @@ def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module(name)
 
 
-@pytest.mark.parametrize("plan", sorted((ROOT / "scripts" / "experiments").glob("*.toml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "plan", sorted((ROOT / "scripts" / "experiments").glob("*.toml")), ids=lambda p: p.stem
+)
 def test_every_variant_of_a_plan_still_finds_what_it_changes(
     plan: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,7 +53,9 @@ def test_labelled_samples_are_balanced_and_drawn_by_a_seed(
     assert chosen != labelled.balanced(str(tmp_path / "data.jsonl"), 8, seed=2)
 
 
-def test_the_floor_counts_each_prompt_row_once_and_the_cost_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_floor_counts_each_prompt_row_once_and_the_cost_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     figures = script("bench", monkeypatch).Line("a", SPENT, 4.0).figures(SPEED)
     assert figures["rows_without_trunk"] == 125  # 50 + 40 + 10 + 20 + 5
     assert figures["floor"] == pytest.approx(180 * 0.01 + 20 * 0.02)
