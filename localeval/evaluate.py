@@ -17,7 +17,7 @@ from localeval.metrics import METRICS, Metric
 from localeval.options import Options
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, check_columns, read_samples
-from localeval.scoring import choose_metrics, compute, nothing_to_judge
+from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 
 Source = str | Path | Iterable[Sample | Mapping[str, Any]]
 Progress = Callable[[int, Sequence[Sample]], None]
@@ -82,9 +82,7 @@ def _evaluated(
 ) -> SampleResult:
     scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
     judged = [m for m in metrics if m.name not in scores]
-    wanted = [name for metric in judged for name in metric.judgements]
-    if options.explain and "support" in wanted:
-        wanted.append("reasons")
+    wanted = judgements_for(judged, options)
     records = judge.judge(sample, wanted, options, journal) if wanted else {}
     scores |= {m.name: compute(m, records, options) for m in judged}
     return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records)

@@ -41,11 +41,14 @@ class Judge:
     Score(value=1.0, soft=0.9, status='scored', reason='')
     """
 
-    def __init__(self, engine: TreeEngine, model: Mapping[str, Any]) -> None:
-        """`model` holds the name, sha256 and size of what `engine` runs on, for the signature."""
+    def __init__(self, engine: TreeEngine, model: Mapping[str, Any], source: str = "") -> None:
+        """`model` holds the name, sha256 and size of what `engine` runs on, for the signature.
+
+        `source` is what `load` finds that model by again; the name, unless said.
+        """
         self.engine = engine
         self.model = dict(model)
-        self.source = str(self.model["name"])
+        self.source = source or str(self.model["name"])
         self._lock = threading.Lock()
         self._memory = Journal()
 
@@ -59,9 +62,8 @@ class Judge:
         """
         files = resolve(model, kind="judge")
         engine = LazyEngine(files.path, EngineSettings(**settings))
-        judge = cls(engine, {"name": files.name, "sha256": files.sha256, "size": files.size})
-        judge.source = model if isinstance(model, str) and model == files.name else str(Path(model).resolve())
-        return judge
+        source = files.name if model == files.name else str(Path(model).resolve())
+        return cls(engine, {"name": files.name, "sha256": files.sha256, "size": files.size}, source)
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """The score of one sample. `options` are those of `localeval.options.Options`.

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from localeval.errors import InputError
 from localeval.options import Options
+from localeval.prompts import text_of
 from localeval.samples import Sample, read_samples
 
 SAMPLES, RECIPE, RESULTS = "samples.jsonl", "run.json", "results.json"
@@ -62,10 +63,7 @@ def read(folder: Path) -> tuple[list[Sample], Recipe]:
 def recorded(options: Options) -> dict[str, Any]:
     """`options` as JSON values, every replaced prompt as its text."""
     prompts = {
-        judgement: {
-            language: given if isinstance(given, str) and "\n" in given else Path(given).read_text("utf-8")
-            for language, given in by_language.items()
-        }
+        judgement: {language: text_of(given) for language, given in by_language.items()}
         for judgement, by_language in options.prompts.items()
     }
     plain: dict[str, Any] = json.loads(json.dumps({**vars(options), "prompts": prompts}))

@@ -49,6 +49,12 @@ def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
     return None
 
 
+def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
+    """The judgements that the metrics need, and the reasons where they were asked for."""
+    wanted = [name for metric in metrics for name in metric.judgements]
+    return [*wanted, "reasons"] if options.explain and "support" in wanted else wanted
+
+
 def compute(metric: Metric, records: Mapping[str, Any], options: Options) -> Score:
     """The metric's score, or the failure of a judgement that it needs."""
     for name in metric.judgements:

@@ -4,7 +4,7 @@
     ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
 
 The way of a text: lines (`_lines`), of each line the places where a sentence ends (`_ends`, by pysbd in
-windows or by `_plain_ends`), then the places that should not have been one (`_mended`, `_joined`).
+windows or by `_plain_ends`), then the places that should not have been one (`quotations.mended`, `_joined`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+
+from localeval.quotations import mended
 
 # pysbd is quadratic in places, so it sees a line through windows. Few sentences are longer than one.
 WINDOW = 800
@@ -50,11 +52,6 @@ _TERMINATOR = re.compile(r"[.!?。．！？…]+[\"'”’»」』）)\]]*(?:\[[
 _WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef“‘]")
 _ABBREVIATION = re.compile(r"\b(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Drs|Prof|St|No|Nos|vs|Fig|Gen|Gov|Sen|Rep|Lt|pp)$")
 
-_PAIRS = {"”": "“", "」": "「", "』": "『", "》": "《", "）": "（", ")": "(", '"': '"'}
-_SHORT = 120  # a longer quotation is several sentences, not a part of one
-_GOES_ON = frozenset("，、；：,;:")
-_MORE = frozenset("。．！？!?…")
-_BEFORE_SPEECH = _GOES_ON | _MORE | frozenset(" \u3000")
 _NUMBER_ONLY = re.compile(r"\W*\d{1,2}[.)）]\W*")
 
 
@@ -85,7 +82,7 @@ def split(text: str, lang: str) -> list[Sentence]:
         ends = [len(line)]
         if prose:
             ends, budget = _ends(line, lang, budget)
-            ends = _joined(line, ends if lang == "en" else _mended(line, ends))
+            ends = _joined(line, ends if lang == "en" else mended(line, ends))
         for left, right in pairwise([0, *ends]):
             piece = line[left:right]
             words = piece.strip()
@@ -198,45 +195,6 @@ def _is_end(text: str, mark: re.Match[str]) -> bool:
     if following.islower():
         return False
     return mark[0].rstrip() != "." or not _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()])
-
-
-def _mended(line: str, ends: list[int]) -> list[int]:
-    """The ends, less those inside short quotations; closing marks go to the sentence before them."""
-    opening_of = _pairs(line)
-    # Of nested pairs the outer one counts.
-    inside = bytearray(len(line) + 1)
-    for close, first in opening_of.items():
-        if close - first <= _SHORT:
-            inside[first + 1 : close + 1] = b"\1" * (close - first)
-    kept: list[int] = []
-    for end in ends[:-1]:
-        moved = end
-        while moved in opening_of or line[moved : moved + 1] in _MORE:
-            moved += 1
-        goes_on = inside[moved] or line[moved : moved + 1] in _GOES_ON
-        if moved - 1 in opening_of:
-            goes_on |= _embedded(line, opening_of[moved - 1], moved)
-        if not goes_on and moved < len(line) and moved > (kept[-1] if kept else 0):
-            kept.append(moved)
-    return [*kept, len(line)]
-
-
-def _embedded(line: str, first: int, end: int) -> bool:
-    """Whether its sentence goes on after a quotation: yes for 问了“走吗？”就走, no for 他说：“走吧。”就走."""
-    within = first > 0 and line[first - 1] not in _BEFORE_SPEECH
-    return line[first] == "《" or (within and end - first <= _SHORT)
-
-
-def _pairs(line: str) -> dict[int, int]:
-    """The place of each closing mark, with its opening one's; one stack a kind keeps it linear."""
-    pairs: dict[int, int] = {}
-    opened: dict[str, list[int]] = {}
-    for place, sign in enumerate(line):
-        if opened.get(_PAIRS.get(sign, "")):
-            pairs[place] = opened[_PAIRS[sign]].pop()
-        elif sign in _PAIRS.values():
-            opened.setdefault(sign, []).append(place)
-    return pairs
 
 
 def _joined(line: str, ends: list[int]) -> list[int]:

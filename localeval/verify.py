@@ -20,7 +20,7 @@ from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.metrics import METRICS
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.scoring import nothing_to_judge
+from localeval.scoring import judgements_for, nothing_to_judge
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,10 @@ def _kept(
     sample: Sample, metrics: Sequence[str], judge: Judge, options: Options, journal: Journal
 ) -> list[_Kept]:
     """The judgements of a sample that the journal holds, each with the records that it stands on."""
-    rows = [METRICS[name] for name in metrics if nothing_to_judge(METRICS[name], sample) is None]
-    wanted = [name for metric in rows for name in metric.judgements]
-    if options.explain and "support" in wanted:
-        wanted.append("reasons")
+    judged = [METRICS[name] for name in metrics if nothing_to_judge(METRICS[name], sample) is None]
     found: list[_Kept] = []
     records: dict[str, BaseModel] = {}
-    for row in in_order(wanted):
+    for row in in_order(judgements_for(judged, options)):
         if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
             continue
         line = journal.get(judge.key(row, Desk(judge.engine, options), sample, records))

@@ -91,5 +91,5 @@ def test_the_longest_end_that_stands_in_the_source_is_followed() -> None:
 )
 def test_guesses_fill_a_call_up_to_a_good_size(lengths: list[int], left: list[int]) -> None:
     guesses = [[0] * n for n in lengths]
-    cut(guesses, len(guesses), width=32)
+    cut(guesses, width=32)
     assert [len(guess) for guess in guesses] == left

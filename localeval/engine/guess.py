@@ -31,8 +31,9 @@ def room(leaves: int, width: int) -> int:
     return min(next((rows for most, rows in _GOOD_SIZES if leaves <= most), 2 * width), 2 * width)
 
 
-def cut(guesses: Sequence[list[int]], leaves: int, width: int) -> None:
-    """Shorten the guesses of so many growing leaves, evenly, until the call has its best size."""
+def cut(guesses: Sequence[list[int]], width: int) -> None:
+    """Shorten the guesses, one for each growing leaf, evenly, until the call has its best size."""
+    leaves = len(guesses)
     left = room(leaves, width) - leaves
     most = 0
     while most < LONGEST and sum(min(len(g), most + 1) for g in guesses) <= left:

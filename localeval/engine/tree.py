@@ -157,7 +157,7 @@ class Engine:
 
     def _step(self, chunk: list[Cursor[T]], growing: list[int], lengths: dict[int, int]) -> None:
         """One call for all growing leaves: what each feeds and guesses. Wrong guesses are dropped."""
-        cut([chunk[i].guess for i in growing], len(growing), self.settings.width)
+        cut([chunk[i].guess for i in growing], self.settings.width)
         rows = []
         for i in growing:
             cursor = chunk[i]

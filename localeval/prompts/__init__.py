@@ -119,19 +119,24 @@ def load(judgement: str, language: str, replacement: str | Path | None = None) -
     model = _parse(text, where, language)
     if replacement is None:
         return model
-    if isinstance(replacement, Path) or "\n" not in replacement:
-        where = str(replacement)
-        try:
-            text = Path(replacement).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PromptError(
-                f"{where}: this prompt file can't be read ({error}); give a TOML file."
-            ) from error
-    else:
-        where, text = f"the prompt given for {judgement} ({language})", replacement
+    inline = isinstance(replacement, str) and "\n" in replacement
+    where = f"the prompt given for {judgement} ({language})" if inline else str(replacement)
+    text = text_of(replacement)
     prompt = _parse(text, where, language)
     _check(prompt, model, where, f"{own}")
     return prompt
+
+
+def text_of(replacement: str | Path) -> str:
+    """The text of a prompt file given as its text or its path. Raises PromptError if it can't be read."""
+    if isinstance(replacement, str) and "\n" in replacement:
+        return replacement
+    try:
+        return Path(replacement).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(
+            f"{replacement}: this prompt file can't be read ({error}); give a TOML file."
+        ) from error
 
 
 def _parse(text: str, where: str, language: str) -> Prompt:
