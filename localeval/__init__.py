@@ -13,7 +13,7 @@ from __future__ import annotations
 from localeval.errors import InputError, LocalevalError, ModelError
 from localeval.evaluate import aevaluate, evaluate
 from localeval.judge import Judge
-from localeval.metrics import METRICS, Score
+from localeval.metrics import METRICS, Metric, Score, register
 from localeval.result import Result
 from localeval.samples import Sample, read_samples
 
@@ -22,6 +22,7 @@ __all__ = [
     "InputError",
     "Judge",
     "LocalevalError",
+    "Metric",
     "ModelError",
     "Result",
     "Sample",
@@ -29,4 +30,5 @@ __all__ = [
     "aevaluate",
     "evaluate",
     "read_samples",
+    "register",
 ]

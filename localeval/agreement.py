@@ -60,6 +60,17 @@ def auroc_difference(
     return _auroc(good[0], bad[0]) - _auroc(good[1], bad[1]), *_middle(found)
 
 
+def mean_interval(values: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> tuple[float, float]:
+    """The middle 95 % of the mean of `values` over as many values drawn anew, with replacement.
+
+    >>> mean_interval([1.0, 1.0])
+    (1.0, 1.0)
+    """
+    given = np.asarray(values, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    return _middle([float(_again(generator, given).mean()) for _ in range(draws)])
+
+
 Values = npt.NDArray[np.float64]
 
 

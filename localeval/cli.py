@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from localeval.cli_options import judging_options
 from localeval.errors import InputError, LocalevalError
 from localeval.models_cli import models
 from localeval.options import Options
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 EXIT_CODES = """\b
 Exit codes:
@@ -31,58 +29,6 @@ def commands() -> None:
 
 
 commands.add_command(models)
-
-
-def judging_options(function: F) -> F:
-    """The options that `evaluate` and `score` share. Each has an environment variable."""
-    for option in reversed(
-        (
-            click.option(
-                "-m", "--metrics", envvar="LOCALEVAL_METRICS", help="Metric names, with commas between."
-            ),
-            click.option(
-                "--judge",
-                envvar="LOCALEVAL_JUDGE",
-                default="qwen2.5-coder-1.5b",
-                show_default=True,
-                help="A catalog name, or a path to a GGUF file.",
-            ),
-            click.option(
-                "--statements",
-                envvar="LOCALEVAL_STATEMENTS",
-                type=click.Choice(["llm", "sentences"]),
-                default="llm",
-                show_default=True,
-                help="Break sentences into statements, or take them as they are (faster).",
-            ),
-            click.option(
-                "--verdict",
-                envvar="LOCALEVAL_VERDICT",
-                type=click.Choice(["direct", "reasoned"]),
-                default="direct",
-                show_default=True,
-                help="Read the verdict at once, or after a written reason (slower).",
-            ),
-            click.option(
-                "--explain", is_flag=True, envvar="LOCALEVAL_EXPLAIN", help="Add a reason to each verdict."
-            ),
-            click.option(
-                "--threads",
-                envvar="LOCALEVAL_THREADS",
-                type=int,
-                default=0,
-                help="Default: the physical cores.",
-            ),
-            click.option("--n-ctx", envvar="LOCALEVAL_N_CTX", type=int, default=8192, show_default=True),
-            click.option(
-                "--gpu-layers", envvar="LOCALEVAL_GPU_LAYERS", type=int, default=0, show_default=True
-            ),
-            click.option("--seed", envvar="LOCALEVAL_SEED", type=int, default=0, show_default=True),
-            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        )
-    ):
-        function = option(function)
-    return function
 
 
 @commands.command()
@@ -120,10 +66,12 @@ def evaluate(
 @click.option("--user-input", "--question", help="The question.")
 @click.option("--response", "--answer", required=True, help="The answer to score.")
 @click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
+@click.option("--reference", help="What the answer should have been.")
 def score(
     user_input: str | None,
     response: str,
     contexts: tuple[str, ...],
+    reference: str | None,
     as_json: bool,
     metrics: str | None,
     **rest: Any,
@@ -133,7 +81,12 @@ def score(
     from localeval.metrics import REASONS
 
     judge, options = _split(rest)
-    sample = {"user_input": user_input, "response": response, "retrieved_contexts": list(contexts)}
+    sample = {
+        "user_input": user_input,
+        "response": response,
+        "retrieved_contexts": list(contexts),
+        "reference": reference,
+    }
     with _opened(judge) as opened:
         result = run([sample], _names(metrics), opened, **options)
     if as_json:
@@ -170,6 +123,8 @@ def _split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(what `Judge.load` takes, what `Options` takes); the options are checked before a model loads."""
     judge = {
         "model": given.pop("judge"),
+        "embedder": given.pop("embedder"),
+        "classifier": given.pop("classifier"),
         "n_threads": given.pop("threads"),
         "n_ctx": given.pop("n_ctx"),
         "n_gpu_layers": given.pop("gpu_layers"),

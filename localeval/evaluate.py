@@ -13,7 +13,7 @@ from localeval import run
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE, Judge
-from localeval.metrics import METRICS, Metric
+from localeval.metrics import DEFAULT_METRICS, METRICS, Metric
 from localeval.options import Options
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, check_columns, read_samples
@@ -34,7 +34,7 @@ def evaluate(
     """Score every sample.
 
     samples   a JSONL file ("-" is stdin), or an iterable of `Sample` objects or dicts
-    metrics   names of `METRICS`; by default each one whose columns some sample has
+    metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended
     progress  called with the number of finished samples, and all samples
@@ -52,11 +52,13 @@ def evaluate(
     read = read_samples(samples)
     chosen = _metrics(metrics, read, where)
     with Journal(Path(output) if output is not None else None) as journal, _opened(judge) as opened:
+        opened.ready(chosen, choices)
         if output is not None:
             engine = opened.signature_of_engine()
             recipe = run.Recipe(
                 metrics=[m.name for m in chosen],
                 judge=opened.source,
+                **opened.companions.sources(),
                 engine=engine,
                 options=run.recorded(choices),
             )
@@ -96,11 +98,11 @@ def _metrics(names: Sequence[str] | None, samples: Sequence[Sample], where: str)
         return chosen
     fitting = [
         metric
-        for metric in METRICS.values()
+        for metric in map(METRICS.__getitem__, DEFAULT_METRICS)
         if all(any(getattr(s, column) is not None for s in samples) for column in metric.columns)
     ]
     if not fitting:
-        columns = ", ".join(next(iter(METRICS.values())).columns)
+        columns = ", ".join(METRICS[DEFAULT_METRICS[0]].columns)
         raise InputError(f"{where}: no metric can be computed; the samples need the columns {columns}.")
     return fitting
 

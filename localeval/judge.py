@@ -14,12 +14,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
 from localeval.journal import Journal
 from localeval.judgements import Desk, Failure, Judgement, in_order
+from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
-from localeval.options import PROMPTED, Options
+from localeval.options import Options
 from localeval.prompts import LANGUAGES
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
@@ -41,7 +43,13 @@ class Judge:
     Score(value=1.0, soft=0.9, status='scored', reason='')
     """
 
-    def __init__(self, engine: TreeEngine, model: Mapping[str, Any], source: str = "") -> None:
+    def __init__(
+        self,
+        engine: TreeEngine,
+        model: Mapping[str, Any],
+        source: str = "",
+        companions: Companions | None = None,
+    ) -> None:
         """`model` holds the name, sha256 and size of what `engine` runs on, for the signature.
 
         `source` is what `load` finds that model by again; the name, unless said.
@@ -49,12 +57,23 @@ class Judge:
         self.engine = engine
         self.model = dict(model)
         self.source = source or str(self.model["name"])
+        self.companions = companions or Companions()
         self._lock = threading.Lock()
         self._memory = Journal()
 
     @classmethod
-    def load(cls, model: str | os.PathLike[str] = DEFAULT_JUDGE, **settings: Any) -> Judge:
+    def load(
+        cls,
+        model: str | os.PathLike[str] = DEFAULT_JUDGE,
+        *,
+        embedder: str | os.PathLike[str] | Embeds = DEFAULT_EMBEDDER,
+        classifier: str | os.PathLike[str] | Supports = DEFAULT_CLASSIFIER,
+        **settings: Any,
+    ) -> Judge:
         """A judge on a catalog name, or on a path to any GGUF file. `settings` are those of `EngineSettings`.
+
+        `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
+        an `Embedder` and a `Classifier`; they are opened only when a metric needs them.
 
         The file is checked now; its weights are loaded at the first question that needs them.
 
@@ -63,7 +82,8 @@ class Judge:
         files = resolve(model, kind="judge")
         engine = LazyEngine(files.path, EngineSettings(**settings))
         source = files.name if model == files.name else str(Path(model).resolve())
-        return cls(engine, {"name": files.name, "sha256": files.sha256, "size": files.size}, source)
+        named = {"name": files.name, "sha256": files.sha256, "size": files.size}
+        return cls(engine, named, source, Companions(embedder, classifier))
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """The score of one sample. `options` are those of `localeval.options.Options`.
@@ -86,13 +106,24 @@ class Judge:
 
         A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
         """
-        desk = Desk(self.engine, options)
+        desk = self.desk(options)
         records: Records = {}
         with self._lock:
             for row in in_order(wanted):
                 failed = next((records[n] for n in row.needs if isinstance(records[n], Failure)), None)
                 records[row.name] = failed or self._made(row, desk, sample, records, journal)
         return records
+
+    def desk(self, options: Options) -> Desk:
+        return Desk(self.engine, options, self.companions.embedder, self.companions.classifier)
+
+    def ready(self, metrics: Sequence[Metric], options: Options) -> None:
+        """Check the files of every model that the metrics need. Raises ModelMissing or ModelBroken."""
+        used = _used(in_order([name for metric in metrics for name in metric.judgements]), options)
+        if "embedder" in used:
+            self.companions.embedder()
+        if "classifier" in used:
+            self.companions.classifier()
 
     def _made(
         self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal
@@ -130,26 +161,33 @@ class Judge:
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
         judgements = in_order([name for metric in metrics for name in metric.judgements])
+        used = _used(judgements, options)
         return Signature(
             localeval=own_version(),
             metrics={metric.name: metric.version for metric in metrics},
             judgements={row.name: row.version for row in judgements},
             prompts={
                 f"{name}/{language}": options.prompt(name, language).sha256
-                for name in PROMPTED
+                for row in judgements
+                for name in row.prompts
                 for language in LANGUAGES
             },
             judge=self.model,
+            embedder=self.companions.embedder().signature() if "embedder" in used else {},
+            classifier=self.companions.classifier().signature() if "classifier" in used else {},
             engine=asdict(self.engine.settings),
-            options={name: getattr(options, name) for name in ("statements", "verdict", "threshold", "seed")},
+            options={
+                name: value for name, value in vars(options).items() if name not in ("explain", "prompts")
+            },
             packages=package_versions(),
             machine=machine(),
         )
 
     def close(self) -> None:
-        """Free the model. The judge can't be used afterwards."""
+        """Free the models. The judge can't be used afterwards."""
         with self._lock:
             self.engine.close()
+            self.companions.close()
 
     def __enter__(self) -> Judge:
         return self
@@ -158,6 +196,12 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _used(rows: Sequence[Judgement], options: Options) -> set[str]:
+    """The models that answer these judgements: "judge", "embedder", "classifier"."""
+    by = {"llm": "judge", "hhem": "classifier"}[options.support_by]
+    return {by if row.uses == "support" else row.uses for row in rows}
 
 
 def as_record(row: Judgement, kept: Mapping[str, Any]) -> BaseModel:

@@ -12,6 +12,18 @@ from localeval.prompts import LANGUAGES, Prompt, load
 
 StatementsBy = Literal["llm", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
+SupportBy = Literal["llm", "hhem"]
+Relevance = Literal["question", "draws", "ragas"]
+Mode = Literal["f1", "precision", "recall"]
+
+_FORMS: Mapping[str, Any] = {
+    "statements": StatementsBy,
+    "verdict": VerdictForm,
+    "support_by": SupportBy,
+    "relevance": Relevance,
+    "mode": Mode,
+}
+_RANGES = {"threshold": (0, 1), "questions": (1, 100), "temperature": (0, 2), "beta": (0.01, 100)}
 
 
 @dataclass(frozen=True)
@@ -23,16 +35,28 @@ class Options:
     verdict     "direct" reads the probability at once; "reasoned" lets the model write a reason first,
                 which is slower and has other probabilities
     explain     adds a reason to each verdict; changes no value and no probability
-    threshold   the probability from which a statement counts as supported, 0 to 1
+    support_by  "llm" asks the judge whether a statement is supported, "hhem" the classifier HHEM-2.1-Open
+    threshold   the probability from which a verdict counts as yes, 0 to 1
     seed        of every draw
+    questions   how many questions answer_relevance draws from the response, 1 to 100
+    temperature of these draws, 0 to 2; at 0 all are the same
+    relevance   whose sufficiency counts in answer_relevance: the real "question", each of the "draws", or as
+                in "ragas" any draw
+    mode, beta  of factual_correctness: "f1" (F-beta, beta above 0), "precision" or "recall"
     prompts     judgement -> language ("en", "zh") -> a prompt file, as text or path
     """
 
     statements: StatementsBy = "llm"
     verdict: VerdictForm = "direct"
     explain: bool = False
+    support_by: SupportBy = "llm"
     threshold: float = 0.5
     seed: int = 0
+    questions: int = 10
+    temperature: float = 0.5
+    relevance: Relevance = "question"
+    mode: Mode = "f1"
+    beta: float = 1.0
     prompts: Mapping[str, Mapping[str, str | Path]] = field(default_factory=dict)
 
     @classmethod
@@ -42,13 +66,14 @@ class Options:
         if unknown := sorted(set(given) - known):
             raise InputError(f"{unknown[0]} is not an option; choose from: {', '.join(sorted(known))}.")
         options = cls(**given)
-        for name, form in (("statements", StatementsBy), ("verdict", VerdictForm)):
+        for name, form in _FORMS.items():
             if getattr(options, name) not in get_args(form):
                 raise InputError(
                     f"{name} is {getattr(options, name)!r}; choose one of: {', '.join(get_args(form))}."
                 )
-        if not 0 <= options.threshold <= 1:
-            raise InputError(f"threshold is {options.threshold}; choose a probability from 0 to 1.")
+        for name, (low, high) in _RANGES.items():
+            if not low <= getattr(options, name) <= high:
+                raise InputError(f"{name} is {getattr(options, name)}; choose a number from {low} to {high}.")
         for judgement, by_language in options.prompts.items():
             for language in by_language:
                 if judgement not in PROMPTED or language not in LANGUAGES:
@@ -65,4 +90,5 @@ class Options:
         return load(judgement, language, self.prompts.get(judgement, {}).get(language))
 
 
-PROMPTED = ("statements", "support", "support_reasoned")
+DEFAULTS = Options()
+PROMPTED = ("statements", "support", "support_reasoned", "questions", "needed", "useful")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from localeval.errors import InputError
+from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Score
 from localeval.samples import Sample
 from localeval.scoring import Summary, summarize
@@ -24,6 +25,15 @@ class SampleResult:
     sample: Sample
     scores: Mapping[str, Score]
     records: Mapping[str, BaseModel]
+
+
+class Disagreement(NamedTuple):
+    """A statement that the judge and the classifier decide differently: its sample, both probabilities."""
+
+    sample: str
+    statement: str
+    judge: float
+    classifier: float
 
 
 class Result:
@@ -45,6 +55,18 @@ class Result:
     def scores(self) -> list[dict[str, Score]]:
         """The scores of each sample, by metric, in the order of the input."""
         return [dict(s.scores) for s in self.samples]
+
+    def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
+        """Statements whose probability is at least `threshold` for one of judge and HHEM only.
+
+        Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
+        """
+        pairs = [
+            Disagreement(s.sample.id, one.statement, one.probability, other.probability)
+            for s in self.samples
+            for one, other in zip(_verdicts(s, "support"), _verdicts(s, "support_hhem"), strict=False)
+        ]
+        return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -72,3 +94,8 @@ class Result:
         from localeval.report.text import as_text
 
         return as_text(self)
+
+
+def _verdicts(sample: SampleResult, judgement: str) -> Sequence[Verdict]:
+    record = sample.records.get(judgement)
+    return record.verdicts if isinstance(record, SupportRecord) else ()

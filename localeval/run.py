@@ -26,7 +26,7 @@ SAMPLES, RECIPE, RESULTS = "samples.jsonl", "run.json", "results.json"
 class Recipe(BaseModel):
     """How a run was made, and so how it can be made again.
 
-    judge     a catalog name, or the path of a GGUF file
+    judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
     engine    what of the judge decides a record: model hash, settings, package versions
     options   those of `localeval.options.Options`, prompts as text
     """
@@ -35,6 +35,8 @@ class Recipe(BaseModel):
 
     metrics: list[str]
     judge: str
+    embedder: str
+    classifier: str
     engine: dict[str, Any]
     options: dict[str, Any]
 

@@ -39,13 +39,18 @@ def choose_metrics(names: Sequence[str]) -> list[Metric]:
 
 
 def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
-    """The undefined score of a sample that lacks a column, or has no context; None if it can be judged."""
+    """The undefined score of a sample that lacks a column, or has no context; None if it can be judged.
+
+    An empty question or reference counts as missing. An empty response does not: it makes no statement.
+    """
     for column in metric.columns:
         value = getattr(sample, column)
-        if value is None:
+        if value is None or (column in ("user_input", "reference") and not value.strip()):
             return Score.undefined(f"missing_{column}")
         if column == "retrieved_contexts" and not any(text.strip() for text in value):
             return Score.undefined("no_contexts")
+    if metric.either and not any((getattr(sample, column) or "").strip() for column in metric.either):
+        return Score.undefined(f"missing_{metric.either[0]}")
     return None
 
 
@@ -60,7 +65,7 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options) -> Sco
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
-    return metric.compute(records, options.threshold)
+    return metric.compute(records, options)
 
 
 def summarize(scores: Sequence[Score]) -> Summary:

@@ -21,6 +21,7 @@ class Signature(BaseModel):
     metrics, judgements   name -> version
     prompts               "judgement/language" -> sha256 of the prompt file
     judge                 name, sha256 and size of the model file
+    embedder, classifier  what they are, if a metric needed one
     engine                the engine's settings, threads as resolved
     options               what the caller chose about the judging
     packages              package -> version
@@ -33,6 +34,8 @@ class Signature(BaseModel):
     judgements: dict[str, str]
     prompts: dict[str, str]
     judge: dict[str, Any]
+    embedder: dict[str, Any] = {}
+    classifier: dict[str, Any] = {}
     engine: dict[str, Any]
     options: dict[str, Any]
     packages: dict[str, str]
@@ -42,10 +45,16 @@ class Signature(BaseModel):
         metrics = ",".join(f"{name}.{number}" for name, number in self.metrics.items())
         prompts = digest(self.prompts)[:8]
         choices = ",".join(f"{k}={v}" for k, v in self.options.items())
+        beside = [
+            f"{what}:{model['name']}@{model['sha256'][:8]}"
+            for what, model in (("embedder", self.embedder), ("classifier", self.classifier))
+            if model
+        ]
         return "|".join(
             (
                 metrics,
                 f"judge:{self.judge['name']}@{self.judge['sha256'][:8]}",
+                *beside,
                 f"prompts:{prompts}",
                 choices,
                 f"ctx:{self.engine['n_ctx']}",

@@ -1,4 +1,4 @@
-"""Public fakes: an engine that answers from a queue, for tests that need no model.
+"""Public fakes, for tests that need no model: an engine that answers from a queue, and what stands beside it.
 
 engine = FakeEngine([{"statements": ["Tea grows."]}, {"verdict": "yes"}])
 judge = fake_judge(engine)
@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
+from localeval.companions import Companions
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Reply, Spent, Trunk
 from localeval.judge import Judge
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -93,6 +98,43 @@ class FakeEngine:
             raise EngineError(f"{len(self._answers)} answers of FakeEngine were never asked for")
 
 
-def fake_judge(engine: FakeEngine) -> Judge:
-    """A `Judge` on a fake engine."""
-    return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0})
+class FakeEmbedder:
+    """Gives each text the vector that it was made with, at length 1; AssertionError for another text."""
+
+    def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
+        self._vectors = vectors
+        self.calls: list[tuple[str, ...]] = []
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        import numpy as np
+
+        self.calls.append(tuple(texts))
+        if unknown := [text for text in texts if text not in self._vectors]:
+            raise AssertionError(f"FakeEmbedder has no vector for {unknown[0]!r}")
+        rows = np.array([self._vectors[text] for text in texts], dtype=np.float32)
+        unit: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    def signature(self) -> dict[str, Any]:
+        return {"name": "fake", "sha256": "0" * 64}
+
+
+class FakeClassifier:
+    """Gives each statement the probability that it was made with, whatever the contexts."""
+
+    def __init__(self, probabilities: Mapping[str, float]) -> None:
+        self._probabilities = probabilities
+
+    def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
+        return [self._probabilities[text] for text in statements], 1
+
+    def signature(self) -> dict[str, Any]:
+        return {"name": "fake", "sha256": "0" * 64}
+
+
+def fake_judge(
+    engine: FakeEngine, embedder: FakeEmbedder | None = None, classifier: FakeClassifier | None = None
+) -> Judge:
+    """A `Judge` on a fake engine, and on fakes of the models beside it, where a metric needs one."""
+    beside = Companions(embedder or FakeEmbedder({}), classifier or FakeClassifier({}))
+    return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0}, companions=beside)

@@ -16,7 +16,7 @@ from localeval.errors import InputError
 from localeval.evaluate import Progress
 from localeval.journal import Journal
 from localeval.judge import Judge, as_record, ask
-from localeval.judgements import Desk, Failure, Judgement, in_order
+from localeval.judgements import Failure, Judgement, in_order
 from localeval.metrics import METRICS
 from localeval.options import Options
 from localeval.samples import Sample
@@ -69,7 +69,9 @@ def verify(
         raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
     samples, recipe = run.read(Path(folder))
     options = Options.read(recipe.options)
-    own = judge or Judge.load(recipe.judge, **recipe.engine["settings"])
+    own = judge or Judge.load(
+        recipe.judge, embedder=recipe.embedder, classifier=recipe.classifier, **recipe.engine["settings"]
+    )
     try:
         _same_engine(recipe.engine, own.signature_of_engine(), folder)
         with Journal(Path(folder)) as journal:
@@ -78,7 +80,7 @@ def verify(
             raise InputError(f"{folder}: the run holds no judgement yet; let `evaluate` go on first.")
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
         for done, one in enumerate(chosen, 1):
-            fresh = ask(one.row, Desk(own.engine, options), one.sample, one.records)
+            fresh = ask(one.row, own.desk(options), one.sample, one.records)
             if where := difference(_plain(one.record), _plain(fresh)):
                 return Verified(done, len(kept), f"sample {one.sample.id}, {one.row.name}{where}")
             if progress is not None:
@@ -99,7 +101,7 @@ def _kept(
     for row in in_order(judgements_for(judged, options)):
         if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
             continue
-        line = journal.get(judge.key(row, Desk(judge.engine, options), sample, records))
+        line = journal.get(judge.key(row, judge.desk(options), sample, records))
         if line is not None:
             found.append(_Kept(row, sample, dict(records), as_record(row, line)))
             records[row.name] = found[-1].record

@@ -22,6 +22,9 @@ from localeval.evaluate import evaluate
 from localeval.judge import DEFAULT_JUDGE
 from localeval.store import resolve
 
+# Tokens that stand before a row on the way: a trunk of worked examples and half a branch.
+BEHIND = 1500
+
 
 @dataclass(frozen=True)
 class Line:
@@ -59,7 +62,8 @@ def main(
     settings = EngineSettings(
         **{k: json.loads(v) for k, _, v in (change.partition("=") for change in changes)}
     )
-    speed = measure(resolve(name, kind="judge").path, settings)
+    path = resolve(name, kind="judge").path
+    speed, behind = measure(path, settings), measure(path, settings, BEHIND)
     lines = []
     with Judge.load(name, **vars(settings)) as judge:
         for sample in read_samples(file)[:number]:
@@ -78,10 +82,12 @@ def main(
         "machine": f"{platform.processor() or platform.machine()}, {settings.n_threads} threads",
         "settings": vars(settings),
         "seconds_a_row": speed._asdict(),
+        f"seconds_a_row_behind_{BEHIND}": behind._asdict(),
         "peak_bytes": peak_memory(),
         "first": once.figures(speed),
         "samples": [line.figures(speed) for line in rest],
         "total": total.figures(speed),
+        f"total_behind_{BEHIND}": total.figures(behind),
         "median_rows_without_trunk": statistics.median(x.spent.rows - x.spent.trunk for x in rest),
         "median_seconds": statistics.median(x.wall for x in rest),
     }
@@ -121,16 +127,23 @@ def as_table(found: dict[str, Any]) -> str:
     console = Console(width=120)
     with console.capture() as capture:
         console.print(table)
-    speed = found["seconds_a_row"]
+    speed, behind = found["seconds_a_row"], found[f"seconds_a_row_behind_{BEHIND}"]
+    there = found[f"total_behind_{BEHIND}"]
     return (
         f"{capture.get()}\n"
-        f"ms a row: {1000 * speed['prefill']:.1f} in a prompt, {1000 * speed['row']:.1f} at 32 texts, "
-        f"{1000 * speed['step']:.1f} alone ({found['machine']})\n"
+        f"{found['machine']}; ms a row: {_told(speed)}\n"
+        f"behind {BEHIND} tokens, as rows here stand: {_told(behind)}; by these, "
+        f"floor / wall {there['floor_of_wall']:.2f} and wall / cost {there['wall_of_cost']:.2f}\n"
         f"median: {found['median_rows_without_trunk']:.0f} rows without trunks, "
         f"{found['median_seconds']:.1f} s a sample (but for the first, which pays for load and trunks)\n"
         f"outside llama_decode: {100 * found['total']['overhead']:.1f} % of the time; "
         f"peak memory {found['peak_bytes'] / 1e9:.2f} GB"
     )
+
+
+def _told(speed: dict[str, float]) -> str:
+    prompt, row, step = (1000 * speed[name] for name in ("prefill", "row", "step"))
+    return f"{prompt:.1f} in a prompt, {row:.1f} at 32 texts, {step:.1f} alone"
 
 
 if __name__ == "__main__":

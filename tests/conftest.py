@@ -13,6 +13,8 @@ from localeval.engine.interface import EngineSettings
 from localeval.engine.tree import Engine
 from tests.tiny import write_tiny_model
 
+SHIPPED_METRICS = ["faithfulness", "answer_relevance", "context_relevance", "context_precision"]
+
 
 @pytest.fixture(scope="session")
 def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -28,12 +30,12 @@ def tiny(tiny_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def judge() -> Iterator[Judge]:
-    """The quick-start judge; `scripts/test` fetches it."""
-    with Judge.load("qwen2.5-coder-1.5b") as loaded:
+    """The quick start's judge and embedder; `scripts/test` fetches them."""
+    with Judge.load("qwen2.5-coder-1.5b", embedder="all-minilm-l6-v2") as loaded:
         yield loaded
 
 
 @pytest.fixture(scope="session")
 def shipped(judge: Judge) -> Result:
     """The shipped example, judged once for all tests that look at it."""
-    return evaluate(str(resources.files("localeval") / "examples" / "answers.jsonl"), ["faithfulness"], judge)
+    return evaluate(str(resources.files("localeval") / "examples" / "answers.jsonl"), SHIPPED_METRICS, judge)

@@ -11,7 +11,8 @@ from localeval.engine.interface import EngineError
 from localeval.judgements.evidence import context_sentences, evidence_for
 from localeval.judgements.statements import strays
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict
-from localeval.metrics.faithfulness import faithfulness
+from localeval.metrics.support import faithfulness
+from localeval.options import Options
 from localeval.prompts import load
 from localeval.testing import FakeEngine, fake_judge
 
@@ -45,7 +46,7 @@ def test_value_is_supported_over_all_statements_and_soft_their_mean_probability(
 
 
 def test_the_threshold_moves_the_value_and_leaves_soft() -> None:
-    assert faithfulness({"support": of(0.9, 0.6)}, 0.7) == Score(1 / 2, 0.75)
+    assert faithfulness({"support": of(0.9, 0.6)}, Options(threshold=0.7)) == Score(1 / 2, 0.75)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.randoms())
@@ -109,6 +110,17 @@ def test_a_statement_that_is_repeated_counts_once() -> None:
         [{"statements": ["A."]}, {"statements": ["a", "B."]}, {"verdict": 1.0}, {"verdict": 0.0}]
     )
     assert fake_judge(engine).score("faithfulness", sample("Tea grows. It grows and sells.")).value == 1 / 2
+
+
+def test_a_statement_that_says_less_than_another_of_its_sentence_is_judged_with_that_one() -> None:
+    written = {"statements": ["Ann Lee left.", "Ann Lee, the mayor, left in May.", "In May Lee left Ann."]}
+    engine = FakeEngine([written, {"verdict": 1.0}, {"verdict": 0.0}])
+    score = fake_judge(engine).score("faithfulness", sample("Ann Lee, the mayor, left in May."))
+    assert score.value == 1 / 2
+    assert [leaf.splitlines()[-1] for leaf in engine.calls[1].leaves] == [
+        "Statement: Ann Lee, the mayor, left in May.",
+        "Statement: In May Lee left Ann.",
+    ]
 
 
 def test_a_sentence_whose_number_is_left_out_stands_for_itself() -> None:

@@ -12,31 +12,39 @@ from pydantic import BaseModel
 
 from localeval.errors import InputError, PromptError
 from localeval.judgements.coverage import leaves_out
+from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply
 from localeval.options import PROMPTED, Options, VerdictForm
 from localeval.prompts import LANGUAGES, fence, fill, load
 
-SCHEMAS: dict[str, tuple[str, type[BaseModel]]] = {
-    "statements": ("statements", StatementsReply),
-    "support": ("verdict", DirectReply),
-    "support_reasoned": ("verdict", ReasonedReply),
+SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
+    "statements": {"statements": StatementsReply},
+    "support": {"verdict": DirectReply},
+    "support_reasoned": {"verdict": ReasonedReply},
+    "questions": {"given": ReasonedGivenReply, "question": ReasonedDrawnReply},
+    "needed": {"needed": DirectReply, "answerable": DirectReply},
+    "useful": {"useful": DirectReply},
 }
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("judgement", PROMPTED)
 def test_every_worked_example_is_a_reply_of_the_schema(judgement: str, language: str) -> None:
-    leaf, schema = SCHEMAS[judgement]
-    trunk = load(judgement, language).trunk(leaf, schema)
-    assert len(trunk.examples) >= 6
-    for user, assistant in trunk.examples:
-        assert schema.model_validate_json(assistant)
+    prompt = load(judgement, language)
+    leaf, schema = next(iter(SCHEMAS[judgement].items()))
+    others = {name: other for name, other in SCHEMAS[judgement].items() if name != leaf}
+    trunk = prompt.trunk(leaf, schema, **others)
+    kinds = [given.get("leaf", leaf) for example in prompt.examples for given in example["leaves"]]
+    assert set(kinds) == set(SCHEMAS[judgement])
+    assert len(trunk.examples) == len(kinds) >= 6
+    for kind, (user, assistant) in zip(kinds, trunk.examples, strict=True):
+        assert SCHEMAS[judgement][kind].model_validate_json(assistant)
         assert "{" not in user
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("judgement", ["support", "support_reasoned"])
+@pytest.mark.parametrize("judgement", ["support", "support_reasoned", "needed", "useful"])
 def test_worked_verdicts_show_each_answer_and_never_more_yes_than_no(judgement: str, language: str) -> None:
     verdicts = [leaf["verdict"] for e in load(judgement, language).examples for leaf in e["leaves"]]
     assert 3 <= verdicts.count("yes") <= verdicts.count("no")

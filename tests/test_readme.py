@@ -14,6 +14,7 @@ from localeval.cli import commands
 from localeval.metrics import METRICS
 from localeval.report.text import as_text
 from localeval.samples import read_samples
+from localeval.testing import FakeEngine, fake_judge
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,12 +66,19 @@ def rows(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.model
 def test_the_table_of_the_first_screen_is_what_the_shipped_example_gives(shipped: Result) -> None:
-    shown = rows(block("text"))
-    found = rows(as_text(shipped))
+    compare(rows(block("text")), rows(as_text(Result(shipped.samples, ["faithfulness"], shipped.signature))))
+
+
+@pytest.mark.model
+def test_the_table_of_all_metrics_is_what_the_shipped_example_gives(shipped: Result) -> None:
+    compare(rows(block("text", 2)), rows(as_text(shipped)))
+
+
+def compare(shown: dict[str, list[str]], found: dict[str, list[str]]) -> None:
+    """The same rows, and the same cells up to what another type of processor moves."""
     assert shown.keys() == found.keys()
     for name, cells in shown.items():
         for here, there in zip(cells, found[name], strict=True):
-            # Another type of processor moves the bits, and with them the last decimals.
             if re.fullmatch(r"[\d.]+", here):
                 assert float(there) == pytest.approx(float(here), abs=0.1), name
             else:
@@ -85,3 +93,15 @@ def test_the_python_example_runs_as_it_stands() -> None:
     said = out.getvalue()
     assert "faithfulness: 1 scored, 0 undefined, 0 failed" in said
     assert "The mill was built in 1820." in said
+
+
+def test_the_metric_of_ones_own_scores_what_its_definition_says() -> None:
+    exec(compile(block("python", 1), "README.md", "exec"), {})  # noqa: S102
+    name = "longest_unsupported"
+    try:
+        engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.2}])
+        sample = {"response": "Tea is green. It sings a song.", "retrieved_contexts": ["Tea is green."]}
+        score = fake_judge(engine).score(name, sample, statements="sentences")
+    finally:
+        METRICS.pop(name)
+    assert score.value == len("It sings a song.") / 1000

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,23 +31,46 @@ def test_the_shipped_samples_come_in_the_expected_order(shipped: Result) -> None
     assert undefined == expected["undefined"]
 
 
+def test_the_other_metrics_put_the_shipped_samples_in_the_expected_order(shipped: Result) -> None:
+    expected = json.loads((EXAMPLES / "expected_more.json").read_text(encoding="utf-8"))
+    scores = {s.sample.id: s.scores for s in shipped.samples}
+    wrong = [
+        (metric, high, scores[high][metric].soft, low, scores[low][metric].soft)
+        for metric, pairs in expected["higher_than"].items()
+        for high, low in pairs
+        if not (scores[high][metric].soft or 0) > (scores[low][metric].soft or 0)
+    ]
+    assert wrong == []
+    for metric, undefined in expected["undefined"].items():
+        found = {name: s[metric].reason for name, s in scores.items() if s[metric].status != "scored"}
+        assert found == undefined
+
+
 def test_a_sample_alone_has_the_records_that_it_has_in_the_run(shipped: Result, judge: Judge) -> None:
     chosen = [s for s in shipped.samples if s.sample.id in ("zh-one-number-wrong", "en-one-date-wrong")]
     for one in chosen:
         alone = evaluate([one.sample], ["faithfulness"], judge).samples[0]
-        assert alone.records == one.records
+        assert alone.records == {name: one.records[name] for name in ("statements", "support")}
 
 
 def test_another_process_gives_the_same_records_in_reversed_order(shipped: Result, tmp_path: Path) -> None:
+    """There with faithfulness alone, here with other metrics in the run."""
     data = tmp_path / "reversed.jsonl"
     lines = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     data.write_text("".join(reversed(lines)), encoding="utf-8")
-    command = [sys.executable, "-m", "localeval", "evaluate", str(data), "-q", "-o", str(tmp_path / "run")]
-    subprocess.run(command, check=True, capture_output=True)
-    there = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))
-    here = json.loads(shipped.to_json())
-    assert sum(sample["scores"]["faithfulness"]["status"] == "scored" for sample in here["samples"]) >= 10
-    assert {s["id"]: s for s in there["samples"]} == {s["id"]: s for s in here["samples"]}
+    command = [sys.executable, "-m", "localeval", "evaluate", str(data), "-m", "faithfulness", "-q"]
+    subprocess.run([*command, "-o", str(tmp_path / "run")], check=True, capture_output=True)
+    there = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))["samples"]
+    here = [_faithfulness_of(sample) for sample in json.loads(shipped.to_json())["samples"]]
+    assert sum(sample["scores"]["faithfulness"]["status"] == "scored" for sample in here) >= 10
+    assert {s["id"]: s for s in there} == {s["id"]: s for s in here}
+
+
+def _faithfulness_of(sample: dict[str, Any]) -> dict[str, Any]:
+    """A sample of results.json as a run of faithfulness alone writes it."""
+    wanted = {"scores": ("faithfulness",), "records": ("statements", "support")}
+    parts = {part: {k: v for k, v in sample[part].items() if k in keys} for part, keys in wanted.items()}
+    return {"id": sample["id"], **parts}
 
 
 def test_a_reason_is_given_and_moves_nothing(shipped: Result, judge: Judge) -> None:

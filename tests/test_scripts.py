@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from localeval import Sample
 from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.speed import Speed, measure
 
@@ -68,3 +69,15 @@ def test_a_machine_is_calibrated_on_any_model(tiny_path: Path) -> None:
     speed = measure(tiny_path, EngineSettings(n_threads=2))
     assert 0 < speed.prefill < 1
     assert 0 < speed.row < speed.step
+
+
+def test_pairs_count_a_tie_as_half_and_a_missing_score_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = script("pairs", monkeypatch)
+    assert [pairs._won([0.9, 0.2, 0.2, 0.9, 0.5, 0.5, None, 0.1], i) for i in range(4)] == [1, 0, 0.5, 0]
+
+
+def test_the_baseline_of_pairs_is_the_share_of_the_questions_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = script("pairs", monkeypatch)
+    sample = Sample(user_input="Where grows tea?", response="Tea grows there.", retrieved_contexts=["Tea."])
+    assert pairs._overlap(sample, "response") == 2 / 3
+    assert pairs._overlap(sample, "retrieved_contexts") == 1 / 3

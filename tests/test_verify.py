@@ -47,6 +47,8 @@ def command(data: Path, tiny_path: Path, run: Path) -> list[str]:
         "localeval",
         "evaluate",
         str(data),
+        "-m",
+        "faithfulness",
         "-q",
         "--threads",
         "2",

@@ -45,38 +45,49 @@ class Speed(NamedTuple):
         return (spent.rows - written) * self.prefill + written * self.row
 
 
-def measure(path: Path, settings: EngineSettings | None = None) -> Speed:
-    """Calibrate on a model file, in some ten seconds. Run it alone: another busy process multiplies all."""
+def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0) -> Speed:
+    """Calibrate on a model file, in some ten seconds. Run it alone: another busy process multiplies all.
+
+    `behind` is how many tokens stand in the cache before each call. Every row attends to all of them, so
+    that a row behind a run's worked examples costs more than one in an empty cache.
+    """
     llama = Llama(path, settings or EngineSettings())
     try:
         token = llama.tokenize(b"the")[0]
-        text = [Row(token, i, 0, i == BATCH - 1) for i in range(BATCH)]
+        text = [Row(token, behind + i, 0, i == BATCH - 1) for i in range(BATCH)]
+        if behind:
+            llama.decode([Row(token, i, 0, False) for i in range(behind)])
+
+        def stand() -> None:
+            llama.drop(0, behind)
+            for sequence in range(1, SEQUENCES + 1):
+                llama.drop(sequence)
+                llama.fork(0, sequence)
 
         def prefill() -> None:
-            llama.clear()
             llama.decode(text)
 
         def steps(n: int) -> Callable[[], None]:
             def run() -> None:
-                llama.clear()
-                for position in range(STEPS):
-                    llama.decode([Row(token, position, sequence, True) for sequence in range(n)])
+                for position in range(behind, behind + STEPS):
+                    llama.decode([Row(token, position, sequence, True) for sequence in range(1, n + 1)])
 
             return run
 
         return Speed(
-            _seconds(prefill) / BATCH,
-            _seconds(steps(SEQUENCES)) / STEPS / SEQUENCES,
-            _seconds(steps(1)) / STEPS,
+            _seconds(stand, prefill) / BATCH,
+            _seconds(stand, steps(SEQUENCES)) / STEPS / SEQUENCES,
+            _seconds(stand, steps(1)) / STEPS,
         )
     finally:
         llama.close()
 
 
-def _seconds(run: Callable[[], None]) -> float:
+def _seconds(prepare: Callable[[], None], run: Callable[[], None]) -> float:
     """The best of two runs behind one that warms up: what disturbs a run only makes it longer."""
     found = []
     for _ in range(3):
+        prepare()
         start = time.perf_counter()
         run()
         found.append(time.perf_counter() - start)

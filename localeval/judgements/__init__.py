@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval.judgements import reasons, statements, support
-from localeval.judgements.desk import Desk, Failure
+from localeval.judgements import needed, questions, reasons, similarity, statements, support, useful
+from localeval.judgements.desk import Desk, Failure, reference_of, response_of
 from localeval.samples import Sample
 
 __all__ = ["JUDGEMENTS", "Desk", "Failure", "Judgement", "in_order"]
@@ -30,6 +31,8 @@ class Judgement:
     recipe   what else can change the answer: prompt, form, and whether a model is asked at all
     ask      makes the record; raises EngineError where the engine can't answer
     record   the record's type
+    uses     which model answers: "support" stands for the one that `Options.support_by` names
+    prompts  the prompts that it may use
     """
 
     name: str
@@ -39,26 +42,98 @@ class Judgement:
     recipe: Callable[[Desk, Sample], dict[str, Any]]
     ask: Callable[[Desk, Sample, Records], BaseModel]
     record: type[BaseModel]
+    uses: Literal["judge", "embedder", "classifier", "support"] = "judge"
+    prompts: tuple[str, ...] = ()
 
 
-_TEXTS = ("user_input", "response", "retrieved_contexts")
+def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
+    return Judgement(
+        name,
+        "2",
+        ("user_input", column),
+        (),
+        partial(statements.recipe, of=of),
+        partial(statements.ask, of=of),
+        statements.StatementsRecord,
+        prompts=("statements",),
+    )
+
+
+def _support(name: str, column: str, pair: support.Pair) -> Judgement:
+    """`column` holds the premise. What the statements are of is in their record."""
+    return Judgement(
+        name,
+        "2",
+        (column,),
+        (pair.statements,),
+        pair.recipe,
+        pair.ask,
+        support.SupportRecord,
+        uses="classifier" if pair.by == "hhem" else "support",
+        prompts=() if pair.by == "hhem" else ("support", "support_reasoned"),
+    )
+
 
 JUDGEMENTS: dict[str, Judgement] = {
     row.name: row
     for row in (
+        _statements("statements", "response", response_of),
+        _statements("reference_statements", "reference", reference_of),
+        _support("support", "retrieved_contexts", support.RESPONSE_IN_CONTEXTS),
+        _support("support_hhem", "retrieved_contexts", support.RESPONSE_IN_CONTEXTS_BY_HHEM),
+        _support("reference_in_contexts", "retrieved_contexts", support.REFERENCE_IN_CONTEXTS),
+        _support("response_in_reference", "reference", support.RESPONSE_IN_REFERENCE),
+        _support("reference_in_response", "response", support.REFERENCE_IN_RESPONSE),
         Judgement(
-            "statements",
+            "reasons",
             "1",
-            ("user_input", "response"),
-            (),
-            statements.recipe,
-            statements.ask,
-            statements.StatementsRecord,
+            ("retrieved_contexts",),
+            ("support",),
+            reasons.recipe,
+            reasons.ask,
+            reasons.ReasonsRecord,
+            prompts=("support",),
         ),
         Judgement(
-            "support", "1", _TEXTS, ("statements",), support.recipe, support.ask, support.SupportRecord
+            "questions",
+            "1",
+            ("response",),
+            (),
+            questions.recipe,
+            questions.ask,
+            questions.QuestionsRecord,
+            prompts=("questions",),
         ),
-        Judgement("reasons", "1", _TEXTS, ("support",), reasons.recipe, reasons.ask, reasons.ReasonsRecord),
+        Judgement(
+            "similarity",
+            "1",
+            ("user_input",),
+            ("questions",),
+            similarity.recipe,
+            similarity.ask,
+            similarity.SimilarityRecord,
+            uses="embedder",
+        ),
+        Judgement(
+            "needed",
+            "1",
+            ("user_input", "retrieved_contexts"),
+            (),
+            needed.recipe,
+            needed.ask,
+            needed.NeededRecord,
+            prompts=("needed",),
+        ),
+        Judgement(
+            "useful",
+            "1",
+            ("user_input", "retrieved_contexts", "reference", "response"),
+            (),
+            useful.recipe,
+            useful.ask,
+            useful.UsefulRecord,
+            prompts=("useful",),
+        ),
     )
 }
 

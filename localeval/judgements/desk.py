@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +13,12 @@ from localeval.engine.interface import TreeEngine
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.texts import language, strip_thinking
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+TextOf = Callable[[Sample], str]
 
 
 class Record(BaseModel):
@@ -26,15 +34,47 @@ class Failure(Record):
     detail: str = ""
 
 
+class Embeds(Protocol):
+    """`localeval.embedder.Embedder` is one."""
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
+
+    def signature(self) -> dict[str, Any]: ...
+
+
+class Supports(Protocol):
+    """`localeval.classifier.Classifier` is one."""
+
+    def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]: ...
+
+    def signature(self) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True)
 class Desk:
+    """The models, the options. Embedder and classifier are opened when a judgement first uses them."""
+
     engine: TreeEngine
     options: Options
+    open_embedder: Callable[[], Embeds]
+    open_classifier: Callable[[], Supports]
+
+    @cached_property
+    def embedder(self) -> Embeds:
+        return self.open_embedder()
+
+    @cached_property
+    def classifier(self) -> Supports:
+        return self.open_classifier()
 
 
 def response_of(sample: Sample) -> str:
     """The response as it is judged: without `<think>...</think>`."""
     return strip_thinking(sample.response or "")[0]
+
+
+def reference_of(sample: Sample) -> str:
+    return sample.reference or ""
 
 
 def prompt_language(sample: Sample) -> str:

@@ -1,4 +1,4 @@
-"""Which statements does the response make?"""
+"""Which statements does the response make, or the reference?"""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
 from localeval.judgements.coverage import leaves_out, numbers
-from localeval.judgements.desk import Desk, Record, prompt_language, response_of
+from localeval.judgements.desk import Desk, Record, TextOf, response_of
 from localeval.judgements.evidence import terms
 from localeval.samples import Sample
 from localeval.sentences import Sentence, split
-from localeval.texts import one_line, strip_thinking
+from localeval.texts import language, one_line, strip_thinking
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
+_WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 
 
 class SentenceStatements(Record):
-    """One sentence of the response, where it stands there, and the statements that it makes.
+    """One sentence of the text, where it stands there, and the statements that it makes.
 
     cut  "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays"
          it said nothing of this sentence, and with "details" it left out a number or a clause of it, so
@@ -38,7 +39,10 @@ class SentenceStatements(Record):
 
 
 class StatementsRecord(Record):
-    """Offsets count in the response without its `<think>` blocks; `thinking_removed` says if it had any."""
+    """Offsets count in the text, of a response without its `<think>` blocks.
+
+    `thinking_removed` says if it had any.
+    """
 
     sentences: tuple[SentenceStatements, ...]
     language: str
@@ -55,14 +59,16 @@ class StatementsReply(BaseModel):
     statements: list[str]
 
 
-def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
+def recipe(desk: Desk, sample: Sample, of: TextOf = response_of) -> dict[str, Any]:
     if desk.options.statements == "sentences":
         return {"statements": "sentences"}
-    return {"statements": "llm", "prompt": desk.options.prompt("statements", prompt_language(sample)).sha256}
+    return {"statements": "llm", "prompt": desk.options.prompt("statements", language(of(sample))).sha256}
 
 
-def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
-    """Each sentence (pysbd) as a leaf on the branch of question and response; duplicates are dropped.
+def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_of) -> StatementsRecord:
+    """Each sentence of a text (pysbd) as a leaf on the branch of question and text; what repeats is dropped.
+
+    `of` takes the text from the sample: its response, or its reference.
 
     What ends in a colon introduces what follows, and like a question it claims nothing.
 
@@ -70,14 +76,14 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
     was cut or held nothing but strays, or where it leaves out a number or a clause. With
     `statements="sentences"` no model is asked.
     """
-    spoken = prompt_language(sample)
-    response = response_of(sample)
-    sentences = [s for s in split(response, spoken) if _claims(s.text) and not _is_heading(s, response)]
+    text = of(sample)
+    spoken = language(text)
+    sentences = [s for s in split(text, spoken) if _claims(s.text) and not _is_heading(s, text)]
     if desk.options.statements == "sentences":
         lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
     else:
-        replies = _replies(desk, sample, sentences)
         question = sample.user_input or ""
+        replies = _replies(desk, question, text, sentences)
         lists = [_statements(i, sentences, question, reply) for i, reply in enumerate(replies)]
     unique = _without_duplicates(texts for texts, _ in lists)
     return StatementsRecord(
@@ -86,17 +92,17 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
             for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
         ),
         language=spoken,
-        thinking_removed=strip_thinking(sample.response or "")[1],
+        thinking_removed=of is response_of and strip_thinking(sample.response or "")[1],
     )
 
 
-def _replies(desk: Desk, sample: Sample, sentences: list[Sentence]) -> list[Reply[StatementsReply]]:
+def _replies(desk: Desk, question: str, text: str, sentences: list[Sentence]) -> list[Reply[StatementsReply]]:
     if not sentences:
         return []
-    prompt = desk.options.prompt("statements", prompt_language(sample))
+    prompt = desk.options.prompt("statements", language(text))
     return desk.engine.generate(
         prompt.trunk("statements", StatementsReply),
-        prompt.render_branch(user_input=sample.user_input or "", response=unquoted(response_of(sample))),
+        prompt.render_branch(user_input=question, response=unquoted(text)),
         [prompt.render_leaf("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
         StatementsReply,
         # A statement repeats its subject, so together they are longer than the sentence.
@@ -173,5 +179,20 @@ def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...
             if key not in seen:
                 seen.add(key)
                 own.append(text)
-        kept.append(tuple(own))
+        kept.append(tuple(text for text in own if not any(_says_less(text, other) for other in own)))
     return kept
+
+
+def _says_less(text: str, other: str) -> bool:
+    """Whether `other` has all words of `text` in their order, and more; Han text is compared by characters.
+
+    Such a statement is judged with the longer one, and would count twice.
+
+    >>> _says_less("Ann Lee left.", "Ann Lee, the mayor, left in May.")
+    True
+    >>> _says_less("Ann thanked Lee.", "Lee thanked Ann in May.")
+    False
+    """
+    words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())
+    left = iter(longer)
+    return len(words) < len(longer) and all(word in left for word in words)

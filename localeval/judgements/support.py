@@ -1,17 +1,20 @@
-"""Is each statement supported by the contexts?"""
+"""Is each statement supported: by the contexts, or by another text of the sample?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval.judgements.desk import Desk, Record, prompt_language
+from localeval.judgements.desk import Desk, Record, reference_of, response_of
 from localeval.judgements.evidence import Evidence, context_sentences, evidence_for
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import windows
+from localeval.prompts import Prompt
 from localeval.samples import Sample
+from localeval.texts import language
 
 REASON_TOKENS = 120
 
@@ -19,9 +22,9 @@ REASON_TOKENS = 120
 class Verdict(Record):
     """One statement decided.
 
-    sentence     number of its sentence in the response
+    sentence     number of its sentence in the text that makes it
     probability  of "supported", 0 to 1; with several windows that of the best one
-    evidence     the context sentence that shares most with the statement; None where none does
+    evidence     the sentence of the premise that shares most with the statement; None where none does
     reason       what the model wrote before a reasoned verdict
     """
 
@@ -33,8 +36,11 @@ class Verdict(Record):
 
 
 class SupportRecord(Record):
+    """`by` is "llm" or "hhem"; `windows` is how many the premise was cut into, 0 for an empty one."""
+
     verdicts: tuple[Verdict, ...]
     windows: int = 1
+    by: Literal["llm", "hhem"] = "llm"
 
 
 class DirectReply(BaseModel):
@@ -46,34 +52,69 @@ class ReasonedReply(BaseModel):
     verdict: Literal["yes", "no"]
 
 
-def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
-    form = desk.options.verdict
-    return {"verdict": form, "prompt": _prompt(desk, prompt_language(sample)).sha256}
+@dataclass(frozen=True)
+class Pair:
+    """What is held against what: a judgement of statements, and the texts that may support them.
+
+    by  decides instead of `Options.support_by`, where given
+    """
+
+    statements: str
+    premise: Callable[[Sample], Sequence[str]]
+    by: Literal["llm", "hhem"] | None = None
+
+    def decided_by(self, desk: Desk) -> str:
+        return self.by or desk.options.support_by
+
+    def recipe(self, desk: Desk, sample: Sample) -> dict[str, Any]:
+        if self.decided_by(desk) == "hhem":
+            return {"by": "hhem", "classifier": desk.classifier.signature()}
+        stated = reference_of(sample) if self.statements == "reference_statements" else response_of(sample)
+        prompt = prompt_for(desk, language(stated))
+        return {"verdict": desk.options.verdict, "prompt": prompt.sha256}
+
+    def ask(self, desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
+        """Each statement as a leaf on the branch of the premise, or as a pair with it for the classifier."""
+        made: StatementsRecord = records[self.statements]
+        premise = self.premise(sample)
+        statements = [text for _, text in made.flat()]
+        if self.decided_by(desk) == "hhem":
+            shares, count = desk.classifier.support(premise, statements) if statements else ([], 0)
+            decided: list[tuple[float, str | None]] = [(share, None) for share in shares]
+        else:
+            decided, count = decide(desk, premise, statements, made.language)
+        evidence = evidence_for(statements, context_sentences(premise))
+        return SupportRecord(
+            verdicts=tuple(
+                Verdict(statement=text, sentence=i, probability=p, evidence=seen, reason=reason)
+                for (i, text), (p, reason), seen in zip(made.flat(), decided, evidence, strict=True)
+            ),
+            windows=count,
+            by="hhem" if self.decided_by(desk) == "hhem" else "llm",
+        )
 
 
-def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
-    """Each statement of the response as a leaf on the branch of the contexts."""
-    made: StatementsRecord = records["statements"]
-    contexts = sample.retrieved_contexts or []
-    statements = [text for _, text in made.flat()]
-    decided, count = decide(desk, contexts, statements, made.language)
-    evidence = evidence_for(statements, context_sentences(contexts))
-    return SupportRecord(
-        verdicts=tuple(
-            Verdict(statement=text, sentence=i, probability=p, evidence=seen, reason=reason)
-            for (i, text), (p, reason), seen in zip(made.flat(), decided, evidence, strict=True)
-        ),
-        windows=count,
-    )
+def contexts_of(sample: Sample) -> list[str]:
+    return sample.retrieved_contexts or []
+
+
+RESPONSE_IN_CONTEXTS = Pair("statements", contexts_of)
+RESPONSE_IN_CONTEXTS_BY_HHEM = Pair("statements", contexts_of, "hhem")
+REFERENCE_IN_CONTEXTS = Pair("reference_statements", contexts_of)
+RESPONSE_IN_REFERENCE = Pair("statements", lambda sample: [reference_of(sample)])
+REFERENCE_IN_RESPONSE = Pair("reference_statements", lambda sample: [response_of(sample)])
 
 
 def decide(
-    desk: Desk, premise: Sequence[str], statements: Sequence[str], language: str
+    desk: Desk, premise: Sequence[str], statements: Sequence[str], spoken: str
 ) -> tuple[list[tuple[float, str | None]], int]:
-    """((probability, reason) for each statement, number of windows). No statements: no call."""
-    if not statements:
-        return [], 0
-    prompt = _prompt(desk, language)
+    """((probability, reason) for each statement, number of windows).
+
+    No statements: no call. A premise without a word supports nothing: no call either.
+    """
+    if not statements or not any(text.strip() for text in premise):
+        return [(0.0, None)] * len(statements), 0
+    prompt = prompt_for(desk, spoken)
     leaves = [prompt.render_leaf("verdict", statement=text) for text in statements]
     schema = ReasonedReply if desk.options.verdict == "reasoned" else DirectReply
     trunk = prompt.trunk("verdict", schema)
@@ -91,7 +132,7 @@ def decide(
     return best, len(parts)
 
 
-def _prompt(desk: Desk, language: str) -> Any:
-    return desk.options.prompt(
-        "support_reasoned" if desk.options.verdict == "reasoned" else "support", language
-    )
+def prompt_for(desk: Desk, spoken: str) -> Prompt:
+    """The prompt of a verdict, in the form that the caller chose."""
+    form = "support_reasoned" if desk.options.verdict == "reasoned" else "support"
+    return desk.options.prompt(form, spoken)

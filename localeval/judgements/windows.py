@@ -24,21 +24,31 @@ def windows(engine: TreeEngine, trunk: Trunk, contexts: Sequence[str], leaves: S
     if engine.count(fence(whole)) <= room:
         return [whole]
     sentences = [s.text for text in contexts for s in split(text, language(text))]
-    sizes = [engine.count(fence(s)) + 1 for s in sentences]
+    return cut(sentences, [engine.count(fence(s)) + 1 for s in sentences], room)
+
+
+def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
+    """Windows of whole sentences, joined, each with the last sentence of the one before it.
+
+    `sizes` are the tokens of each sentence, `room` a window's. Raises ContextTooLong as `windows` does.
+
+    >>> cut(["A.", "B.", "C."], [1, 1, 1], 2)
+    ['A.\\nB.', 'B.\\nC.']
+    """
     if sum(sizes) > room * MOST_WINDOWS or max(sizes) > room:
         raise ContextTooLong(
             f"{sum(sizes)} tokens of context, {room} fit a window, {MOST_WINDOWS} windows at most"
         )
-    cut: list[str] = []
+    found: list[str] = []
     start = 0
     while start < len(sentences):
         end, used = start, 0
         while end < len(sentences) and used + sizes[end] <= room:
             used += sizes[end]
             end += 1
-        cut.append(join(sentences[start:end]))
+        found.append(join(sentences[start:end]))
         # The next window begins with this one's last sentence, unless that would not move on.
         start = end if end == len(sentences) or end - 1 <= start else end - 1
-    if len(cut) > MOST_WINDOWS:
-        raise ContextTooLong(f"{len(cut)} windows of {room} tokens, {MOST_WINDOWS} at most")
-    return cut
+    if len(found) > MOST_WINDOWS:
+        raise ContextTooLong(f"{len(found)} windows of {room} tokens, {MOST_WINDOWS} at most")
+    return found

@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from localeval.metrics.faithfulness import faithfulness
+from localeval.errors import InputError
+from localeval.judgements import JUDGEMENTS
+from localeval.metrics import relevance, support
 from localeval.metrics.score import REASONS, Score, Status
+from localeval.options import Options
 
-__all__ = ["METRICS", "REASONS", "Metric", "Score", "Status"]
+__all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status", "register"]
 
 
 @dataclass(frozen=True)
@@ -21,30 +24,163 @@ class Metric:
 
     columns     the sample's fields without which it is undefined
     judgements  whose records `compute` reads, in the order in which they are made
-    compute     (records by judgement, threshold) -> Score
+    compute     (records by judgement, options) -> Score
+    either      fields of which one is enough
     """
 
     name: str
     version: str
     columns: tuple[str, ...]
     judgements: tuple[str, ...]
-    compute: Callable[[Mapping[str, Any], float], Score]
+    compute: Callable[[Mapping[str, Any], Options], Score]
     definition: str
-    source: str
+    source: str = ""
     higher_is_better: bool = True
+    either: tuple[str, ...] = ()
 
 
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            "faithfulness",
-            "1",
-            ("response", "retrieved_contexts"),
-            ("statements", "support"),
-            faithfulness,
-            "supported statements / all statements of the response",
-            "RAGAS (Es et al. 2023)",
-        ),
-    )
-}
+METRICS: dict[str, Metric] = {}
+
+DEFAULT_METRICS = ("faithfulness", "answer_relevance", "context_relevance")
+"""Those that `evaluate` computes where it is told none, as far as the columns allow."""
+
+
+def register(metric: Metric) -> Metric:
+    """Add a row, so that `evaluate` and `score` know it by its name; one of the same name is replaced.
+
+    Raises InputError for a judgement that there is none of.
+
+    >>> def brevity(records, options):
+    ...     return Score(*2 * [1 / max(1, len(records["support"].verdicts))])
+    >>> made = register(Metric("brevity", "1", ("response", "retrieved_contexts"), ("support",), brevity,
+    ...                        "1 / statements of the response"))
+    >>> METRICS.pop("brevity").name
+    'brevity'
+    """
+    for name in metric.judgements:
+        if name not in JUDGEMENTS:
+            known = ", ".join(JUDGEMENTS)
+            raise InputError(f"{metric.name} reads the judgement {name!r}; there are only: {known}.")
+    METRICS[metric.name] = metric
+    return metric
+
+
+_RAGCHECKER = "RAGChecker (Ru et al. 2024)"
+_RESPONSE = ("response", "retrieved_contexts")
+_REFERENCE = ("reference", "retrieved_contexts")
+_ALL = ("response", "retrieved_contexts", "reference")
+
+for _row in (
+    Metric(
+        "faithfulness",
+        "1",
+        _RESPONSE,
+        ("statements", "support"),
+        support.faithfulness,
+        "supported statements / all statements of the response",
+        "RAGAS (Es et al. 2023)",
+    ),
+    Metric(
+        "faithfulness_hhem",
+        "1",
+        _RESPONSE,
+        ("statements", "support_hhem"),
+        support.faithfulness_hhem,
+        "the same, decided by HHEM-2.1-Open",
+        "ragas' FaithfulnesswithHHEM",
+    ),
+    Metric(
+        "answer_relevance",
+        "1",
+        ("user_input", "response"),
+        ("questions", "similarity"),
+        relevance.answer_relevance,
+        "mean over n questions drawn from the response of cos(user_input, question) x sufficiency",
+        "RAGAS (Es et al. 2023)",
+    ),
+    Metric(
+        "context_relevance",
+        "1",
+        ("user_input", "retrieved_contexts"),
+        ("needed",),
+        relevance.context_relevance,
+        "needed sentences / all sentences of the contexts; 0 if they can't answer the question",
+        "RAGAS (Es et al. 2023)",
+    ),
+    Metric(
+        "context_precision",
+        "1",
+        ("user_input", "retrieved_contexts"),
+        ("useful",),
+        relevance.context_precision,
+        "mean over the useful contexts' ranks k of precision@k",
+        "ragas' LLMContextPrecision",
+        either=("reference", "response"),
+    ),
+    Metric(
+        "context_recall",
+        "1",
+        _REFERENCE,
+        ("reference_statements", "reference_in_contexts"),
+        support.context_recall,
+        "statements of the reference that the contexts support / all of them",
+        "ragas' LLMContextRecall",
+    ),
+    Metric(
+        "factual_correctness",
+        "1",
+        ("response", "reference"),
+        ("statements", "reference_statements", "response_in_reference", "reference_in_response"),
+        support.factual_correctness,
+        "F1 (or precision, recall, F-beta) of the response's statements against the reference's",
+        "ragas' FactualCorrectness",
+    ),
+    Metric(
+        "claim_recall",
+        "1",
+        _REFERENCE,
+        ("reference_statements", "reference_in_contexts"),
+        support.context_recall,
+        "another name of context_recall",
+        _RAGCHECKER,
+    ),
+    Metric(
+        "context_utilization",
+        "1",
+        _ALL,
+        ("reference_statements", "reference_in_contexts", "reference_in_response"),
+        support.context_utilization,
+        "statements of the reference that contexts and response support / those that the contexts support",
+        _RAGCHECKER,
+    ),
+    Metric(
+        "noise_sensitivity",
+        "1",
+        _ALL,
+        ("statements", "support", "response_in_reference"),
+        support.noise_sensitivity,
+        "statements of the response that the contexts support and the reference does not / all of them",
+        _RAGCHECKER,
+        higher_is_better=False,
+    ),
+    Metric(
+        "hallucination",
+        "1",
+        _ALL,
+        ("statements", "support", "response_in_reference"),
+        support.hallucination,
+        "statements of the response that neither contexts nor reference support / all of them",
+        _RAGCHECKER,
+        higher_is_better=False,
+    ),
+    Metric(
+        "self_knowledge",
+        "1",
+        _ALL,
+        ("statements", "support", "response_in_reference"),
+        support.self_knowledge,
+        "statements of the response that the reference supports and the contexts do not / all of them",
+        _RAGCHECKER,
+    ),
+):
+    register(_row)

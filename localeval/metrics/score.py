@@ -9,6 +9,8 @@ Status = Literal["scored", "undefined", "failed"]
 
 REASONS = {
     "no_statements": "the response makes no statement that could be checked",
+    "no_reference_statements": "the reference makes no statement that could be checked",
+    "nothing_retrieved": "the contexts support no statement of the reference, so none could be used",
     "no_contexts": "there is no context to check against",
     "context_too_long": "the text is longer than eight windows of the judge's context",
     "engine_error": "the engine refused a call",

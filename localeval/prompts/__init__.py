@@ -55,19 +55,23 @@ class Prompt:
     def render_branch(self, **texts: str) -> str:
         return fill(self.branch, texts)
 
-    def render_leaf(self, leaf: str, **texts: str) -> str:
+    def render_leaf(self, leaf: str, /, **texts: str) -> str:
         return fill(self.leaves[leaf], texts)
 
-    def trunk(self, leaf: str, schema: type[BaseModel]) -> Trunk:
-        """The instruction with the worked examples of `leaf`, whose replies have the fields of `schema`."""
+    def trunk(self, leaf: str, schema: type[BaseModel], **others: type[BaseModel]) -> Trunk:
+        """The instruction with the worked examples of `leaf`, whose replies have the fields of `schema`.
+
+        An example that names another `leaf` is of that one, with the schema that `others` has for it.
+        """
+        schemas = {leaf: schema, **others}
         turns = []
         for example in self.examples:
             texts = {k: join(v) if isinstance(v, list) else v for k, v in example.items() if k != "leaves"}
             branch = self.render_branch(**texts)
             for given in example["leaves"]:
-                reply = {name: given[name] for name in schema.model_fields}
-                asked = {k: v for k, v in given.items() if k not in reply}
-                user = (branch + self.render_leaf(leaf, **asked)).lstrip("\n")
+                kind = given.get("leaf", leaf)
+                reply = {name: given[name] for name in schemas[kind].model_fields}
+                user = (branch + self.render_leaf(kind, **given)).lstrip("\n")
                 branch = "" if self.branch_once else branch
                 turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
         return Trunk(self.system, tuple(turns))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from localeval.metrics import REASONS, Score
 from localeval.scoring import Summary
-from localeval.texts import printable
+from localeval.texts import language, printable
 
 if TYPE_CHECKING:
     from localeval.result import Result, SampleResult
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 MOST_ROWS = 50
 
 
-def as_text(result: Result, width: int = 100) -> str:
+def as_text(result: Result, width: int | None = None) -> str:
     """One row a sample (the first 50), one row a mean, the counts and the signature.
 
-    Columns are aligned by display width, so Chinese ids and English ones line up.
+    Columns are aligned by display width, so Chinese ids and English ones line up. `width` is what is enough
+    for the metrics, at least 100, unless said.
     """
     from rich import box
     from rich.console import Console
@@ -36,12 +37,13 @@ def as_text(result: Result, width: int = 100) -> str:
         cells = [printable(sample.sample.id)]
         for metric in result.metrics:
             cells += [number(sample.scores[metric].value), number(sample.scores[metric].soft)]
-        table.add_row(*(Text(cell) for cell in (*cells, _statements(sample), _note(sample))))
+        table.add_row(*(Text(cell) for cell in (*cells, _statements(sample), _note(sample, result))))
     table.add_section()
     means = [result[metric] for metric in result.metrics]
     table.add_row("mean", *(cell for m in means for cell in (number(m.value), number(m.soft))), "", "")
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, legacy_windows=False)
+    enough = max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
+    console = Console(file=out, width=width or enough, color_system=None, legacy_windows=False)
     console.print(table)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     if (more := len(result.samples) - MOST_ROWS) > 0:
@@ -61,13 +63,20 @@ def _statements(sample: SampleResult) -> str:
     return "" if verdicts is None else str(len(verdicts))
 
 
-def _note(sample: SampleResult) -> str:
-    notes = [_why(s) for s in dict.fromkeys(sample.scores.values()) if s.status != "scored"]
+def _note(sample: SampleResult, result: Result) -> str:
+    scores = dict.fromkeys(sample.scores[metric] for metric in result.metrics)
+    notes = [_why(score) for score in scores if score.status != "scored"]
+    embedder = result.signature.embedder
     made = sample.records.get("statements")
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
     if getattr(made, "thinking_removed", False):
         notes.append("<think> removed")
+    spoken = language(f"{sample.sample.user_input or ''} {sample.sample.response or ''}")
+    if spoken != "en" and any(getattr(r, "by", "") == "hhem" for r in sample.records.values()):
+        notes.append("HHEM reads English only")
+    if spoken != "en" and "similarity" in sample.records and embedder.get("languages") == ["en"]:
+        notes.append("the embedder reads English only")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
         notes.append("statements cut")
     return "; ".join(notes)

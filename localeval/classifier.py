@@ -1,0 +1,281 @@
+"""HHEM-2.1-Open, a classifier: how likely a hypothesis is consistent with a premise. English only.
+
+It is the encoder of flan-t5-base with a head of two labels. The only file that imports transformers
+directly, and only when a model's weights are needed: importing this loads neither torch nor transformers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from localeval.companions import DEFAULT_CLASSIFIER
+from localeval.engine.interface import ContextTooLong, EngineError
+from localeval.errors import InputError, ModelBroken
+from localeval.judgements.windows import cut
+from localeval.prompts import join
+from localeval.sentences import split
+from localeval.store import ModelFiles, resolve
+from localeval.texts import language, said
+
+WINDOW = 2000  # tokens of a premise that the model reads well, by its card
+LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
+_MOST_PLACES = 1 << 23  # of a batch, pairs x tokens x tokens: half of that
+
+
+class Classifier:
+    """HHEM-2.1-Open: how likely a hypothesis is consistent with a premise. Threads may share it.
+
+    A probability depends on its own pair; the pairs computed beside it move it by less than 1e-6. `support`
+    computes no pairs of two samples together, so a sample's probabilities are the same bits in any company.
+
+    >>> classifier = Classifier.load()                                        # doctest: +SKIP
+    >>> classifier.support(["I am in California."], ["I am in the United States."])    # doctest: +SKIP
+    ([0.65], 1)
+    """
+
+    def __init__(self, files: ModelFiles, device: str = "cpu", batch_size: int = 10) -> None:
+        self.name, self.sha256 = files.name, files.sha256
+        self.source = files.name if files.row else str(files.path)
+        self.languages = files.row.languages if files.row else ("en",)
+        self.device, self.batch_size = device, batch_size
+        self._folder, self._lock = files.path, threading.Lock()
+        self._held: tuple[Any, _Reader] | None = None
+
+    @classmethod
+    def load(
+        cls, model: str | os.PathLike[str] = DEFAULT_CLASSIFIER, *, device: str = "cpu", batch_size: int = 10
+    ) -> Classifier:
+        """A classifier on a catalog name, or on a path to a folder of the same files.
+
+        The files are checked now; the weights are loaded at the first question. device is "cpu", "cuda",
+        "cuda:1" or "mps"; batch_size is the most pairs computed together (fewer where they are long).
+
+        Raises ModelMissing or ModelBroken, InputError for a device that is not here or a batch_size below 1.
+        """
+        if batch_size < 1:
+            raise InputError(f"batch_size is {batch_size}; choose a number from 1.")
+        _check_device(device)
+        return cls(resolve(model, kind="classifier"), device, batch_size)
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """For each (premise, hypothesis) a number in 0..1, in order; nothing is ever cut off.
+
+        Raises ModelBroken where the folder can't be loaded, ContextTooLong for a pair of more than LONGEST
+        tokens, EngineError where the device fails.
+        """
+        if not pairs:
+            return []
+        net, reader = self._loaded()
+        rows = [reader.row(premise, hypothesis) for premise, hypothesis in pairs]
+        if (longest := max(map(len, rows))) > LONGEST:
+            raise ContextTooLong(f"{longest} tokens of premise and hypothesis, {LONGEST} at most")
+        return [p for batch in batches(rows, self.batch_size) for p in self._ask(net, batch, reader.pad)]
+
+    def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
+        """(Probability that the contexts, joined, support each statement; number of windows).
+
+        Contexts of more than WINDOW tokens are read in windows of whole sentences, one sentence shared, and
+        the best window decides. No statements: ([], 0). Raises as `probabilities` does, and ContextTooLong
+        where more than eight windows, or a window for a single sentence, would be needed.
+        """
+        if not statements:
+            return [], 0
+        parts = self._windows(contexts)
+        found = self.probabilities([(part, text) for text in statements for part in parts])
+        return [max(found[at : at + len(parts)]) for at in range(0, len(found), len(parts))], len(parts)
+
+    def signature(self) -> dict[str, Any]:
+        """What of this classifier can change a probability."""
+        fields = {name: getattr(self, name) for name in ("name", "sha256", "device", "batch_size")}
+        packages = {name: version(name) for name in ("transformers", "tokenizers", "torch")}
+        return {**fields, "packages": packages}
+
+    def close(self) -> None:
+        """Free the model."""
+        self._held = None
+
+    def _windows(self, contexts: Sequence[str]) -> list[str]:
+        reader = self._loaded()[1]
+        whole = join(contexts)
+        if (size := len(reader.ids(whole))) <= WINDOW:
+            return [whole]
+        sentences = [s.text for text in contexts for s in split(text, language(text))]
+        if not sentences:
+            raise ContextTooLong(f"{size} tokens of context without a sentence, {WINDOW} fit a window")
+        return cut(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
+
+    def _ask(self, net: Any, rows: Sequence[list[int]], pad: int) -> list[float]:
+        import torch
+
+        width = max(map(len, rows))
+        try:
+            ids = torch.tensor([row + [pad] * (width - len(row)) for row in rows], device=self.device)
+            lengths = torch.tensor([len(row) for row in rows], device=self.device)
+            mask = torch.arange(width, device=self.device) < lengths[:, None]
+            with torch.inference_mode():
+                logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
+                return [float(p) for p in torch.softmax(logits, dim=-1)[:, 1]]
+        except RuntimeError as error:  # above all: out of memory
+            raise EngineError(f"{self.name} on {self.device}: {said(error)}") from error
+
+    def _loaded(self) -> tuple[Any, _Reader]:
+        with self._lock:
+            self._held = self._held or self._load()
+            return self._held
+
+    def _load(self) -> tuple[Any, _Reader]:
+        try:
+            reader, net = _reader(self._folder / "tokenizer.json"), _network(self._folder)
+            if reader.plain.get_vocab_size() > net.config.vocab_size:
+                raise ValueError("tokenizer.json has more tokens than the weights")
+            return net.to(self.device), reader
+        except Exception as error:  # each of three libraries raises what it likes
+            raise ModelBroken(
+                f"{self._folder} can't be loaded ({said(error)}); it takes HHEM-2.1-Open's "
+                "model.safetensors with config.json and tokenizer.json of flan-t5-base."
+            ) from error
+
+
+def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[int]]]:
+    """The rows (one at least) in order, `batch_size` together, fewer where they are long.
+
+    >>> [len(batch) for batch in batches([[1] * 20] * 3 + [[1] * 4000] * 2, 2)]
+    [2, 1, 1, 1]
+    """
+    batch: list[list[int]] = []
+    for row in rows:
+        places = (len(batch) + 1) * max(map(len, [*batch, row])) ** 2
+        if batch and (len(batch) == batch_size or places > _MOST_PLACES):
+            yield batch
+            batch = []
+        batch.append(row)
+    yield batch
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Texts to token ids: `plain` knows no control token, so no text can hold one."""
+
+    plain: Any
+    pad: int
+    end: int
+
+    def ids(self, text: str) -> list[int]:
+        # A lone surrogate, which no file holds but Python can, becomes a question mark.
+        return list(self.plain.encode(text.encode("utf-8", "replace").decode()).ids)
+
+    def row(self, premise: str, hypothesis: str) -> list[int]:
+        asked = "Determine if the hypothesis is true given the premise?"
+        text = f"{asked}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
+        return [self.pad, *self.ids(text), self.end]  # the model's own prompt begins with <pad>
+
+
+def _reader(path: Path) -> _Reader:
+    """The tokenizer in a `tokenizer.json` of the T5 family.
+
+    Its own switch for reading control tokens as text is not enough: they are pieces of the vocabulary too,
+    with the best score of all. So here each gets a name that no text can match, one with a space in it.
+    """
+    from tokenizers import Tokenizer
+
+    data = _json(path)
+    try:
+        vocabulary = data["model"]["vocab"]
+        control = {token["content"]: token["id"] for token in data["added_tokens"]}
+        for number in set(control.values()) & set(range(len(vocabulary))):
+            vocabulary[number][0] = f" {number}"
+        pad, end = control["<pad>"], control["</s>"]
+    except (LookupError, TypeError) as error:
+        raise ValueError(f"{path.name} is no tokenizer of the T5 family") from error
+    data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    return _Reader(Tokenizer.from_str(json.dumps(data)), pad, end)
+
+
+def _network(folder: Path) -> Any:
+    """The weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
+    fields = _json(folder / "config.json")
+    if fields.get("model_type") != "t5":
+        raise ValueError(f"config.json is of the model type {fields.get('model_type')}, expected t5")
+    with _unheard():
+        import torch
+        from safetensors import safe_open
+        from transformers import T5Config, T5ForTokenClassification
+
+        loaded: Any = T5ForTokenClassification.from_pretrained(
+            folder,
+            config=T5Config.from_dict(fields, num_labels=2),
+            key_mapping={r"^t5\.": ""},
+            dtype=torch.float32,
+            local_files_only=True,
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,  # `_check` names them; transformers would only point to its log
+            output_loading_info=True,
+        )
+        with safe_open(folder / "model.safetensors", "pt") as file:
+            given = set(file.keys())
+    net, report = loaded
+    _check(net, report, given)
+    return net.eval()
+
+
+def _check(net: Any, report: dict[str, Any], given: set[str]) -> None:
+    """Raise ValueError unless the tensors of the file, `given`, are those of the net."""
+    faults = {
+        "missing": [f"t5.{name}" for name in report["missing_keys"]],
+        # What transformers reports as unexpected leaves out names that it holds to be harmless.
+        "unexpected": given - {f"t5.{name}" for name in net.state_dict()},
+        "of another shape": [f"t5.{name}" for name, *_ in report["mismatched_keys"]],
+    }
+    if found := [f"{len(names)} {fault}, as {min(names)}" for fault, names in faults.items() if names]:
+        raise ValueError(f"tensors: {'; '.join(found)}")
+    # The embedding has two names. The file may hold either, or both if they are equal.
+    if net.transformer.encoder.embed_tokens.weight is not net.transformer.shared.weight:
+        raise ValueError("tensors: t5.transformer.encoder.embed_tokens.weight is not the shared one")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} is no JSON object") from error
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """No warning, log line or progress bar of transformers inside; its settings are put back."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        log: Any = import_module("transformers.utils.logging")
+        level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+        log.set_verbosity(logging.CRITICAL)
+        log.disable_progress_bar()
+        try:
+            yield
+        finally:
+            log.set_verbosity(level)
+            if bars:
+                log.enable_progress_bar()
+
+
+def _check_device(device: str) -> None:
+    if device == "cpu":
+        return
+    import torch
+
+    try:
+        torch.ones(1, device=device).item()
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device is {device!r}, unusable here ({said(error, 90)}); choose cpu.") from error

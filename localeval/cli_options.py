@@ -1,0 +1,72 @@
+"""The options that every judging command shares. Each has an environment variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
+
+import click
+
+from localeval.options import DEFAULTS, Mode, Relevance, StatementsBy, SupportBy, VerdictForm
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _option(name: str, help_text: str, **how: Any) -> Callable[[F], F]:
+    """An option with its variable: `--n-ctx` is LOCALEVAL_N_CTX."""
+    variable = "LOCALEVAL_" + name.lstrip("-").replace("-", "_").upper()
+    return click.option(name, envvar=variable, help=help_text, **how)
+
+
+def _choice(name: str, form: Any, help_text: str) -> Callable[[F], F]:
+    default = getattr(DEFAULTS, name.lstrip("-").replace("-", "_"))
+    return _option(name, help_text, type=click.Choice(get_args(form)), default=default, show_default=True)
+
+
+def _number(name: str, help_text: str) -> Callable[[F], F]:
+    default = getattr(DEFAULTS, name.lstrip("-"))
+    return _option(name, help_text, type=type(default), default=default, show_default=True)
+
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("-m", "--metrics", envvar="LOCALEVAL_METRICS", help="Metric names, with commas between."),
+    _option(
+        "--judge",
+        "A catalog name, or a path to a GGUF file.",
+        default="qwen2.5-coder-1.5b",
+        show_default=True,
+    ),
+    _option(
+        "--embedder",
+        "For answer_relevance: a catalog name, or the path of a folder.",
+        default="bge-m3",
+        show_default=True,
+    ),
+    _option(
+        "--classifier",
+        "For HHEM: a catalog name, or the path of a folder.",
+        default="hhem-2.1-open",
+        show_default=True,
+    ),
+    _choice("--statements", StatementsBy, "Break sentences into statements, or take them whole (faster)."),
+    _choice("--verdict", VerdictForm, "Read the verdict at once, or after a written reason (slower)."),
+    _choice("--support-by", SupportBy, "Who decides whether a statement is supported."),
+    click.option("--explain", is_flag=True, envvar="LOCALEVAL_EXPLAIN", help="Add a reason to each verdict."),
+    _number("--threshold", "Probability from which a verdict counts as yes."),
+    _number("--questions", "Questions that answer_relevance draws from the response."),
+    _number("--temperature", "Of these draws."),
+    _choice("--relevance", Relevance, "Whose sufficiency counts in answer_relevance."),
+    _choice("--mode", Mode, "Of factual_correctness."),
+    _number("--beta", "Of factual_correctness: above 1, recall weighs more."),
+    _option("--threads", "Default: the physical cores.", type=int, default=0),
+    _option("--n-ctx", "Tokens of context.", type=int, default=8192, show_default=True),
+    _option("--gpu-layers", "Layers on a GPU.", type=int, default=0, show_default=True),
+    _number("--seed", "Of every draw."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+)
+
+
+def judging_options(function: F) -> F:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function

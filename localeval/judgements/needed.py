@@ -1,0 +1,74 @@
+"""Which sentences of the contexts are needed to answer the question, and can it be answered from them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from localeval.judgements.desk import Desk, Record
+from localeval.judgements.evidence import context_sentences
+from localeval.judgements.support import DirectReply
+from localeval.judgements.windows import windows
+from localeval.samples import Sample
+from localeval.texts import language, one_line
+
+
+class NeededSentence(Record):
+    """A sentence of the contexts, the number of its context and its place there, and how likely it is needed.
+
+    probability  0 to 1; with several windows that of the best one
+    """
+
+    text: str
+    context: int
+    start: int
+    end: int
+    probability: float
+
+
+class NeededRecord(Record):
+    """`answerable` is the probability that the question can be answered from the contexts, 0 to 1."""
+
+    sentences: tuple[NeededSentence, ...]
+    answerable: float
+    windows: int = 1
+
+
+def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
+    return {"prompt": desk.options.prompt("needed", language(sample.user_input or "")).sha256}
+
+
+def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
+    """One leaf for the question as a whole, then one for each sentence, on the branch of the contexts.
+
+    The prompt follows the question, since there may be no response. A sentence is one of the splitter's, so
+    none can be invented.
+    """
+    contexts = sample.retrieved_contexts or []
+    question = sample.user_input or ""
+    sentences = context_sentences(contexts)
+    if not sentences:
+        return NeededRecord(sentences=(), answerable=0.0, windows=0)
+    prompt = desk.options.prompt("needed", language(question))
+    trunk = prompt.trunk("needed", DirectReply, answerable=DirectReply)
+    leaves = [prompt.render_leaf("answerable")]
+    leaves += [prompt.render_leaf("needed", sentence=one_line(s.text)) for s in sentences]
+    parts = windows(desk.engine, trunk, contexts, [question, *leaves])
+    by_window = [
+        [
+            reply.probabilities["verdict"]["yes"]
+            for reply in desk.engine.generate(
+                trunk, prompt.render_branch(contexts=part, user_input=question), leaves, DirectReply
+            )
+        ]
+        for part in parts
+    ]
+    answerable, *shares = [max(found) for found in zip(*by_window, strict=True)]
+    return NeededRecord(
+        sentences=tuple(
+            NeededSentence(**sentence.model_dump(), probability=share)
+            for sentence, share in zip(sentences, shares, strict=True)
+        ),
+        answerable=answerable,
+        windows=len(parts),
+    )

@@ -1,0 +1,119 @@
+"""Which questions does the response answer, and does it answer them sufficiently?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from localeval.judgements.desk import Desk, Record, prompt_language, response_of
+from localeval.samples import Sample
+from localeval.signature import digest
+from localeval.texts import one_line
+
+QUESTION_TOKENS = 64
+ANALYSIS_TOKENS = 120
+
+
+class Drawn(Record):
+    """One question drawn for the response.
+
+    sufficient  probability that the response answers this question sufficiently, 0 to 1
+    analysis    what the model wrote before it decided, where it was asked to
+    """
+
+    question: str
+    sufficient: float
+    analysis: str | None = None
+
+
+class QuestionsRecord(Record):
+    """The draws, and what holds of the real question.
+
+    distinct    share of different questions among the draws, 0 to 1; 0 without a draw
+    sufficient  probability that the response answers the real question sufficiently, 0 to 1
+    """
+
+    draws: tuple[Drawn, ...]
+    distinct: float
+    sufficient: float
+    analysis: str | None = None
+
+
+class GivenReply(BaseModel):
+    sufficient: Literal["yes", "no"]
+
+
+class ReasonedGivenReply(BaseModel):
+    analysis: str
+    sufficient: Literal["yes", "no"]
+
+
+class DrawnReply(BaseModel):
+    question: str
+    sufficient: Literal["yes", "no"]
+
+
+class ReasonedDrawnReply(BaseModel):
+    question: str
+    analysis: str
+    sufficient: Literal["yes", "no"]
+
+
+Drawing = DrawnReply | ReasonedDrawnReply
+
+
+def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
+    options = desk.options
+    return {
+        "questions": options.questions,
+        "temperature": options.temperature,
+        "seed": options.seed,
+        "verdict": options.verdict,
+        "prompt": options.prompt("questions", prompt_language(sample)).sha256,
+    }
+
+
+def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
+    """On the branch of the response: a leaf with the real question, then the draws.
+
+    The draws do not see the real question; they would copy it. A response without a letter or digit answers
+    nothing: no draw.
+    """
+    response = response_of(sample)
+    if not any(c.isalnum() for c in response):
+        return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
+    options = desk.options
+    reasoned = options.verdict == "reasoned"
+    given: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
+    drawn: type[Drawing] = ReasonedDrawnReply if reasoned else DrawnReply
+    prompt = options.prompt("questions", prompt_language(sample))
+    trunk, branch = prompt.trunk("given", given, question=drawn), prompt.render_branch(response=response)
+    room = ANALYSIS_TOKENS if reasoned else 0
+    asked = prompt.render_leaf("given", user_input=sample.user_input or "")
+    real = desk.engine.generate(trunk, branch, [asked], given, budget=room)[0]
+    content = int(digest(response)[:16], 16)
+    replies = desk.engine.generate(
+        trunk,
+        branch,
+        [prompt.render_leaf("question")] * options.questions,
+        drawn,
+        budget=QUESTION_TOKENS + room,
+        temperature=options.temperature,
+        seeds=[[options.seed, content, i] for i in range(options.questions)],
+    )
+    draws = tuple(
+        Drawn(
+            question=one_line(reply.value.question),
+            sufficient=reply.probabilities["sufficient"]["yes"],
+            analysis=getattr(reply.value, "analysis", None),
+        )
+        for reply in replies
+    )
+    return QuestionsRecord(
+        draws=draws,
+        distinct=len({draw.question for draw in draws}) / len(draws),
+        sufficient=real.probabilities["sufficient"]["yes"],
+        analysis=getattr(real.value, "analysis", None),
+    )

@@ -1,0 +1,458 @@
+"""Texts as unit vectors: tiny random networks, compared with the same network asked directly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from localeval import store
+from localeval.checksums import hash_file
+from localeval.embedder import Embedder
+from localeval.errors import ModelBroken
+from localeval.pickled import NOTE, PICKLE, SAFE
+from tests.loopback import HUB, move_in, toml_row
+
+TEXTS = ["tea grows on hills", "where does tea grow", "", "tea grows on hills", "法院 判决"]
+SPECIAL = ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
+LONGEST = 24  # tokens
+
+
+def write_tokenizer(folder: Path) -> None:
+    """A WordPiece tokenizer of letters, `[CLS]` before a text and `[SEP]` behind it."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+    vocabulary = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters), "tea", "grow", "法", "院"]
+    numbers = {piece: number for number, piece in enumerate(vocabulary)}
+    made = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))  # noqa: S106
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 0), ("[SEP]", 2)]
+    )
+    special = dict(zip(("cls_token", "pad_token", "sep_token", "unk_token"), SPECIAL, strict=True))
+    PreTrainedTokenizerFast(tokenizer_object=made, **special).save_pretrained(str(folder))
+
+
+def write_folder(folder: Path, kind: str = "bert", pooling: str = "mean_tokens") -> Any:
+    """A sentence-transformer folder around a tiny random network, which is returned."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    shape = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = AutoConfig.for_model(
+        kind, **shape, intermediate_size=32, max_position_embeddings=40, pad_token_id=1, initializer_range=0.5
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        network = AutoModel.from_config(config).eval()
+    network.save_pretrained(str(folder))
+    write_tokenizer(folder)
+    dotted = "sentence_transformers.models"
+    parts = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    modules = [
+        {"idx": n, "name": str(n), "path": path, "type": f"{dotted}.{part}"}
+        for n, (path, part) in enumerate(parts)
+        if part != "Normalize" or kind == "bert"  # not every folder scales its vectors itself
+    ]
+    write_json(folder / "modules.json", modules)
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": LONGEST, "do_lower_case": False})
+    modes = {f"pooling_mode_{mode}": mode == pooling for mode in ("cls_token", "mean_tokens")}
+    write_json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": 16, **modes})
+    return network
+
+
+def write_json(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+def tokens(folder: Path, network: Any, text: str) -> NDArray[np.float32]:
+    """The network's vector of each token of a text that is alone in its batch."""
+    import torch
+    from tokenizers import Tokenizer
+
+    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
+    ids = ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], ids[-1]]
+    with torch.inference_mode():
+        found: NDArray[np.float32] = network(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
+    return found
+
+
+def unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    scaled: NDArray[np.float32] = vector / np.linalg.norm(vector)
+    return scaled
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A tiny BERT folder that no test changes, and its network."""
+    folder = tmp_path_factory.mktemp("tiny")
+    return folder, write_folder(folder)
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def mine(tmp_path: Path, cache: None) -> Path:
+    """A tiny BERT folder to break."""
+    write_folder(tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def pickle_state(folder: Path, state: dict[str, Any], **how: Any) -> None:
+    """Put the state in the folder as a pickle and remove its safetensors."""
+    import torch
+
+    torch.save(state, folder / PICKLE, **how)
+    (folder / SAFE).unlink(missing_ok=True)
+
+
+def catalog_row(folder: Path) -> str:
+    """A catalog's row `small`, whose files are those of the folder, as they are now."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = ", ".join(
+        f'{{ name = "{path.relative_to(folder).as_posix()}", size = {path.stat().st_size}, '
+        f'sha256 = "{hash_file(path)}" }}'
+        for path in paths
+    )
+    return toml_row("small", HUB, kind="embedder", files=files)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Any]:
+    """A catalog's `small`, made as bge-m3 is: XLM-RoBERTa, the first token's vector, pickled weights."""
+    folder = tmp_path / "models" / "small"
+    network = write_folder(folder, "xlm-roberta", "cls_token")
+    state = network.state_dict()
+    state["lm_head.decoder.weight"] = state["embeddings.word_embeddings.weight"]  # shared memory
+    state["pooler.dense.weight"] = state["pooler.dense.weight"].t()  # not contiguous
+    pickle_state(folder, state)
+    move_in(monkeypatch, tmp_path, catalog_row(folder))
+    return folder, network
+
+
+def test_a_row_is_the_mean_of_the_tokens_vectors_scaled_to_length_1(tiny: tuple[Path, Any]) -> None:
+    folder, network = tiny
+    rows = Embedder.load(folder).embed(TEXTS)
+    assert (rows.dtype, rows.shape) == (np.dtype(np.float32), (len(TEXTS), 16))
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+    expected = [unit(tokens(folder, network, text).mean(axis=0)) for text in TEXTS]
+    np.testing.assert_allclose(rows, expected, atol=2e-6)
+    assert np.abs(rows[0] - rows[1]).max() > 0.01
+    assert (rows[0] == rows[3]).all()
+
+
+def test_the_bits_depend_on_the_texts_of_a_call_only(tiny: tuple[Path, Any]) -> None:
+    embedder = Embedder.load(tiny[0])
+    texts = [f"{'tea ' * (n % 7)}grows {chr(97 + n % 26)}" for n in range(70)]
+    first = embedder.embed(texts)
+    embedder.embed(["something else", "法"])
+    assert (embedder.embed(texts) == first).all()
+    assert (embedder.embed(texts[::-1])[::-1] == first).all()
+    embedder.close()
+    assert (embedder.embed(texts) == first).all()
+
+
+def test_no_text_gives_no_row_and_loads_nothing(mine: Path) -> None:
+    (mine / SAFE).write_bytes(b"broken")
+    assert Embedder.load(mine).embed([]).shape == (0, 0)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0\x1b[31m\x07", "\ud83d half", "\u200b", "\U0001f375" * 50])
+def test_any_string_gives_a_row_of_length_1(tiny: tuple[Path, Any], text: str) -> None:
+    row = Embedder.load(tiny[0]).embed([text])
+    np.testing.assert_allclose(np.linalg.norm(row, axis=1), [1], atol=1e-6)
+
+
+def test_what_is_beyond_the_longest_input_is_cut_off(tiny: tuple[Path, Any]) -> None:
+    folder, network = tiny
+    row = Embedder.load(folder).embed(["tea " * 100])
+    np.testing.assert_allclose(row[0], unit(tokens(folder, network, "tea " * 100).mean(axis=0)), atol=2e-6)
+    assert tokens(folder, network, "tea " * 100).shape == (LONGEST, 16)
+
+
+def test_half_precision_weights_are_computed_in_single_precision(mine: Path) -> None:
+    from transformers import AutoModel
+
+    network = AutoModel.from_pretrained(str(mine)).half()
+    network.save_pretrained(str(mine))
+    exact = unit(tokens(mine, network.float(), TEXTS[0]).mean(axis=0))
+    np.testing.assert_allclose(Embedder.load(mine).embed(TEXTS[:1])[0], exact, atol=2e-6)
+
+
+def test_a_model_is_found_again_by_its_source(
+    tiny: tuple[Path, Any], small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny[0]
+    monkeypatch.chdir(folder.parent)
+    by_path = Embedder.load(f"./{folder.name}")
+    assert (by_path.name, by_path.source, by_path.languages) == (folder.name, str(folder), ())
+    assert Embedder.load(by_path.source).sha256 == by_path.sha256 == store.resolve(folder).sha256
+    by_name = Embedder.load("small")
+    assert (by_name.name, by_name.source, by_name.languages) == ("small", "small", ("en",))
+
+
+def test_the_signature_names_the_model_and_the_packages_that_decide(tiny: tuple[Path, Any]) -> None:
+    import sentence_transformers
+    import tokenizers
+    import torch
+    import transformers
+
+    signature = Embedder.load(tiny[0]).signature()
+    assert signature["sha256"] == store.resolve(tiny[0]).sha256
+    assert signature["name"] == tiny[0].name
+    assert signature["packages"] == {
+        "sentence-transformers": sentence_transformers.__version__,
+        "transformers": transformers.__version__,
+        "tokenizers": tokenizers.__version__,
+        "torch": torch.__version__,
+    }
+
+
+CHECK = """
+import sys
+from localeval.embedder import Embedder
+embedder = Embedder.load(sys.argv[1])
+embedder.signature()
+assert not {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
+import os, socket
+socket.socket.connect = lambda *_: os._exit(9)
+assert embedder.embed(["tea"]).shape == (1, 16)
+assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
+import logging, warnings
+from transformers.utils import logging as bars
+assert bars.is_progress_bar_enabled() and logging.getLogger("transformers").level == logging.WARNING
+"""
+
+
+def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(mine: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    # Without the pooler transformers would print a report.
+    weights = {name: t for name, t in load_file(mine / SAFE).items() if not name.startswith("pooler.")}
+    save_file(weights, mine / SAFE, metadata={"format": "pt"})
+    offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_PROGRESS_BARS")
+    clean = {name: value for name, value in os.environ.items() if name not in offline}
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, str(mine)], capture_output=True, text=True, check=False, env=clean
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_a_catalogs_pickle_is_converted_and_gives_the_vectors_of_its_network(small: tuple[Path, Any]) -> None:
+    folder, network = small
+    before = store.resolve("small").sha256
+    rows = Embedder.load("small").embed(TEXTS)
+    expected = [unit(tokens(folder, network, text)[0]) for text in TEXTS]
+    np.testing.assert_allclose(rows, expected, atol=2e-6)
+    assert store.verify("small").sha256 == Embedder.load("small").sha256 == before
+    assert not list(folder.glob(".converting-*"))
+
+
+def test_it_is_converted_once_and_again_when_the_conversion_was_changed(small: tuple[Path, Any]) -> None:
+    folder = small[0]
+    first = Embedder.load("small").embed(TEXTS)
+    made = (folder / SAFE).read_bytes()
+    sums = f"{hashlib.sha256(made).hexdigest()}  {SAFE}\n{hash_file(folder / PICKLE)}  {PICKLE}\n"
+    assert (folder / NOTE).read_text(encoding="utf-8") == sums
+    os.utime(folder / SAFE, ns=(1, 1))
+    assert (Embedder.load("small").embed(TEXTS) == first).all()
+    assert (folder / SAFE).stat().st_mtime_ns == 1
+    for path, content in ((folder / SAFE, made[:-1] + b"\x42"), (folder / NOTE, b"\xff")):
+        path.write_bytes(content)
+        assert (Embedder.load("small").embed(TEXTS) == first).all()
+        assert (folder / SAFE).read_bytes() == made
+        assert (folder / NOTE).read_text(encoding="utf-8") == sums
+
+
+def test_safetensors_of_unknown_origin_beside_a_catalogs_pickle_are_not_used(small: tuple[Path, Any]) -> None:
+    folder, network = small
+    network.embeddings.word_embeddings.weight.data.zero_()
+    network.save_pretrained(str(folder))
+    rows = Embedder.load("small").embed(["tea", "grow"])
+    assert np.abs(rows[0] - rows[1]).max() > 0.01
+
+
+def test_a_pickle_of_before_2020_is_converted_too(
+    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder, network = small
+    pickle_state(folder, network.state_dict(), _use_new_zipfile_serialization=False)
+    move_in(monkeypatch, tmp_path, catalog_row(folder))
+    np.testing.assert_allclose(
+        Embedder.load("small").embed(["tea"])[0], unit(tokens(folder, network, "tea")[0]), atol=2e-6
+    )
+
+
+def test_a_pickle_that_changed_behind_the_remembered_sum_is_not_opened(small: tuple[Path, Any]) -> None:
+    folder = small[0]
+    embedder = Embedder.load("small")
+    status = (folder / PICKLE).stat()
+    (folder / PICKLE).write_bytes(bytes(status.st_size))
+    os.utime(folder / PICKLE, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(
+        ModelBroken, match=r"found sha256 \w+, expected \w+; run: localeval models fetch small$"
+    ):
+        embedder.embed(["tea"])
+
+
+class Bomb:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return Path.touch, (self.path,)
+
+
+def test_even_a_catalogs_pickle_runs_no_code(
+    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = small[0]
+    pickle_state(folder, {"embeddings.word_embeddings.weight": Bomb(tmp_path / "boom")})
+    move_in(monkeypatch, tmp_path, catalog_row(folder))
+    with pytest.raises(ModelBroken, match=r"pytorch_model\.bin cannot be converted to model\.safetensors"):
+        Embedder.load("small").embed(["tea"])
+    assert not (tmp_path / "boom").exists()
+    assert not [path for path in folder.iterdir() if path.name in (SAFE, NOTE) or path.name.startswith(".")]
+
+
+def add_dense(folder: Path) -> None:
+    """One more part, in `2_Dense`, without its weights."""
+    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))[:2]
+    dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
+    write_json(folder / "modules.json", [*modules, dense])
+    write_json(folder / "2_Dense" / "config.json", {"in_features": 16, "out_features": 16})
+
+
+@pytest.mark.parametrize("place", ["", "2_Dense"])
+def test_a_pickle_that_is_no_catalogs_is_never_opened(mine: Path, tmp_path: Path, place: str) -> None:
+    add_dense(mine)
+    pickle_state(mine / place, {"linear.weight": Bomb(tmp_path / "boom")})
+    with pytest.raises(ModelBroken, match=r"is a pickle, .*: convert it to model\.safetensors"):
+        Embedder.load(mine)
+    assert not (tmp_path / "boom").exists()
+
+
+def test_of_a_catalogs_pickles_only_the_networks_own_is_opened(
+    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = small[0]
+    add_dense(folder)
+    pickle_state(folder / "2_Dense", {"linear.weight": Bomb(tmp_path / "boom")})
+    move_in(monkeypatch, tmp_path, catalog_row(folder))
+    with pytest.raises(ModelBroken, match=r"2_Dense/pytorch_model\.bin is a pickle"):
+        Embedder.load("small")
+    assert not (tmp_path / "boom").exists()
+
+
+def test_a_catalogs_pickle_without_a_sha256_is_not_opened(
+    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = small[0]
+    row = catalog_row(folder).replace(f', sha256 = "{hash_file(folder / PICKLE)}"', "")
+    move_in(monkeypatch, tmp_path, row)
+    with pytest.raises(ModelBroken, match="is a pickle"):
+        Embedder.load("small")
+
+
+def drop_tensor(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / SAFE)
+    del weights["encoder.layer.0.output.LayerNorm.weight"]
+    save_file(weights, folder / SAFE, metadata={"format": "pt"})
+
+
+def spoil_numbers(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / SAFE)
+    weights["encoder.layer.0.output.dense.bias"][3] = float("nan")
+    save_file(weights, folder / SAFE, metadata={"format": "pt"})
+
+
+def cut_weights(folder: Path) -> None:
+    content = (folder / SAFE).read_bytes()
+    (folder / SAFE).write_bytes(content[: len(content) // 2])
+
+
+def use_own_code(folder: Path) -> None:
+    (folder / "own.py").write_text("raise SystemExit('the code of the folder ran')", encoding="utf-8")
+    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    modules[0]["type"] = "own.Transformer"
+    write_json(folder / "modules.json", modules)
+
+
+def leave_the_folder(folder: Path) -> None:
+    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    modules[1]["path"] = "../1_Pooling"
+    write_json(folder / "modules.json", modules)
+
+
+def drop_pooling(folder: Path) -> None:
+    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    write_json(folder / "modules.json", [modules[0], modules[2]])
+
+
+def overstate_length(folder: Path) -> None:
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 400})
+
+
+BREAKS: list[tuple[Callable[[Path], object], str]] = [
+    (drop_tensor, r"weights lack 1 tensors, as encoder\.layer\.0\.output\.LayerNorm\.weight"),
+    (spoil_numbers, "vectors with NaN"),
+    (cut_weights, "cannot be loaded"),
+    (use_own_code, r"modules\.json names 'own\.Transformer'"),
+    (leave_the_folder, r"in '\.\./1_Pooling', expected only"),
+    (drop_pooling, "does not begin with a Transformer"),
+    (overstate_length, "the model fails on a text"),
+    (lambda folder: (folder / SAFE).unlink(), r"it has no model\.safetensors"),
+    (lambda folder: (folder / "modules.json").unlink(), r"it has no modules\.json"),
+    (lambda folder: (folder / "modules.json").write_bytes(b"\xff{"), r"modules\.json cannot be read"),
+    (lambda folder: write_json(folder / "modules.json", {"a": 1}), r"modules\.json cannot be read"),
+    (lambda folder: write_json(folder / "modules.json", []), "does not begin with a Transformer"),
+    (lambda folder: (folder / "config.json").write_text("{"), "cannot be loaded"),
+    (lambda folder: write_json(folder / "config.json", {"model_type": "nothing"}), "cannot be loaded"),
+    (lambda folder: (folder / "tokenizer.json").write_text("[]"), "cannot be loaded"),
+    (lambda folder: (folder / "1_Pooling" / "config.json").unlink(), "cannot be loaded"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "message"), BREAKS)
+def test_a_folder_that_does_not_work_is_refused_in_one_sentence(
+    mine: Path, spoil: Callable[[Path], object], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spoil(mine)
+    with pytest.raises(ModelBroken, match=message) as refused:
+        Embedder.load(mine).embed(["tea " * 60])
+    said = str(refused.value)
+    assert said.startswith(f"{mine}: ")
+    assert said.endswith("; give a sentence-transformer folder that works, or a name of the catalog.")
+    assert "\n" not in said
+    assert tuple(capfd.readouterr()) == ("", "")
+
+
+@pytest.mark.model
+def test_the_quick_start_embedder_gives_the_similarities_of_its_makers_readme() -> None:
+    """They stand in the README.md of huggingface/sentence-transformers, under "Getting Started"."""
+    sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
+    rows = Embedder.load("all-minilm-l6-v2").embed(sentences)
+    expected = [[1.0, 0.6660, 0.1046], [0.6660, 1.0, 0.1411], [0.1046, 0.1411, 1.0]]
+    np.testing.assert_allclose(rows @ rows.T, expected, atol=1e-4)

@@ -1,0 +1,435 @@
+"""Every metric on fakes: each expected number is a counted fraction, each cell of the edge table a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localeval import METRICS, Sample, Score, evaluate
+from localeval.errors import InputError
+from localeval.judgements.needed import NeededRecord, NeededSentence
+from localeval.judgements.questions import Drawn, QuestionsRecord
+from localeval.judgements.similarity import SimilarityRecord
+from localeval.judgements.support import SupportRecord, Verdict
+from localeval.judgements.useful import UsefulRecord
+from localeval.metrics import Metric, register
+from localeval.options import Options
+from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+
+SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=6)
+
+
+def verdicts(*shares: float) -> SupportRecord:
+    return SupportRecord(verdicts=tuple(Verdict(statement="s", sentence=0, probability=p) for p in shares))
+
+
+def score(name: str, records: Mapping[str, Any], **options: Any) -> Score:
+    return METRICS[name].compute(records, Options.read(options))
+
+
+def assert_scored(found: Score, value: float, soft: float) -> None:
+    assert found.status == "scored"
+    assert (found.value, found.soft) == pytest.approx((value, soft))
+
+
+# Shares of statements
+
+CORRECT = {"response_in_reference": verdicts(0.9, 0.8, 0.1, 0.2), "reference_in_response": verdicts(0.7, 0.3)}
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        ({"mode": "precision"}, 2 / 4),
+        ({"mode": "recall"}, 1 / 2),
+        ({}, 1 / 2),
+        ({"threshold": 0.25}, 2 * (2 / 4) * (2 / 2) / (2 / 4 + 2 / 2)),
+        ({"threshold": 0.25, "beta": 2.0}, 5 * (2 / 4) * (2 / 2) / (4 * 2 / 4 + 2 / 2)),
+    ],
+)
+def test_factual_correctness_is_precision_recall_or_f(options: dict[str, Any], value: float) -> None:
+    assert score("factual_correctness", CORRECT, **options).value == pytest.approx(value)
+
+
+def test_factual_correctness_is_zero_where_nothing_is_right() -> None:
+    wrong = {"response_in_reference": verdicts(0.1), "reference_in_response": verdicts(0.2)}
+    assert score("factual_correctness", wrong).value == 0
+
+
+def test_a_response_without_statements_misses_the_whole_reference_and_has_no_precision() -> None:
+    silent = {"response_in_reference": verdicts(), "reference_in_response": verdicts(0.0, 0.0)}
+    assert score("factual_correctness", silent) == Score(0.0, 0.0)
+    assert score("factual_correctness", silent, mode="precision") == Score.undefined("no_statements")
+
+
+def test_context_recall_counts_the_statements_of_the_reference() -> None:
+    found = {"reference_in_contexts": verdicts(0.9, 0.6, 0.4)}
+    assert_scored(score("context_recall", found), 2 / 3, 1.9 / 3)
+    assert score("claim_recall", found) == score("context_recall", found)
+    nothing = {"reference_in_contexts": verdicts()}
+    assert score("context_recall", nothing) == Score.undefined("no_reference_statements")
+
+
+# Four statements: supported and right, supported and wrong, right only, neither.
+FOUR = {"support": verdicts(0.9, 0.8, 0.1, 0.2), "response_in_reference": verdicts(0.7, 0.4, 0.9, 0.1)}
+
+
+@pytest.mark.parametrize(
+    ("name", "soft"),
+    [
+        ("noise_sensitivity", (0.9 * 0.3 + 0.8 * 0.6 + 0.1 * 0.1 + 0.2 * 0.9) / 4),
+        ("hallucination", (0.1 * 0.3 + 0.2 * 0.6 + 0.9 * 0.1 + 0.8 * 0.9) / 4),
+        ("self_knowledge", (0.1 * 0.7 + 0.2 * 0.4 + 0.9 * 0.9 + 0.8 * 0.1) / 4),
+    ],
+)
+def test_ragcheckers_rates_are_one_statement_of_four_each(name: str, soft: float) -> None:
+    assert_scored(score(name, FOUR), 1 / 4, soft)
+
+
+def test_context_utilization_counts_among_what_was_retrieved() -> None:
+    records = {
+        "reference_in_contexts": verdicts(0.9, 0.8, 0.2),
+        "reference_in_response": verdicts(0.9, 0.1, 0.9),
+    }
+    both = 0.9 * 0.9 + 0.8 * 0.1 + 0.2 * 0.9
+    assert_scored(score("context_utilization", records), 1 / 2, both / 1.9)
+    missed = {**records, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
+    assert score("context_utilization", missed) == Score.undefined("nothing_retrieved")
+
+
+# Contexts
+
+
+def needed(answerable: float, *shares: float) -> dict[str, NeededRecord]:
+    sentences = (NeededSentence(text="s", context=0, start=0, end=1, probability=p) for p in shares)
+    return {"needed": NeededRecord(sentences=tuple(sentences), answerable=answerable)}
+
+
+def test_context_relevance_is_needed_over_all_sentences() -> None:
+    assert_scored(score("context_relevance", needed(0.9, 0.8, 0.1, 0.3)), 1 / 3, 0.9 * 0.4)
+
+
+def test_contexts_that_cannot_answer_are_a_scored_zero() -> None:
+    assert score("context_relevance", needed(0.4, 0.8, 0.9)).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("shares", "value"),
+    [((1.0, 0.0, 1.0), (1 + 2 / 3) / 2), ((0.0, 1.0), 1 / 2), ((1.0, 1.0), 1.0), ((0.0, 0.0), 0.0)],
+)
+def test_context_precision_is_the_mean_precision_at_useful_ranks(
+    shares: tuple[float, ...], value: float
+) -> None:
+    found = score("context_precision", {"useful": UsefulRecord(contexts=shares, against="reference")})
+    assert_scored(found, value, value)
+
+
+DRAWS = (Drawn(question="A?", sufficient=0.9), Drawn(question="B?", sufficient=0.2))
+ASKED = {
+    "questions": QuestionsRecord(draws=DRAWS, distinct=1.0, sufficient=0.6),
+    "similarity": SimilarityRecord(cosines=(0.8, 0.4)),
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "soft"),
+    [
+        ("question", (0.8 + 0.4) / 2, 0.6 * (0.8 + 0.4) / 2),
+        ("draws", 0.8 / 2, (0.8 * 0.9 + 0.4 * 0.2) / 2),
+        ("ragas", (0.8 + 0.4) / 2, 0.9 * (0.8 + 0.4) / 2),
+    ],
+)
+def test_answer_relevance_weighs_cosines_by_sufficiency(rule: str, value: float, soft: float) -> None:
+    assert_scored(score("answer_relevance", ASKED, relevance=rule), value, soft)
+
+
+def test_an_insufficient_answer_has_no_relevance_and_keeps_its_probability() -> None:
+    assert_scored(score("answer_relevance", ASKED, threshold=0.7), 0.0, 0.36)
+    assert score("answer_relevance", ASKED, threshold=0.95, relevance="ragas").value == 0
+
+
+def test_only_the_mean_of_cosines_is_clipped() -> None:
+    one = QuestionsRecord(draws=DRAWS, distinct=1.0, sufficient=1.0)
+    above = {"questions": one, "similarity": SimilarityRecord(cosines=(1.5, -0.1))}
+    below = {"questions": one, "similarity": SimilarityRecord(cosines=(-0.5, 0.1))}
+    assert score("answer_relevance", above).value == pytest.approx(0.7)
+    assert score("answer_relevance", below).value == 0
+
+
+# The way from a sample to a score, on fakes
+
+QUESTION = "Where is tea grown?"
+CONTEXTS = ["Tea is grown in Assam. It is green.", "Coffee is brown."]
+
+
+def test_context_relevance_asks_once_for_the_question_and_once_for_each_sentence() -> None:
+    engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.1}, {"verdict": 0.2}])
+    sample = Sample(user_input=QUESTION, retrieved_contexts=CONTEXTS)
+    assert fake_judge(engine).score("context_relevance", sample).value == 1 / 3
+    assert [leaf.strip() for leaf in engine.calls[0].leaves[1:]] == [
+        "Sentence: Tea is grown in Assam.",
+        "Sentence: It is green.",
+        "Sentence: Coffee is brown.",
+    ]
+
+
+def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_it() -> None:
+    question, other = "Where is tea grown?", "What grows in Assam?"
+    draws = [{"question": question, "sufficient": 0.9}] * 2 + [{"question": other, "sufficient": 0.9}]
+    engine = FakeEngine([{"sufficient": 0.8}, *draws])
+    embedder = FakeEmbedder({question: (1, 0), other: (3, 4)})
+    judge = fake_judge(engine, embedder)
+    sample = Sample(user_input=question, response="Tea is grown in Assam.")
+    found = evaluate([sample], ["answer_relevance"], judge, questions=3)
+    assert found.scores[0]["answer_relevance"].soft == pytest.approx(0.8 * (1 + 1 + 3 / 5) / 3)
+    assert found.samples[0].records["questions"].distinct == 2 / 3  # type: ignore[attr-defined]
+    given, drawn = engine.calls
+    assert question in given.leaves[0]
+    assert question not in drawn.branch + "".join(drawn.leaves)
+    assert given.branch == drawn.branch
+    assert embedder.calls == [(question, question, other)]  # once a sample, each question once
+
+
+def test_an_analysis_stands_before_the_flag_where_it_is_asked_for() -> None:
+    draw = {"question": "Where is tea grown?", "analysis": "It says where.", "sufficient": 0.9}
+    engine = FakeEngine([{"analysis": "It names the place.", "sufficient": 0.8}, draw])
+    judge = fake_judge(engine, FakeEmbedder({"Where is tea grown?": (1, 0)}))
+    sample = Sample(user_input="Where is tea grown?", response="Tea is grown in Assam.")
+    found = evaluate([sample], ["answer_relevance"], judge, questions=1, verdict="reasoned")
+    made = found.samples[0].records["questions"]
+    assert made.analysis == "It names the place."  # type: ignore[attr-defined]
+    assert made.draws[0].analysis == "It says where."  # type: ignore[attr-defined]
+    order = list(engine.calls[1].schema.model_fields)
+    assert order == ["question", "analysis", "sufficient"]
+
+
+@pytest.mark.parametrize(
+    ("given", "against"),
+    [
+        ({"reference": "In Assam.", "response": "In Kodagu."}, "In Assam."),
+        ({"reference": " ", "response": "In Kodagu."}, "In Kodagu."),
+        ({"response": "In Kodagu."}, "In Kodagu."),
+    ],
+)
+def test_contexts_are_held_against_the_reference_or_without_one_the_response(
+    given: dict[str, str], against: str
+) -> None:
+    engine = FakeEngine([{"verdict": 0.2}, {"verdict": 0.9}])
+    sample = Sample(user_input=QUESTION, retrieved_contexts=["Coffee is brown.", " ", "Tea: Assam."], **given)
+    # The blank context is of no use, unasked: the only useful one stands third.
+    assert fake_judge(engine).score("context_precision", sample).value == 1 / 3
+    assert f"<answer>\n{against}\n</answer>" in engine.calls[0].branch
+
+
+def test_all_metrics_together_make_no_judgement_twice() -> None:
+    engine = FakeEngine(
+        [
+            {"statements": ["Tea is grown in Assam."]},  # of the response
+            {"verdict": 0.9},  # in the contexts
+            {"statements": ["Tea is grown in Kodagu."]},  # of the reference
+            {"verdict": 0.2},  # in the contexts
+            {"verdict": 0.8},  # the response's in the reference
+            {"verdict": 0.3},  # the reference's in the response
+        ]
+    )
+    sample = {
+        "user_input": QUESTION,
+        "response": "Tea is grown in Assam.",
+        "retrieved_contexts": CONTEXTS,
+        "reference": "Tea is grown in Kodagu.",
+    }
+    names = [
+        "faithfulness",
+        "context_recall",
+        "claim_recall",
+        "factual_correctness",
+        "noise_sensitivity",
+        "hallucination",
+        "self_knowledge",
+    ]
+    judge = fake_judge(engine)
+    values = {name: found.value for name, found in evaluate([sample], names, judge).scores[0].items()}
+    judge.close()  # raises if an answer is left over
+    assert values == {
+        "faithfulness": 1,
+        "context_recall": 0,
+        "claim_recall": 0,
+        "factual_correctness": 0,
+        "noise_sensitivity": 0,
+        "hallucination": 0,
+        "self_knowledge": 0,
+    }
+
+
+def test_hhem_decides_where_it_is_asked_to() -> None:
+    response = {"response": "Tea is green. Tea is blue.", "retrieved_contexts": CONTEXTS}
+    classifier = FakeClassifier({"Tea is green.": 0.9, "Tea is blue.": 0.2})
+    judge = fake_judge(FakeEngine([]), classifier=classifier)
+    by_metric = judge.score("faithfulness_hhem", response, statements="sentences")
+    by_option = judge.score("faithfulness", response, statements="sentences", support_by="hhem")
+    assert by_metric == by_option
+    assert_scored(by_metric, 1 / 2, 1.1 / 2)
+
+
+def test_statements_on_which_judge_and_classifier_differ_are_listed() -> None:
+    response = {"id": "a", "response": "Tea is green. Tea is blue.", "retrieved_contexts": CONTEXTS}
+    classifier = FakeClassifier({"Tea is green.": 0.9, "Tea is blue.": 0.2})
+    judge = fake_judge(FakeEngine([{"verdict": 0.8}, {"verdict": 0.7}]), classifier=classifier)
+    result = evaluate([response], ["faithfulness", "faithfulness_hhem"], judge, statements="sentences")
+    (found,) = result.disagreements()
+    assert (found.sample, found.statement, found.judge, found.classifier) == ("a", "Tea is blue.", 0.7, 0.2)
+
+
+# The edge-case table: (metric, what is given) -> score
+
+FULL: dict[str, Any] = {
+    "user_input": QUESTION,
+    "response": "In Assam.",
+    "retrieved_contexts": CONTEXTS,
+    "reference": "In Assam.",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, row in METRICS.items() if "retrieved_contexts" in row.columns]
+)
+@pytest.mark.parametrize("contexts", [[], ["", " \n"]])
+def test_without_a_context_each_metric_on_contexts_is_undefined(name: str, contexts: list[str]) -> None:
+    found = fake_judge(FakeEngine([])).score(name, {**FULL, "retrieved_contexts": contexts})
+    assert found == Score.undefined("no_contexts")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_missing_column_is_undefined_by_its_name(name: str) -> None:
+    for column in METRICS[name].columns:
+        sample = {key: value for key, value in FULL.items() if key != column}
+        found = fake_judge(FakeEngine([])).score(name, sample)
+        assert found == Score.undefined(f"missing_{column}")
+
+
+@pytest.mark.parametrize("name", [name for name, row in METRICS.items() if "reference" in row.columns])
+def test_an_empty_reference_is_a_missing_one(name: str) -> None:
+    found = fake_judge(FakeEngine([])).score(name, {**FULL, "reference": " "})
+    assert found == Score.undefined("missing_reference")
+
+
+def test_without_reference_and_response_context_precision_has_nothing_to_go_by() -> None:
+    found = fake_judge(FakeEngine([])).score("context_precision", {**FULL, "reference": None, "response": ""})
+    assert found == Score.undefined("missing_reference")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "faithfulness",
+        "faithfulness_hhem",
+        "answer_relevance",
+        "noise_sensitivity",
+        "hallucination",
+        "self_knowledge",
+    ],
+)
+@pytest.mark.parametrize("response", ["", " ", "...", "<think>Hm.</think>"])
+def test_an_empty_response_makes_no_statement(name: str, response: str) -> None:
+    found = fake_judge(FakeEngine([])).score(name, {**FULL, "response": response})
+    assert found == Score.undefined("no_statements")
+
+
+def test_an_empty_response_is_factually_correct_in_nothing() -> None:
+    engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}])
+    assert fake_judge(engine).score("factual_correctness", {**FULL, "response": ""}) == Score(0.0, 0.0)
+
+
+def test_a_response_of_one_word_is_judged() -> None:
+    engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}, {"verdict": 0.9}])
+    assert fake_judge(engine).score("faithfulness", {**FULL, "response": "Assam"}).value == 1
+
+
+def test_a_response_in_another_language_than_the_contexts_is_judged_in_its_own() -> None:
+    engine = FakeEngine([{"statements": ["茶树种在阿萨姆。"]}, {"verdict": 0.9}])
+    assert fake_judge(engine).score("faithfulness", {**FULL, "response": "茶树种在阿萨姆。"}).value == 1
+    assert "陈述" in engine.calls[1].trunk.system
+
+
+def test_an_unknown_judgement_of_a_metric_is_refused() -> None:
+    with pytest.raises(InputError, match="moods"):
+        register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
+
+
+# Properties
+
+
+@given(SHARES, st.permutations(range(6)), st.floats(0, 1))
+def test_metrics_on_statements_are_in_range_and_keep_to_no_order(
+    shares: list[float], order: list[int], threshold: float
+) -> None:
+    at = [i for i in order if i < len(shares)]
+    other = shares[::-1]
+    for name in ("noise_sensitivity", "hallucination", "self_knowledge"):
+        there = {"support": verdicts(*shares), "response_in_reference": verdicts(*other)}
+        moved = {
+            "support": verdicts(*(shares[i] for i in at)),
+            "response_in_reference": verdicts(*(other[i] for i in at)),
+        }
+        found = score(name, there, threshold=threshold)
+        again = score(name, moved, threshold=threshold)
+        assert found.value == pytest.approx(again.value)
+        assert found.soft == pytest.approx(again.soft)
+        assert 0 <= (found.value or 0) <= 1
+        assert 0 <= (found.soft or 0) <= 1
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=6), st.floats(0, 1))
+def test_answer_relevance_is_in_range_and_keeps_to_no_order(
+    pairs: list[tuple[float, float]], sufficient: float
+) -> None:
+    def found(of: list[tuple[float, float]], rule: str) -> Score:
+        draws = tuple(Drawn(question="Q?", sufficient=share) for _, share in of)
+        made = QuestionsRecord(draws=draws, distinct=1 / len(of), sufficient=sufficient)
+        near = SimilarityRecord(cosines=tuple(cosine for cosine, _ in of))
+        return score("answer_relevance", {"questions": made, "similarity": near}, relevance=rule)
+
+    for rule in ("question", "draws", "ragas"):
+        one, other = found(pairs, rule), found(pairs[::-1], rule)
+        assert 0 <= (one.value or 0) <= 1
+        assert 0 <= (one.soft or 0) <= 1
+        assert one.soft == pytest.approx(other.soft)
+
+
+@given(SHARES, SHARES, st.floats(0.1, 10))
+def test_f_lies_between_precision_and_recall(one: list[float], two: list[float], beta: float) -> None:
+    records = {"response_in_reference": verdicts(*one), "reference_in_response": verdicts(*two)}
+    parts = [score("factual_correctness", records, mode=mode).soft or 0 for mode in ("precision", "recall")]
+    f = score("factual_correctness", records, beta=beta).soft or 0
+    assert min(parts) - 1e-9 <= f <= max(parts) + 1e-9
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.data())
+def test_a_useful_context_further_up_never_lowers_context_precision(
+    shares: list[float], data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(1, len(shares) - 1))
+    up = [*shares]
+    up[at - 1], up[at] = max(up[at - 1 : at + 1]), min(up[at - 1 : at + 1])
+
+    def soft(given: list[float]) -> float:
+        record = UsefulRecord(contexts=tuple(given), against="response")
+        return score("context_precision", {"useful": record}).soft or 0
+
+    assert soft(up) >= soft(shares) - 1e-9
+    assert 0 <= soft(shares) <= 1 + 1e-9
+
+
+@given(st.floats(0, 1), SHARES, st.integers(0, 5), st.floats(0, 1))
+def test_a_sentence_more_needed_never_lowers_context_relevance(
+    answerable: float, shares: list[float], at: int, more: float
+) -> None:
+    raised = [max(p, more) if i == at else p for i, p in enumerate(shares)]
+    low = score("context_relevance", needed(answerable, *shares))
+    high = score("context_relevance", needed(answerable, *raised))
+    assert (low.value or 0) <= (high.value or 0)
+    assert (low.soft or 0) <= (high.soft or 0) + 1e-12
