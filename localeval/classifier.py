@@ -7,14 +7,10 @@ directly, and only when a model's weights are needed: importing this loads neith
 from __future__ import annotations
 
 import json
-import logging
 import os
 import threading
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +23,7 @@ from localeval.prompts import join
 from localeval.sentences import split
 from localeval.store import ModelFiles, resolve
 from localeval.texts import language, said
+from localeval.unheard import unheard
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
@@ -108,11 +105,9 @@ class Classifier:
     def _windows(self, contexts: Sequence[str]) -> list[str]:
         reader = self._loaded()[1]
         whole = join(contexts)
-        if (size := len(reader.ids(whole))) <= WINDOW:
+        if len(reader.ids(whole)) <= WINDOW:
             return [whole]
         sentences = [s.text for text in contexts for s in split(text, language(text))]
-        if not sentences:
-            raise ContextTooLong(f"{size} tokens of context without a sentence, {WINDOW} fit a window")
         return cut(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
 
     def _ask(self, net: Any, rows: Sequence[list[int]], pad: int) -> list[float]:
@@ -209,7 +204,7 @@ def _network(folder: Path) -> Any:
     fields = _json(folder / "config.json")
     if fields.get("model_type") != "t5":
         raise ValueError(f"config.json is of the model type {fields.get('model_type')}, expected t5")
-    with _unheard():
+    with unheard():
         import torch
         from safetensors import safe_open
         from transformers import T5Config, T5ForTokenClassification
@@ -251,23 +246,6 @@ def _json(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path.name} is no JSON object") from error
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """No warning, log line or progress bar of transformers inside; its settings are put back."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        log: Any = import_module("transformers.utils.logging")
-        level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
-        log.set_verbosity(logging.CRITICAL)
-        log.disable_progress_bar()
-        try:
-            yield
-        finally:
-            log.set_verbosity(level)
-            if bars:
-                log.enable_progress_bar()
 
 
 def _check_device(device: str) -> None:

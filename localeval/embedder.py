@@ -7,13 +7,10 @@ loads neither it nor torch. Weights are read from safetensors; a folder's own co
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import threading
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,6 +23,7 @@ from localeval.errors import ModelBroken
 from localeval.pickled import PICKLE, SAFE, convert_once, pinned_pickle
 from localeval.store import ModelFiles, resolve
 from localeval.texts import said
+from localeval.unheard import unheard
 
 # Texts computed together; another number would give other bits.
 _BATCH = 32
@@ -100,7 +98,7 @@ class Embedder:
     def _encode(self, texts: list[str]) -> NDArray[np.float32]:
         if self._model is None:
             self._model = self._loaded()
-        with _unheard():
+        with unheard():
             try:
                 rows = self._model.encode(
                     texts,
@@ -124,7 +122,7 @@ class Embedder:
         os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
         # tokenizers would warn on stderr at each later fork, unless this is set.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        with _unheard():
+        with unheard():
             from sentence_transformers import SentenceTransformer
 
             try:
@@ -211,24 +209,3 @@ def _broken(files: ModelFiles, what: str) -> ModelBroken:
         else "give a sentence-transformer folder that works, or a name of the catalog"
     )
     return ModelBroken(f"{files.path}: {what}; {remedy}.")
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """No warning, log line or progress bar of these libraries inside; the settings are put back."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from transformers.utils import logging as bars
-
-        loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
-        levels, shown = [logger.level for logger in loggers], bars.is_progress_bar_enabled()
-        bars.disable_progress_bar()
-        for logger in loggers:
-            logger.setLevel(logging.CRITICAL)
-        try:
-            yield
-        finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
-            if shown:
-                bars.enable_progress_bar()

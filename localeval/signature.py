@@ -11,12 +11,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from localeval.options import DEFAULTS
+
 DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 """Packages whose version can move a score."""
 
 
 class Signature(BaseModel):
-    """The recipe of a run. `str()` is its short form, in the manner of sacrebleu's.
+    """The recipe of a run. `str()` is its short form, in the manner of sacrebleu's, without default options.
 
     metrics, judgements   name -> version
     prompts               "judgement/language" -> sha256 of the prompt file
@@ -44,7 +46,8 @@ class Signature(BaseModel):
     def __str__(self) -> str:
         metrics = ",".join(f"{name}.{number}" for name, number in self.metrics.items())
         prompts = digest(self.prompts)[:8]
-        choices = ",".join(f"{k}={v}" for k, v in self.options.items())
+        # What is as this version has it by itself is not said: the version stands at the end.
+        chosen = [f"{k}={v}" for k, v in self.options.items() if v != getattr(DEFAULTS, k, None)]
         beside = [
             f"{what}:{model['name']}@{model['sha256'][:8]}"
             for what, model in (("embedder", self.embedder), ("classifier", self.classifier))
@@ -56,7 +59,7 @@ class Signature(BaseModel):
                 f"judge:{self.judge['name']}@{self.judge['sha256'][:8]}",
                 *beside,
                 f"prompts:{prompts}",
-                choices,
+                *([",".join(chosen)] if chosen else []),
                 f"ctx:{self.engine['n_ctx']}",
                 f"threads:{self.engine['n_threads']}",
                 f"llama:{self.packages['llama-cpp-python']}",

@@ -122,6 +122,26 @@ def test_the_table_shows_every_sample_the_mean_and_the_counts() -> None:
     assert "faithfulness: 2 scored, 1 undefined, 0 failed" in lines
 
 
+def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric() -> None:
+    given = {**SAMPLES[0], "reference": "Tea grows.", "user_input": "What grows?"}
+    answers = [*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.2}]
+    names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "hallucination"]
+    text = str(evaluate([given], names, fake_judge(FakeEngine(answers))))
+    lines = [line.split() for line in text.splitlines()]
+    assert ["faithfulness", "1.000", "0.750", "1", "0", "0"] in lines
+    assert ["hallucination", "0.000", "0.050", "1", "0", "0"] in lines
+    assert max(map(len, text.splitlines()[:-1])) <= 100
+
+
+def test_the_note_says_which_of_several_metrics_has_no_score() -> None:
+    given = {"id": "d", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
+    silent = {**SAMPLES[2], "reference": "Tea grows."}
+    engine = FakeEngine([*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}])
+    text = str(evaluate([given, silent], ["faithfulness", "context_recall"], fake_judge(engine)))
+    assert "context_recall undefined: missing_reference" in text
+    assert "faithfulness undefined: no_statements" in text
+
+
 def test_control_characters_of_an_id_never_reach_the_terminal() -> None:
     hostile = {**SAMPLES[0], "id": "\x1b[31mred\x07"}
     text = str(evaluate([hostile], None, fake_judge(FakeEngine(YES))))

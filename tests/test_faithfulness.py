@@ -195,6 +195,12 @@ def test_contexts_beyond_eight_windows_fail_with_their_reason() -> None:
     assert judge.score("faithfulness", given, statements="sentences") == Score.failed("context_too_long")
 
 
+def test_long_contexts_without_a_sentence_to_cut_at_fail_with_their_reason() -> None:
+    engine = FakeEngine([{"statements": ["A."]}], n_ctx=12_000)
+    score = fake_judge(engine).score("faithfulness", sample("Tea grows.", ["? " * 10_000]))
+    assert score == Score.failed("context_too_long")
+
+
 def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:
     sentences = context_sentences(CONTEXTS)
     found = evidence_for(["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"], sentences)

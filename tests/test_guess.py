@@ -66,7 +66,7 @@ def test_a_reply_is_the_same_with_and_without_guessing(tiny: Engine, temperature
         assert guessed[:2] == plain[:2]
         assert guessed[2] == plain[2] - guessed[3]
         saved += guessed[3]
-    assert saved > 10
+    assert saved > 10 if temperature == 0 else saved == 0  # what is drawn is not guessed at
 
 
 def test_the_longest_end_that_stands_in_the_source_is_followed() -> None:

@@ -194,6 +194,16 @@ def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_i
     assert embedder.calls == [(question, question, other)]  # once a sample, each question once
 
 
+def test_the_same_answer_to_another_question_is_asked_about_again() -> None:
+    first, second = "Where is tea grown?", "Who grows tea?"
+    draw = {"question": first, "sufficient": 0.9}
+    engine = FakeEngine([{"sufficient": 0.9}, draw, {"sufficient": 0.1}, draw])
+    judge = fake_judge(engine, FakeEmbedder({first: (1, 0), second: (1, 0)}))
+    samples = [Sample(user_input=asked, response="Tea is grown in Assam.") for asked in (first, second)]
+    result = evaluate(samples, ["answer_relevance"], judge, questions=1)
+    assert [scores["answer_relevance"].value for scores in result.scores] == [1, 0]
+
+
 def test_an_analysis_stands_before_the_flag_where_it_is_asked_for() -> None:
     draw = {"question": "Where is tea grown?", "analysis": "It says where.", "sufficient": 0.9}
     engine = FakeEngine([{"analysis": "It names the place.", "sufficient": 0.8}, draw])
@@ -433,3 +443,12 @@ def test_a_sentence_more_needed_never_lowers_context_relevance(
     high = score("context_relevance", needed(answerable, *raised))
     assert (low.value or 0) <= (high.value or 0)
     assert (low.soft or 0) <= (high.soft or 0) + 1e-12
+
+
+def test_a_model_that_reads_english_only_is_said_to_have_met_another_language() -> None:
+    classifier = FakeClassifier({"Tea is green.": 0.9, "茶是绿色的。": 0.9})
+    texts = {"a": "Tea is green.", "b": "茶是绿色的。"}
+    samples = [Sample(id=name, response=text, retrieved_contexts=CONTEXTS) for name, text in texts.items()]
+    judge = fake_judge(FakeEngine([]), classifier=classifier)
+    table = str(evaluate(samples, ["faithfulness_hhem"], judge, statements="sentences"))
+    assert "HHEM reads English only, and this is another language: b\n" in table

@@ -70,19 +70,25 @@ def test_the_table_of_the_first_screen_is_what_the_shipped_example_gives(shipped
 
 
 @pytest.mark.model
-def test_the_table_of_all_metrics_is_what_the_shipped_example_gives(shipped: Result) -> None:
-    compare(rows(block("text", 2)), rows(as_text(shipped)))
+def test_the_table_of_other_metrics_is_what_the_shipped_example_gives(shipped: Result) -> None:
+    others = Result(shipped.samples, shipped.metrics[1:], shipped.signature)
+    compare(rows(block("text", 2)), rows(as_text(others)))
 
 
 def compare(shown: dict[str, list[str]], found: dict[str, list[str]]) -> None:
-    """The same rows, and the same cells up to what another type of processor moves."""
+    """The same rows and reasons, and soft scores within 0.1.
+
+    Another type of processor moves the bits, and what a threshold decides (values, counts) jumps with them.
+    """
     assert shown.keys() == found.keys()
     for name, cells in shown.items():
-        for here, there in zip(cells, found[name], strict=True):
-            if re.fullmatch(r"[\d.]+", here):
+        for place, (here, there) in enumerate(zip(cells, found[name], strict=True)):
+            if not re.fullmatch(r"[\d.]+", here):
+                assert there == here, name
+            elif place % 2:
                 assert float(there) == pytest.approx(float(here), abs=0.1), name
             else:
-                assert there == here, name
+                assert re.fullmatch(r"[\d.]+", there), name
 
 
 @pytest.mark.model
@@ -105,3 +111,16 @@ def test_the_metric_of_ones_own_scores_what_its_definition_says() -> None:
     finally:
         METRICS.pop(name)
     assert score.value == len("It sings a song.") / 1000
+
+
+@pytest.mark.model
+def test_the_example_with_the_original_names_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.jsonl").write_text(block("json"), encoding="utf-8")
+    out, names = io.StringIO(), dict[str, float]()
+    with contextlib.redirect_stdout(out):
+        exec(compile(block("python", 2), "README.md", "exec"), names)  # noqa: S102
+    assert re.fullmatch(r"\{'faithfulness': [01]\.\d{4}, 'answer_relevance': [01]\.\d{4}\}\n", out.getvalue())
+    assert 0 <= names["score"] <= 1

@@ -50,7 +50,8 @@ class Cursor(Generic[T]):
         self.chosen = 0  # tokens of `feed` that the model chose; what else a reply feeds is forced
         self.guess: list[int] = []
         self.kept = 0
-        self._copy = Copy(prompt)
+        # What is drawn at a temperature is mostly new, and each wrong guess is a row.
+        self._copy = Copy(prompt if temperature <= 0 else ())
         self._tokens: list[int] = []
         self.forks: list[list[int]] = []
         self.done = False

@@ -97,7 +97,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         Judgement(
             "questions",
             "1",
-            ("response",),
+            ("user_input", "response"),
             (),
             questions.recipe,
             questions.ask,

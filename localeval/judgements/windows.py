@@ -35,6 +35,8 @@ def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
     >>> cut(["A.", "B.", "C."], [1, 1, 1], 2)
     ['A.\\nB.', 'B.\\nC.']
     """
+    if not sentences:
+        raise ContextTooLong(f"text without a sentence to cut at, {room} tokens fit a window")
     if sum(sizes) > room * MOST_WINDOWS or max(sizes) > room:
         raise ContextTooLong(
             f"{sum(sizes)} tokens of context, {room} fit a window, {MOST_WINDOWS} windows at most"

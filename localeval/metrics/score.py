@@ -13,6 +13,7 @@ REASONS = {
     "nothing_retrieved": "the contexts support no statement of the reference, so none could be used",
     "no_contexts": "there is no context to check against",
     "context_too_long": "the text is longer than eight windows of the judge's context",
+    "timeout": "its judgements took longer than the time limit",
     "engine_error": "the engine refused a call",
 }
 """What each reason code says; `missing_FIELD` stands beside them for each column."""

@@ -5,51 +5,85 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from localeval.metrics import REASONS, Score
+from localeval.metrics import REASONS
 from localeval.scoring import Summary
 from localeval.texts import language, printable
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from rich.table import Table
+
     from localeval.result import Result, SampleResult
 
 MOST_ROWS = 50
+MOST_COLUMNS = 4
 
 
 def as_text(result: Result, width: int | None = None) -> str:
     """One row a sample (the first 50), one row a mean, the counts and the signature.
 
-    Columns are aligned by display width, so Chinese ids and English ones line up. `width` is what is enough
-    for the metrics, at least 100, unless said.
+    With more than four metrics one row a metric instead, with its means: the scores of each sample would fit
+    no screen. Columns are aligned by display width, so Chinese ids and English ones line up. `width` is what
+    is enough for the metrics, at least 100, unless said.
     """
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
+
+    wide = len(result.metrics) > MOST_COLUMNS
+    out = io.StringIO()
+    enough = 100 if wide else max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
+    console = Console(file=out, width=width or enough, color_system=None, legacy_windows=False)
+    console.print(_by_metric(result) if wide else _by_sample(result))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    more = len(result.samples) - MOST_ROWS
+    if more > 0 and not wide:
+        lines.append(f"... and {more} more samples.")
+    if not wide:
+        lines += ["", *(_counts(name, result[name]) for name in result.metrics)]
+    return "\n".join([*lines, *_strangers(result), f"signature {result.signature}"])
+
+
+def _by_sample(result: Result) -> Table:
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("sample", overflow="fold", max_width=40)
+    table = _table("sample")
+    table.columns[0].overflow, table.columns[0].max_width = "fold", 40
     for metric in result.metrics:
         table.add_column(metric, justify="right")
         table.add_column("soft", justify="right")
-    table.add_column("statements", justify="right")
+    counted = any("support" in sample.records for sample in result.samples)
+    if counted:
+        table.add_column("statements", justify="right")
     table.add_column("note")
     for sample in result.samples[:MOST_ROWS]:
         cells = [printable(sample.sample.id)]
         for metric in result.metrics:
             cells += [number(sample.scores[metric].value), number(sample.scores[metric].soft)]
-        table.add_row(*(Text(cell) for cell in (*cells, _statements(sample), _note(sample, result))))
+        cells += [_statements(sample)] * counted + [_note(sample, result)]
+        table.add_row(*map(Text, cells))
     table.add_section()
     means = [result[metric] for metric in result.metrics]
-    table.add_row("mean", *(cell for m in means for cell in (number(m.value), number(m.soft))), "", "")
-    out = io.StringIO()
-    enough = max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
-    console = Console(file=out, width=width or enough, color_system=None, legacy_windows=False)
-    console.print(table)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    if (more := len(result.samples) - MOST_ROWS) > 0:
-        lines.append(f"... and {more} more samples.")
-    lines += ["", *(_counts(name, result[name]) for name in result.metrics), f"signature {result.signature}"]
-    return "\n".join(lines)
+    table.add_row("mean", *(cell for m in means for cell in (number(m.value), number(m.soft))))
+    return table
+
+
+def _by_metric(result: Result) -> Table:
+    table = _table("metric")
+    for column in ("mean", "soft", "scored", "undefined", "failed"):
+        table.add_column(column, justify="right")
+    for metric in result.metrics:
+        mean = result[metric]
+        counts = (str(mean.scored), str(mean.undefined), str(mean.failed))
+        table.add_row(metric, number(mean.value), number(mean.soft), *counts)
+    return table
+
+
+def _table(first: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(first)
+    return table
 
 
 def number(value: float | None) -> str:
@@ -64,26 +98,45 @@ def _statements(sample: SampleResult) -> str:
 
 
 def _note(sample: SampleResult, result: Result) -> str:
-    scores = dict.fromkeys(sample.scores[metric] for metric in result.metrics)
-    notes = [_why(score) for score in scores if score.status != "scored"]
-    embedder = result.signature.embedder
+    without: dict[str, list[str]] = {}
+    for metric in result.metrics:
+        if (score := sample.scores[metric]).status != "scored":
+            without.setdefault(f"{score.status}: {score.reason}", []).append(metric)
+    alone = len(result.metrics) == 1
+    notes = [why if alone else f"{', '.join(names)} {why}" for why, names in without.items()]
     made = sample.records.get("statements")
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
     if getattr(made, "thinking_removed", False):
         notes.append("<think> removed")
-    spoken = language(f"{sample.sample.user_input or ''} {sample.sample.response or ''}")
-    if spoken != "en" and any(getattr(r, "by", "") == "hhem" for r in sample.records.values()):
-        notes.append("HHEM reads English only")
-    if spoken != "en" and "similarity" in sample.records and embedder.get("languages") == ["en"]:
-        notes.append("the embedder reads English only")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
         notes.append("statements cut")
     return "; ".join(notes)
 
 
-def _why(score: Score) -> str:
-    return f"{score.status}: {score.reason}"
+def _strangers(result: Result) -> list[str]:
+    """A line for each model that read samples in a language that it does not know."""
+    foreign = [s for s in result.samples if not _english(s)]
+    embedded = result.signature.embedder.get("languages") == ["en"]
+    models = {
+        "the embedder": [s.sample.id for s in foreign if embedded and "similarity" in s.records],
+        "HHEM": [s.sample.id for s in foreign if any(_by_hhem(r) for r in s.records.values())],
+    }
+    lines = []
+    for model, met in models.items():
+        if met:
+            ids = ", ".join(printable(name) for name in met[:5])
+            more = f" and {len(met) - 5} more" if len(met) > 5 else ""
+            lines.append(f"{model} reads English only, and this is another language: {ids}{more}")
+    return lines
+
+
+def _by_hhem(record: BaseModel) -> bool:
+    return getattr(record, "by", "") == "hhem"
+
+
+def _english(sample: SampleResult) -> bool:
+    return language(f"{sample.sample.user_input or ''} {sample.sample.response or ''}") == "en"
 
 
 def _counts(name: str, summary: Summary) -> str:

@@ -1,0 +1,38 @@
+"""The names of RAGAS, and of the tutorials that rebuild it, over localeval's judgements and metrics.
+
+    from localeval.compat import EvaluationDataset, Faithfulness, RunConfig, evaluate
+
+    dataset = EvaluationDataset.from_jsonl("samples.jsonl")
+    result = evaluate(dataset=dataset, metrics=[Faithfulness()], llm="qwen2.5-coder-1.5b")
+    print(result)                       # {'faithfulness': 0.9090}
+
+Nothing is judged or computed here: it is the same as with `localeval.evaluate`, and ragas is not imported.
+"""
+
+from __future__ import annotations
+
+from localeval.compat.data import EvaluationDataset, SingleTurnSample
+from localeval.compat.evaluation import EvaluationResult, RunConfig, evaluate
+from localeval.compat.export import to_original, to_ragas
+from localeval.compat.metrics import (
+    AnswerRelevance,
+    ContextRelevance,
+    FactualCorrectness,
+    Faithfulness,
+    FaithfulnesswithHHEM,
+)
+
+__all__ = [
+    "AnswerRelevance",
+    "ContextRelevance",
+    "EvaluationDataset",
+    "EvaluationResult",
+    "FactualCorrectness",
+    "Faithfulness",
+    "FaithfulnesswithHHEM",
+    "RunConfig",
+    "SingleTurnSample",
+    "evaluate",
+    "to_original",
+    "to_ragas",
+]

@@ -1,0 +1,129 @@
+"""Records in the original schemas.
+
+`to_original` and `to_ragas` take one sample of any result: `result.samples[0]` of `localeval.evaluate`,
+`result.judged["faithfulness"][0]` of `localeval.compat.evaluate`, or what a metric's `judged` returns. They
+give a dict by judgement ("statements", "support", "response_in_reference", ...); one that could not be made
+is left out.
+
+A reason is "" unless it was asked for (`explain=True`, or `verdict="reasoned"`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+from localeval.judgements.needed import NeededRecord
+from localeval.judgements.questions import QuestionsRecord
+from localeval.judgements.reasons import ReasonsRecord
+from localeval.judgements.statements import StatementsRecord
+from localeval.judgements.support import SupportRecord
+from localeval.result import SampleResult
+
+INSUFFICIENT = "Insufficient Information"
+
+
+def to_original(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
+    """The records of one sample as the original replies; `threshold` is the one that it was scored with."""
+    found: dict[str, Any] = {}
+    for name, record in sample.records.items():
+        if isinstance(record, StatementsRecord):
+            found[name] = sentence_and_statements(record)
+        elif isinstance(record, SupportRecord):
+            found[name] = statement_verdications(record, _reasons(sample, name), threshold)
+        elif isinstance(record, QuestionsRecord):
+            found[name] = answer_sufficiencies(record, threshold)
+        elif isinstance(record, NeededRecord):
+            found[name] = extraction(record, threshold)
+    return found
+
+
+def to_ragas(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
+    """The same in ragas' own schemas, which there are for statements and verdicts."""
+    found: dict[str, Any] = {}
+    for name, record in sample.records.items():
+        if isinstance(record, StatementsRecord):
+            found[name] = {"statements": [text for _, text in record.flat()]}
+        elif isinstance(record, SupportRecord):
+            found[name] = {
+                "statements": [
+                    {"statement": statement, "reason": reason, "verdict": verdict}
+                    for statement, reason, verdict in _verdicts(record, _reasons(sample, name), threshold)
+                ]
+            }
+    return found
+
+
+def sentence_and_statements(record: StatementsRecord) -> dict[str, Any]:
+    """Each sentence of the text with the statements that it makes.
+
+    >>> from localeval.judgements.statements import SentenceStatements
+    >>> made = SentenceStatements(sentence="It grows.", start=0, end=9, statements=("Tea grows.",))
+    >>> sentence_and_statements(StatementsRecord(sentences=(made,), language="en"))["sentence_and_statements"]
+    [{'origin_sentence': 'It grows.', 'statements': [{'description': 'Tea grows.'}]}]
+    """
+    return {
+        "sentence_and_statements": [
+            {
+                "origin_sentence": made.sentence,
+                "statements": [{"description": text} for text in made.statements],
+            }
+            for made in record.sentences
+        ]
+    }
+
+
+def statement_verdications(
+    record: SupportRecord, reasons: Sequence[str] = (), threshold: float = 0.5
+) -> dict[str, Any]:
+    """Each statement with its reason, then its verdict: 1 from `threshold`, else 0.
+
+    >>> from localeval.judgements.support import Verdict
+    >>> made = SupportRecord(verdicts=(Verdict(statement="Tea grows.", sentence=0, probability=0.9),))
+    >>> statement_verdications(made, ["It says so."])["statement_verdications"]
+    [{'statement': 'Tea grows.', 'verdication_reasoning': 'It says so.', 'verdication_result': 1}]
+    """
+    return {
+        "statement_verdications": [
+            {"statement": statement, "verdication_reasoning": reason, "verdication_result": verdict}
+            for statement, reason, verdict in _verdicts(record, reasons, threshold)
+        ]
+    }
+
+
+def answer_sufficiencies(record: QuestionsRecord, threshold: float = 0.5) -> list[dict[str, Any]]:
+    """Each drawn question, the analysis of the answer to it, and 1 where that is sufficient, else 0."""
+    return [
+        {
+            "query": draw.question,
+            "answer_sufficiency": draw.analysis or "",
+            "answer_sufficiency_result": int(draw.sufficient >= threshold),
+        }
+        for draw in record.draws
+    ]
+
+
+def extraction(record: NeededRecord, threshold: float = 0.5) -> str:
+    """The needed sentences, unchanged, one a line; "Insufficient Information" where there is none.
+
+    >>> extraction(NeededRecord(sentences=(), answerable=0.0))
+    'Insufficient Information'
+    """
+    if record.answerable < threshold:
+        return INSUFFICIENT
+    needed = [sentence.text for sentence in record.sentences if sentence.probability >= threshold]
+    return "\n".join(needed) or INSUFFICIENT
+
+
+def _reasons(sample: SampleResult, judgement: str) -> Sequence[str]:
+    """The reasons that were written after the verdicts; there are such of one judgement only."""
+    record = sample.records.get("reasons")
+    return record.reasons if judgement == "support" and isinstance(record, ReasonsRecord) else ()
+
+
+def _verdicts(record: SupportRecord, reasons: Sequence[str], threshold: float) -> list[tuple[str, str, int]]:
+    return [
+        (verdict.statement, reason or verdict.reason or "", int(verdict.probability >= threshold))
+        for verdict, reason in zip(record.verdicts, reasons or repeat(""), strict=False)
+    ]

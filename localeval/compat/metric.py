@@ -1,0 +1,147 @@
+"""What the metrics under original names have in common: inputs, models, and how they are called."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import math
+import os
+from types import TracebackType
+from typing import Any, ClassVar, TypeVar
+
+from localeval.compat.data import one_sample
+from localeval.compat.models import hold, judge_within, release, source
+from localeval.errors import InputError
+from localeval.judge import DEFAULT_JUDGE, Judge
+from localeval.judgements.desk import Embeds
+from localeval.metrics import METRICS, Metric, Score
+from localeval.options import Options
+from localeval.result import SampleResult
+from localeval.scoring import compute, judgements_for, nothing_to_judge
+
+LOG = logging.getLogger(__name__)
+
+Self = TypeVar("Self", bound="OriginalMetric")
+Model = str | os.PathLike[str]
+
+
+class OriginalMetric:
+    """Root of the metrics here.
+
+    llm          a `Judge`, which stays the caller's to close; or a catalog name or a path to a GGUF file,
+                 which is loaded at the first question, shared with other metrics of the same llm, and freed
+                 by `close()`, at the end of a `with` block, or when Python ends
+    name         the column in a result
+    max_retries  accepted; a reply that is bound by a grammar needs none
+    options      those of `localeval.options.Options`, such as verdict="reasoned" or threshold=0.6
+
+    Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of ours or
+    ragas'. Raises InputError for an unknown option or an llm of another library.
+    """
+
+    row: ClassVar[str]
+    """Its name in `localeval.METRICS`."""
+    called: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
+    ) -> None:
+        self.llm, self.name, self.max_retries = _llm(llm), name or self.called, max_retries
+        self.options = Options.read(options)
+
+    @property
+    def metric(self) -> Metric:
+        return METRICS[self.row]
+
+    @property
+    def required_columns(self) -> dict[str, set[str]]:
+        """As ragas tells them. The question of faithfulness helps its first step and may be missing."""
+        return {"SINGLE_TURN": set(self.columns)}
+
+    @property
+    def column(self) -> str:
+        """Its name in the result of `evaluate`."""
+        return self.name
+
+    def invoke(self, inputs: Any) -> float:
+        """The score of one sample, 0 to 1; nan where it is undefined or failed, and why is logged."""
+        return self._told(self.judged(inputs))
+
+    async def ainvoke(self, inputs: Any) -> float:
+        """`invoke` in a thread of its own, so that an event loop goes on."""
+        return await asyncio.to_thread(self.invoke, inputs)
+
+    def single_turn_score(self, sample: Any) -> float:
+        return self.invoke(sample)
+
+    async def single_turn_ascore(self, sample: Any) -> float:
+        return await self.ainvoke(sample)
+
+    def judged(self, inputs: Any, timeout: float | None = None, **options: Any) -> SampleResult:
+        """The sample with its score and with the records behind it, as `to_original` takes them.
+
+        `options` replace the metric's own. With a `timeout`, judgements that took more seconds make the score
+        *failed*, `timeout`.
+        """
+        sample = one_sample(inputs, self.name)
+        choices = Options.read({**vars(self.options), **options})
+        if (undefined := nothing_to_judge(self.metric, sample)) is not None:
+            return SampleResult(sample, {self.column: undefined}, {})
+        wanted = judgements_for([self.metric], choices)
+        records = judge_within(self.judge(), sample, wanted, choices, timeout)
+        if records is None:
+            return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
+        return SampleResult(sample, {self.column: compute(self.metric, records, choices)}, records)
+
+    def number(self, score: Score) -> float:
+        """The value, or what the original gives for a score that is undefined or failed."""
+        return math.nan if score.value is None else score.value
+
+    def _told(self, judged: SampleResult) -> float:
+        score = judged.scores[self.column]
+        if score.status != "scored":
+            LOG.warning("%s is %s for this sample: %s.", self.name, score.status, score.reason)
+        return self.number(score)
+
+    def judge(self) -> Judge:
+        """The judge, loaded if it was not. Raises ModelMissing or ModelBroken."""
+        if isinstance(self.llm, Judge):
+            return self.llm
+        model = self.llm or DEFAULT_JUDGE
+        return hold(self, ("judge", source(model)), lambda: Judge.load(model))
+
+    def ready(self) -> None:
+        """Check the files of every model that it needs. Raises ModelMissing or ModelBroken."""
+        self.judge().ready([self.metric], self.options)
+
+    def bound(self: Self, llm: Judge | Model | None, embeddings: Embeds | Model | None) -> Self:  # noqa: ARG002
+        """One like this, with `llm` and `embeddings` where it has none of its own; to be closed apart."""
+        other = copy.copy(self)
+        other.llm = _llm(llm) if self.llm is None else self.llm
+        return other
+
+    def close(self) -> None:
+        """Free what was loaded by name, unless another metric uses it. It is loaded again when needed."""
+        release(self)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(name={self.name!r})"
+
+
+def _llm(given: Any) -> Judge | Model | None:
+    if given is None or isinstance(given, Judge | str | os.PathLike):
+        return given
+    raise InputError(
+        f"llm is a {type(given).__name__}, which localeval can't judge with; give a localeval.Judge, a name "
+        "from `localeval models list`, or a path to a GGUF file."
+    )

@@ -1,0 +1,180 @@
+"""Metrics under their original names and parameters; each is a row of `localeval.METRICS`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from localeval.companions import Companions
+from localeval.compat.metric import Model, OriginalMetric
+from localeval.compat.models import beside, hold, source
+from localeval.errors import InputError
+from localeval.judge import Judge
+from localeval.judgements.desk import Embeds
+from localeval.metrics import Score
+from localeval.prompts import LANGUAGES
+
+Self = TypeVar("Self", bound="AnswerRelevance")
+Prompts = str | Path | Mapping[str, str | Path]
+
+
+class Faithfulness(OriginalMetric):
+    """Supported statements / statements of the response. nan where it makes none.
+
+    statement_generator_prompt, nli_prompt  a prompt file of localeval (its path or its text) for both
+        languages, or a dict with one for "en" or "zh"
+
+    >>> Faithfulness().required_columns == {"SINGLE_TURN": {"user_input", "response", "retrieved_contexts"}}
+    True
+    """
+
+    row = "faithfulness"
+    called = "faithfulness"
+    columns = ("user_input", "response", "retrieved_contexts")
+
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        *,
+        statement_generator_prompt: Prompts | None = None,
+        nli_prompt: Prompts | None = None,
+        **rest: Any,
+    ) -> None:
+        verdicts = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
+        given = {"statements": statement_generator_prompt, verdicts: nli_prompt}
+        prompts = {name: _by_language(name, text) for name, text in given.items() if text is not None}
+        super().__init__(llm, **{**rest, "prompts": {**rest.get("prompts", {}), **prompts}})
+
+
+class FaithfulnesswithHHEM(Faithfulness):
+    """`Faithfulness` with the verdicts of the classifier HHEM-2.1-Open.
+
+    device, batch_size  where it computes, and how many pairs together
+    """
+
+    row = "faithfulness_hhem"
+    called = "faithfulness_with_hhem"
+
+    def __init__(
+        self, llm: Judge | Model | None = None, device: str = "cpu", batch_size: int = 10, **rest: Any
+    ) -> None:
+        super().__init__(llm, **rest)
+        self.device, self.batch_size = device, batch_size
+
+    def judge(self) -> Judge:
+        from localeval.classifier import Classifier
+
+        judge = super().judge()
+        where = (self.device, self.batch_size)
+        if where == ("cpu", 10):
+            return judge  # as its own classifier is, unless the caller chose another
+        classifier = hold(
+            self,
+            ("classifier", *where),
+            lambda: Classifier.load(device=self.device, batch_size=self.batch_size),
+        )
+        return beside(judge, Companions(classifier=classifier))
+
+
+class ContextRelevance(OriginalMetric):
+    """Sentences of the contexts that the question needs / all of them.
+
+    0 where the question can't be answered from them, and also where they have no sentence.
+    """
+
+    row = "context_relevance"
+    called = "context_relevance"
+    columns = ("user_input", "retrieved_contexts")
+
+    def number(self, score: Score) -> float:
+        return 0.0 if score.reason == "no_contexts" else super().number(score)
+
+
+class AnswerRelevance(OriginalMetric):
+    """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
+
+    As the original weighs each draw by its own flag; `relevance="question"` is localeval's own rule.
+
+    embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
+                     `localeval.embedder`; that of the judge, unless said
+    """
+
+    row = "answer_relevance"
+    called = "answer_relevance"
+    columns = ("user_input", "response")
+
+    def __init__(
+        self,
+        llm: Judge | Model | None = None,
+        embedding_model: Embeds | Model | None = None,
+        **rest: Any,
+    ) -> None:
+        super().__init__(llm, **{"relevance": "draws", **rest})
+        self.embedding_model = _embedding_model(embedding_model)
+
+    def invoke(self, inputs: Any, num_of_gen: int | None = None) -> float:
+        """As that of every metric, with `num_of_gen` questions; 10, unless said."""
+        drawn = {} if num_of_gen is None else {"questions": num_of_gen}
+        return self._told(self.judged(inputs, **drawn))
+
+    async def ainvoke(self, inputs: Any, num_of_gen: int | None = None) -> float:
+        return await asyncio.to_thread(self.invoke, inputs, num_of_gen)
+
+    def judge(self) -> Judge:
+        judge, model = super().judge(), self.embedding_model
+        if model is None:
+            return judge
+        if not isinstance(model, str | os.PathLike):
+            return beside(judge, Companions(embedder=model))
+        from localeval.embedder import Embedder
+
+        embedder = hold(self, ("embedder", source(model)), lambda: Embedder.load(model))
+        return beside(judge, Companions(embedder=embedder))
+
+    def bound(self: Self, llm: Judge | Model | None, embeddings: Embeds | Model | None) -> Self:
+        other = super().bound(llm, embeddings)
+        if self.embedding_model is None:
+            other.embedding_model = _embedding_model(embeddings)
+        return other
+
+
+class FactualCorrectness(OriginalMetric):
+    """F1 (`mode` "f1", with `beta`), "precision" or "recall" of the response against the reference."""
+
+    row = "factual_correctness"
+    called = "factual_correctness"
+    columns = ("response", "reference")
+
+    def __init__(self, llm: Judge | Model | None = None, mode: str = "f1", **rest: Any) -> None:
+        super().__init__(llm, mode=mode, **rest)
+        self.mode = mode
+
+    @property
+    def column(self) -> str:
+        """With its mode, as ragas writes it."""
+        return f"{self.name}(mode={self.mode})"
+
+
+def _by_language(judgement: str, given: Prompts) -> dict[str, str | Path]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    if not isinstance(given, str | Path):
+        raise InputError(
+            f"the prompt for {judgement} is a {type(given).__name__}; give a prompt file of localeval, "
+            "as its path or its text."
+        )
+    return dict.fromkeys(LANGUAGES, given)
+
+
+def _embedding_model(given: Any) -> Embeds | Model | None:
+    embeds = hasattr(given, "embed") and hasattr(given, "signature")
+    if given is None or isinstance(given, str | os.PathLike) or embeds:
+        model: Embeds | Model | None = given
+        return model
+    raise InputError(
+        f"embedding_model is a {type(given).__name__}; give a name from `localeval models list`, a path to a "
+        "sentence-transformer's folder, or a localeval.embedder.Embedder."
+    )
