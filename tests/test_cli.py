@@ -141,6 +141,19 @@ def test_a_model_that_is_missing_is_exit_3_with_the_command_that_fetches_it(
     assert "localeval models fetch qwen2.5-coder-1.5b" in fault(run)
 
 
+def test_an_embedder_that_is_missing_is_exit_3_before_anything_is_judged(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "asked.jsonl"
+    data.write_text('{"question": "What grows?", "answer": "Tea grows.", "contexts": ["Tea grows."]}')
+    arguments = ("evaluate", data, "--judge", tiny_path, "-o", "run")
+    run = localeval(*arguments, cwd=tmp_path, LOCALEVAL_MODELS=str(tmp_path / "none"))
+    assert run.returncode == 3
+    for remedy in ("localeval models fetch bge-m3", "--embedder all-minilm-l6-v2", "-m"):
+        assert remedy in fault(run)
+    assert (tmp_path / "run" / "journal.jsonl").read_text() == ""
+
+
 @pytest.mark.parametrize("damage", ["empty", "magic", "truncated", "directory"])
 def test_a_model_that_is_broken_is_exit_3_with_its_path(
     tiny_path: Path, data: Path, tmp_path: Path, damage: str
@@ -188,7 +201,13 @@ def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_o
         "run",
     ]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that a shell started in the background ignore SIGINT, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     journal = tmp_path / "run" / "journal.jsonl"
     deadline = time.monotonic() + 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from localeval.metrics import REASONS
+from localeval.metrics import METRICS, REASONS
 from localeval.scoring import Summary
 from localeval.texts import language, printable
 
@@ -50,7 +50,8 @@ def _by_sample(result: Result) -> Table:
     for metric in result.metrics:
         table.add_column(metric, justify="right")
         table.add_column("soft", justify="right")
-    counted = any("support" in sample.records for sample in result.samples)
+    rows = (METRICS[metric] for metric in result.metrics if metric in METRICS)
+    counted = any("support" in row.judgements for row in rows)
     if counted:
         table.add_column("statements", justify="right")
     table.add_column("note")
