@@ -7,6 +7,8 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
+from localeval.judge import DEFAULT_JUDGE
 from localeval.options import DEFAULTS, Mode, Relevance, StatementsBy, SupportBy, VerdictForm
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,19 +35,19 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _option(
         "--judge",
         "A catalog name, or a path to a GGUF file.",
-        default="qwen2.5-coder-1.5b",
+        default=DEFAULT_JUDGE,
         show_default=True,
     ),
     _option(
         "--embedder",
         "For answer_relevance: a catalog name, or the path of a folder.",
-        default="bge-m3",
+        default=DEFAULT_EMBEDDER,
         show_default=True,
     ),
     _option(
         "--classifier",
         "For HHEM: a catalog name, or the path of a folder.",
-        default="hhem-2.1-open",
+        default=DEFAULT_CLASSIFIER,
         show_default=True,
     ),
     _choice("--statements", StatementsBy, "Break sentences into statements, or take them whole (faster)."),

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from localeval.classifier.unheard import unheard
 from localeval.companions import DEFAULT_EMBEDDER
 from localeval.errors import ModelBroken
 from localeval.pickled import PICKLE, SAFE, convert_once, pinned_pickle
 from localeval.store import ModelFiles, resolve
 from localeval.texts import said
-from localeval.unheard import unheard
 
 # Texts computed together; another number would give other bits.
 _BATCH = 32

@@ -119,7 +119,7 @@ class Judge:
 
     def ready(self, metrics: Sequence[Metric], options: Options) -> None:
         """Check the files of every model that the metrics need. Raises ModelMissing or ModelBroken."""
-        used = _used(in_order([name for metric in metrics for name in metric.judgements]), options)
+        used = _used(_rows(metrics), options)
         if "embedder" in used:
             self.companions.embedder()
         if "classifier" in used:
@@ -160,7 +160,7 @@ class Judge:
         return {"model": self.model["sha256"], "settings": asdict(self.engine.settings), "packages": packages}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        judgements = in_order([name for metric in metrics for name in metric.judgements])
+        judgements = _rows(metrics)
         used = _used(judgements, options)
         return Signature(
             localeval=own_version(),
@@ -196,6 +196,11 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _rows(metrics: Sequence[Metric]) -> list[Judgement]:
+    """The judgements that the metrics stand on, each once."""
+    return in_order([name for metric in metrics for name in metric.judgements])
 
 
 def _used(rows: Sequence[Judgement], options: Options) -> set[str]:

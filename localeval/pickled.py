@@ -40,11 +40,8 @@ def convert_once(files: ModelFiles) -> None:
     if pickle is None:
         return
     source, target, note = (files.path / name for name in (PICKLE, SAFE, NOTE))
-    try:
-        if _noted(note) == {SAFE: file_sha256(target), PICKLE: pickle.sha256}:
-            return
-    except OSError:
-        pass  # there is no conversion yet
+    if _is_converted(target, note, pickle.sha256):
+        return
     if (found := hash_file(source)) != pickle.sha256:
         raise ModelBroken(
             f"{source} is not the catalog's file: found sha256 {found}, expected {pickle.sha256}; "
@@ -57,6 +54,14 @@ def convert_once(files: ModelFiles) -> None:
             f"{source} cannot be converted to {target.name} beside it ({said(error)}); that takes, once, "
             f"{source.stat().st_size:,} bytes of room in a folder that can be written."
         ) from error
+
+
+def _is_converted(target: Path, note: Path, pickle_sha256: str | None) -> bool:
+    """Whether `target` is what the note says was made of this pickle; no file is no conversion yet."""
+    try:
+        return _noted(note) == {SAFE: file_sha256(target), PICKLE: pickle_sha256}
+    except OSError:
+        return False
 
 
 def _noted(note: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:
@@ -77,3 +78,13 @@ def said(text: object, limit: int = 200) -> str:
     """
     line = one_line(printable(str(text)))
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first `most` names, printable, with commas between, and how many more there are.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(printable, names[:most])) + more

@@ -66,29 +66,40 @@ def rows(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.model
 def test_the_table_of_the_first_screen_is_what_the_shipped_example_gives(shipped: Result) -> None:
-    compare(rows(block("text")), rows(as_text(Result(shipped.samples, ["faithfulness"], shipped.signature))))
+    alone = Result(shipped.samples, ["faithfulness"], shipped.signature)
+    assert differences(rows(block("text")), rows(as_text(alone))) == []
 
 
 @pytest.mark.model
 def test_the_table_of_other_metrics_is_what_the_shipped_example_gives(shipped: Result) -> None:
     others = Result(shipped.samples, shipped.metrics[1:], shipped.signature)
-    compare(rows(block("text", 2)), rows(as_text(others)))
+    # Values hang on sentences close to the threshold, which another processor may decide otherwise.
+    assert differences(rows(block("text", 2)), rows(as_text(others)), only_soft=True) == []
 
 
-def compare(shown: dict[str, list[str]], found: dict[str, list[str]]) -> None:
-    """The same rows and reasons, and soft scores within 0.1.
+def differences(
+    shown: dict[str, list[str]], found: dict[str, list[str]], only_soft: bool = False
+) -> list[tuple[str, str, str]]:
+    """(row, cell shown, cell found) where text differs, or a number by more than 0.1.
 
-    Another type of processor moves the bits, and what a threshold decides (values, counts) jumps with them.
+    Another type of processor moves the bits, and with them the last decimals. With `only_soft` the numbers of
+    the value columns need only be there.
     """
     assert shown.keys() == found.keys()
-    for name, cells in shown.items():
-        for place, (here, there) in enumerate(zip(cells, found[name], strict=True)):
-            if not re.fullmatch(r"[\d.]+", here):
-                assert there == here, name
-            elif place % 2:
-                assert float(there) == pytest.approx(float(here), abs=0.1), name
-            else:
-                assert re.fullmatch(r"[\d.]+", there), name
+    return [
+        (name, here, there)
+        for name, cells in shown.items()
+        for place, (here, there) in enumerate(zip(cells, found[name], strict=True))
+        if not _agree(here, there, only_soft and place % 2 == 0)
+    ]
+
+
+def _agree(here: str, there: str, any_number: bool) -> bool:
+    if not re.fullmatch(r"[\d.]+", here):
+        return there == here
+    if any_number:
+        return bool(re.fullmatch(r"[\d.]+", there))
+    return float(there) == pytest.approx(float(here), abs=0.1)
 
 
 @pytest.mark.model

@@ -20,7 +20,7 @@ from localeval.judgements.desk import Embeds
 from localeval.report.progress import SECONDS_BETWEEN_LINES
 from localeval.result import SampleResult
 from localeval.samples import check_columns
-from localeval.texts import printable
+from localeval.texts import listed
 
 LOG = logging.getLogger(__name__)
 
@@ -170,16 +170,12 @@ def _tell(column: str, judged: Sequence[SampleResult]) -> None:
     for sample in judged:
         score = sample.scores[column]
         if score.status != "scored":
-            without.setdefault(f"{score.status} ({score.reason})", []).append(printable(sample.sample.id))
+            without.setdefault(f"{score.status} ({score.reason})", []).append(sample.sample.id)
     if not without:
         return
-    told = [f"{why}: sample {', '.join(ids[:MOST_NAMED])}{_more(ids)}" for why, ids in without.items()]
+    told = [f"{why}: sample {listed(ids, MOST_NAMED)}" for why, ids in without.items()]
     scored = len(judged) - sum(map(len, without.values()))
     LOG.warning("%s: %d of %d scored; %s.", column, scored, len(judged), "; ".join(told))
-
-
-def _more(ids: Sequence[str]) -> str:
-    return f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
 
 
 def _progress(total: int) -> Callable[[int], None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from localeval.metrics import METRICS, REASONS
 from localeval.scoring import Summary
-from localeval.texts import language, printable
+from localeval.texts import language, listed, printable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 50
 MOST_COLUMNS = 4
+MOST_NAMED = 5
 
 
 def as_text(result: Result, width: int | None = None) -> str:
@@ -123,13 +124,11 @@ def _strangers(result: Result) -> list[str]:
         "the embedder": [s.sample.id for s in foreign if embedded and "similarity" in s.records],
         "HHEM": [s.sample.id for s in foreign if any(_by_hhem(r) for r in s.records.values())],
     }
-    lines = []
-    for model, met in models.items():
-        if met:
-            ids = ", ".join(printable(name) for name in met[:5])
-            more = f" and {len(met) - 5} more" if len(met) > 5 else ""
-            lines.append(f"{model} reads English only, and this is another language: {ids}{more}")
-    return lines
+    return [
+        f"{model} reads English only, and this is another language: {listed(met, MOST_NAMED)}"
+        for model, met in models.items()
+        if met
+    ]
 
 
 def _by_hhem(record: BaseModel) -> bool:

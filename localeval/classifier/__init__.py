@@ -1,20 +1,18 @@
 """HHEM-2.1-Open, a classifier: how likely a hypothesis is consistent with a premise. English only.
 
-It is the encoder of flan-t5-base with a head of two labels. The only file that imports transformers
-directly, and only when a model's weights are needed: importing this loads neither torch nor transformers.
+It is the encoder of flan-t5-base with a head of two labels. The only package that imports
+transformers directly, and only when a model's weights are needed: importing it loads neither that nor torch.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
+from localeval.classifier.checkpoint import Reader, network, tokenizer
 from localeval.companions import DEFAULT_CLASSIFIER
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError, ModelBroken
@@ -23,7 +21,6 @@ from localeval.prompts import join
 from localeval.sentences import split
 from localeval.store import ModelFiles, resolve
 from localeval.texts import language, said
-from localeval.unheard import unheard
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
@@ -47,7 +44,7 @@ class Classifier:
         self.languages = files.row.languages if files.row else ("en",)
         self.device, self.batch_size = device, batch_size
         self._folder, self._lock = files.path, threading.Lock()
-        self._held: tuple[Any, _Reader] | None = None
+        self._held: tuple[Any, Reader] | None = None
 
     @classmethod
     def load(
@@ -124,14 +121,14 @@ class Classifier:
         except RuntimeError as error:  # above all: out of memory
             raise EngineError(f"{self.name} on {self.device}: {said(error)}") from error
 
-    def _loaded(self) -> tuple[Any, _Reader]:
+    def _loaded(self) -> tuple[Any, Reader]:
         with self._lock:
             self._held = self._held or self._load()
             return self._held
 
-    def _load(self) -> tuple[Any, _Reader]:
+    def _load(self) -> tuple[Any, Reader]:
         try:
-            reader, net = _reader(self._folder / "tokenizer.json"), _network(self._folder)
+            reader, net = tokenizer(self._folder / "tokenizer.json"), network(self._folder)
             if reader.plain.get_vocab_size() > net.config.vocab_size:
                 raise ValueError("tokenizer.json has more tokens than the weights")
             return net.to(self.device), reader
@@ -156,96 +153,6 @@ def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[in
             batch = []
         batch.append(row)
     yield batch
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Texts to token ids: `plain` knows no control token, so no text can hold one."""
-
-    plain: Any
-    pad: int
-    end: int
-
-    def ids(self, text: str) -> list[int]:
-        # A lone surrogate, which no file holds but Python can, becomes a question mark.
-        return list(self.plain.encode(text.encode("utf-8", "replace").decode()).ids)
-
-    def row(self, premise: str, hypothesis: str) -> list[int]:
-        asked = "Determine if the hypothesis is true given the premise?"
-        text = f"{asked}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
-        return [self.pad, *self.ids(text), self.end]  # the model's own prompt begins with <pad>
-
-
-def _reader(path: Path) -> _Reader:
-    """The tokenizer in a `tokenizer.json` of the T5 family.
-
-    Its own switch for reading control tokens as text is not enough: they are pieces of the vocabulary too,
-    with the best score of all. So here each gets a name that no text can match, one with a space in it.
-    """
-    from tokenizers import Tokenizer
-
-    data = _json(path)
-    try:
-        vocabulary = data["model"]["vocab"]
-        control = {token["content"]: token["id"] for token in data["added_tokens"]}
-        for number in set(control.values()) & set(range(len(vocabulary))):
-            vocabulary[number][0] = f" {number}"
-        pad, end = control["<pad>"], control["</s>"]
-    except (LookupError, TypeError) as error:
-        raise ValueError(f"{path.name} is no tokenizer of the T5 family") from error
-    data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    return _Reader(Tokenizer.from_str(json.dumps(data)), pad, end)
-
-
-def _network(folder: Path) -> Any:
-    """The weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
-    fields = _json(folder / "config.json")
-    if fields.get("model_type") != "t5":
-        raise ValueError(f"config.json is of the model type {fields.get('model_type')}, expected t5")
-    with unheard():
-        import torch
-        from safetensors import safe_open
-        from transformers import T5Config, T5ForTokenClassification
-
-        loaded: Any = T5ForTokenClassification.from_pretrained(
-            folder,
-            config=T5Config.from_dict(fields, num_labels=2),
-            key_mapping={r"^t5\.": ""},
-            dtype=torch.float32,
-            local_files_only=True,
-            use_safetensors=True,
-            ignore_mismatched_sizes=True,  # `_check` names them; transformers would only point to its log
-            output_loading_info=True,
-        )
-        with safe_open(folder / "model.safetensors", "pt") as file:
-            given = set(file.keys())
-    net, report = loaded
-    _check(net, report, given)
-    return net.eval()
-
-
-def _check(net: Any, report: dict[str, Any], given: set[str]) -> None:
-    """Raise ValueError unless the tensors of the file, `given`, are those of the net."""
-    faults = {
-        "missing": [f"t5.{name}" for name in report["missing_keys"]],
-        # What transformers reports as unexpected leaves out names that it holds to be harmless.
-        "unexpected": given - {f"t5.{name}" for name in net.state_dict()},
-        "of another shape": [f"t5.{name}" for name, *_ in report["mismatched_keys"]],
-    }
-    if found := [f"{len(names)} {fault}, as {min(names)}" for fault, names in faults.items() if names]:
-        raise ValueError(f"tensors: {'; '.join(found)}")
-    # The embedding has two names. The file may hold either, or both if they are equal.
-    if net.transformer.encoder.embed_tokens.weight is not net.transformer.shared.weight:
-        raise ValueError("tensors: t5.transformer.encoder.embed_tokens.weight is not the shared one")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path.name} is no JSON object") from error
 
 
 def _check_device(device: str) -> None:
