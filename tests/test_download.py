@@ -15,9 +15,9 @@ from click.testing import CliRunner
 
 from localeval import store
 from localeval.catalog import rows
+from localeval.cli.models import models
 from localeval.download import fetch
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelError, ModelMissing
-from localeval.models_cli import models
 from tests.loopback import (
     BYTES,
     FILE,

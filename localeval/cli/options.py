@@ -8,8 +8,9 @@ from typing import Any, TypeVar, get_args
 import click
 
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
+from localeval.errors import InputError
 from localeval.judge import DEFAULT_JUDGE
-from localeval.options import DEFAULTS, Mode, Relevance, StatementsBy, SupportBy, VerdictForm
+from localeval.options import DEFAULTS, Mode, Options, Relevance, StatementsBy, SupportBy, VerdictForm
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,3 +73,34 @@ def judging_options(function: F) -> F:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(what `Judge.load` takes, what `Options` takes); the options are checked before a model loads."""
+    judge = {
+        "model": given.pop("judge"),
+        "embedder": given.pop("embedder"),
+        "classifier": given.pop("classifier"),
+        "n_threads": given.pop("threads"),
+        "n_ctx": given.pop("n_ctx"),
+        "n_gpu_layers": given.pop("gpu_layers"),
+    }
+    Options.read(given)
+    return judge, given
+
+
+def opened(judge: dict[str, Any]) -> Any:
+    from localeval.judge import Judge
+
+    return Judge.load(**judge)
+
+
+def names(metrics: str | None) -> list[str] | None:
+    from localeval.scoring import choose_metrics
+
+    names = [name.strip() for name in metrics.split(",") if name.strip()] if metrics is not None else None
+    if names == []:
+        raise InputError("-m names no metric; give one, or leave it out.")
+    if names:
+        choose_metrics(names)
+    return names

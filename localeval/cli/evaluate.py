@@ -1,0 +1,81 @@
+"""`localeval evaluate` and `localeval score`: judge samples, and print what came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from localeval.cli.options import judging_options, names, opened, split
+from localeval.cli.talk import say
+
+
+@click.command()
+@click.argument("file")
+@judging_options
+@click.option(
+    "-o",
+    "--output",
+    envvar="LOCALEVAL_OUTPUT",
+    type=click.Path(path_type=Path),
+    help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+def evaluate(
+    file: str, output: Path | None, quiet: bool, as_json: bool, metrics: str | None, **rest: Any
+) -> None:
+    """Score the samples of FILE (JSONL; - is stdin)."""
+    from localeval.evaluate import evaluate as run
+    from localeval.report.progress import live_line
+    from localeval.report.text import as_text, reasons_told
+    from localeval.run import RESULTS
+
+    folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
+    judge, options = split(rest)
+    with opened(judge) as loaded, live_line(quiet) as progress:
+        result = run(file, names(metrics), loaded, folder, progress, **options)
+    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    for line in reasons_told(result):
+        say(line)
+    say(f"records and scores: {folder / RESULTS}")
+
+
+@click.command()
+@judging_options
+@click.option("--user-input", "--question", help="The question.")
+@click.option("--response", "--answer", required=True, help="The answer to score.")
+@click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
+@click.option("--reference", help="What the answer should have been.")
+def score(
+    user_input: str | None,
+    response: str,
+    contexts: tuple[str, ...],
+    reference: str | None,
+    as_json: bool,
+    metrics: str | None,
+    **rest: Any,
+) -> None:
+    """Score one sample, given as options."""
+    from localeval.evaluate import evaluate as run
+    from localeval.metrics import REASONS
+
+    judge, options = split(rest)
+    sample = {
+        "user_input": user_input,
+        "response": response,
+        "retrieved_contexts": list(contexts),
+        "reference": reference,
+    }
+    with opened(judge) as loaded:
+        result = run([sample], names(metrics), loaded, **options)
+    if as_json:
+        click.echo(result.to_json(), nl=False)
+        return
+    for name, found in result.samples[0].scores.items():
+        if found.status == "scored":
+            click.echo(f"{name} {found.value:.4f} soft {found.soft:.4f}")
+        else:
+            click.echo(
+                f"{name} {found.status} {found.reason}: {REASONS.get(found.reason, 'a column is missing')}"
+            )
