@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,14 @@ from localeval.samples import Sample
 
 @dataclass(frozen=True)
 class Summary:
-    """One metric over a run: means of the scored samples, and how many there were of each status.
+    """One metric over a run: means of the scored samples, how sure they are, and the counts by status.
 
-    value, soft  None when no sample was scored
+    value, soft              means, 0 to 1; None when no sample was scored
+    interval, soft_interval  (low, high): the 95 % intervals of these means (`localeval.resampling`), for
+                             other samples of the same kind; of the judge's own mistakes they know nothing.
+                             None below two scored samples
+    lowest, highest          the mean of value if every failed sample were 0, or 1; equal to `value` where
+                             none failed, None when no sample was scored or failed
     """
 
     value: float | None
@@ -26,6 +31,10 @@ class Summary:
     scored: int
     undefined: int
     failed: int
+    interval: tuple[float, float] | None = None
+    soft_interval: tuple[float, float] | None = None
+    lowest: float | None = None
+    highest: float | None = None
 
 
 def choose_metrics(names: Sequence[str]) -> list[Metric]:
@@ -68,13 +77,34 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options) -> Sco
     return metric.compute(records, options)
 
 
-def summarize(scores: Sequence[Score]) -> Summary:
-    """Means over the scored samples only; the others are counted, never averaged in."""
-    values = [s.value for s in scores if s.value is not None]
-    softs = [s.soft for s in scores if s.soft is not None]
-    counts = {status: sum(s.status == status for s in scores) for status in ("scored", "undefined", "failed")}
+def summarize(scores: Iterable[Score]) -> Summary:
+    """Means over the scored samples only; the others are counted, never averaged in.
+
+    >>> scores = [Score(1.0, 0.9), Score(0.5, 0.4), Score.undefined("no_contexts"), Score.failed("timeout")]
+    >>> made = summarize(scores)
+    >>> made.value, made.lowest, made.highest
+    (0.75, 0.5, 0.8333333333333334)
+    """
+    from localeval.resampling import mean_interval
+
+    values: list[float] = []
+    softs: list[float] = []
+    counts = {"scored": 0, "undefined": 0, "failed": 0}
+    for score in scores:
+        counts[score.status] += 1
+        values += [score.value] if score.value is not None else []
+        softs += [score.soft] if score.soft is not None else []
+    failed = counts["failed"]
     return Summary(
-        sum(values) / len(values) if values else None,
-        sum(softs) / len(softs) if softs else None,
+        _mean(values),
+        _mean(softs),
         **counts,
+        interval=mean_interval(values),
+        soft_interval=mean_interval(softs),
+        lowest=_mean([*values, *[0.0] * failed]),
+        highest=_mean([*values, *[1.0] * failed]),
     )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Sample, evaluate
+from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.evaluate import aevaluate
 from localeval.journal import FILE
@@ -118,8 +119,20 @@ def test_the_table_shows_every_sample_the_mean_and_the_counts() -> None:
     lines = text.splitlines()
     assert any(line.split() == ["b", "0.000", "0.250", "1"] for line in lines)
     assert any(line.split() == ["mean", "0.500", "0.500"] for line in lines)
+    assert any(line.split() == ["95", "%", "from", "0.000", "0.250"] for line in lines)
+    assert any(line.split() == ["95", "%", "to", "1.000", "0.750"] for line in lines)
     assert any("undefined: no_statements" in line for line in lines)
     assert "faithfulness: 2 scored, 1 undefined, 0 failed" in lines
+
+
+def test_what_the_failed_samples_could_make_of_a_mean_is_shown_only_where_some_failed() -> None:
+    given = [*SAMPLES, {"id": "d", "response": "Tea rests.", "retrieved_contexts": ["Tea grows."]}]
+    result = evaluate(given, ["faithfulness"], fake_judge(FakeEngine([*YES, *NO, EngineError("broken")])))
+    summary = result["faithfulness"]
+    assert (summary.scored, summary.failed) == (2, 1)
+    assert (summary.lowest, summary.highest) == (1 / 3, 2 / 3)
+    assert "between 0.333 (if all were 0) and 0.667 (if all were 1)" in str(result)
+    assert "if all were" not in str(evaluate(SAMPLES, None, fake_judge(FakeEngine(YES + NO))))
 
 
 def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric() -> None:
@@ -128,8 +141,8 @@ def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric
     names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "hallucination"]
     text = str(evaluate([given], names, fake_judge(FakeEngine(answers))))
     lines = [line.split() for line in text.splitlines()]
-    assert ["faithfulness", "1.000", "0.750", "1", "0", "0"] in lines
-    assert ["hallucination", "0.000", "0.050", "1", "0", "0"] in lines
+    assert ["faithfulness", "1.000", "-", "0.750", "-", "1", "0", "0"] in lines
+    assert ["hallucination", "0.000", "-", "0.050", "-", "1", "0", "0"] in lines
     assert max(map(len, text.splitlines()[:-1])) <= 100
 
 

@@ -55,12 +55,11 @@ def test_the_sample_line_is_read_as_it_stands(tmp_path: Path) -> None:
 
 
 def rows(text: str) -> dict[str, list[str]]:
-    """The cells of each sample's row, by id, and of the row of means."""
+    """The cells of each sample's row, by id, and of the rows of means and of their intervals."""
     found = {}
     for line in text.splitlines():
-        cells = line.split()
-        if cells and (cells[0] == "mean" or cells[0][:3] in ("en-", "zh-")):
-            found[cells[0]] = cells[1:]
+        if named := re.match(r"mean|95 % (from|to)|(en|zh)-\S+", line):
+            found[named[0]] = line[named.end() :].split()
     return found
 
 

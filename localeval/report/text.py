@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from localeval.metrics import METRICS, REASONS
@@ -21,7 +22,9 @@ MOST_NAMED = 5
 
 
 def as_text(result: Result, width: int | None = None) -> str:
-    """One row a sample (the first 50), one row a mean, the counts and the signature.
+    """One row a sample (the first 50), the means with their 95 % intervals, the counts and the signature.
+
+    Where samples failed, the counts also tell the means that there would be if these were 0 or 1.
 
     With more than four metrics one row a metric instead, with its means: the scores of each sample would fit
     no screen. Columns are aligned by display width, so Chinese ids and English ones line up. `width` is what
@@ -33,17 +36,18 @@ def as_text(result: Result, width: int | None = None) -> str:
     out = io.StringIO()
     enough = 100 if wide else max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
     console = Console(file=out, width=width or enough, color_system=None, legacy_windows=False)
-    console.print(_by_metric(result) if wide else _by_sample(result))
+    means = {metric: result[metric] for metric in result.metrics}
+    console.print(_by_metric(means) if wide else _by_sample(result, means))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     more = len(result.samples) - MOST_ROWS
     if more > 0 and not wide:
         lines.append(f"... and {more} more samples.")
     if not wide:
-        lines += ["", *(_counts(name, result[name]) for name in result.metrics)]
-    return "\n".join([*lines, *_strangers(result), f"signature {result.signature}"])
+        lines += ["", *(f"{name}: {_counts(mean)}" for name, mean in means.items())]
+    return "\n".join([*lines, *_bounds(means), *_strangers(result), f"signature {result.signature}"])
 
 
-def _by_sample(result: Result) -> Table:
+def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
     from rich.text import Text
 
     table = _table("sample")
@@ -63,19 +67,22 @@ def _by_sample(result: Result) -> Table:
         cells += [_statements(sample)] * counted + [_note(sample, result)]
         table.add_row(*map(Text, cells))
     table.add_section()
-    means = [result[metric] for metric in result.metrics]
-    table.add_row("mean", *(cell for m in means for cell in (number(m.value), number(m.soft))))
+    both = [(m.value, m.soft, m.interval, m.soft_interval) for m in means.values()]
+    table.add_row("mean", *(number(cell) for value, soft, *_ in both for cell in (value, soft)))
+    intervals = [interval for *_, hard, soft in both for interval in (hard, soft)]
+    if any(intervals):
+        for end, label in enumerate(("95 % from", "95 % to")):
+            table.add_row(label, *(number(interval and interval[end]) for interval in intervals))
     return table
 
 
-def _by_metric(result: Result) -> Table:
+def _by_metric(means: Mapping[str, Summary]) -> Table:
     table = _table("metric")
-    for column in ("mean", "soft", "scored", "undefined", "failed"):
+    for column in ("mean", "95 %", "soft", "95 %", "scored", "undefined", "failed"):
         table.add_column(column, justify="right")
-    for metric in result.metrics:
-        mean = result[metric]
-        counts = (str(mean.scored), str(mean.undefined), str(mean.failed))
-        table.add_row(metric, number(mean.value), number(mean.soft), *counts)
+    for metric, mean in means.items():
+        shown = (number(mean.value), span(mean.interval), number(mean.soft), span(mean.soft_interval))
+        table.add_row(metric, *shown, str(mean.scored), str(mean.undefined), str(mean.failed))
     return table
 
 
@@ -91,6 +98,11 @@ def _table(first: str) -> Table:
 def number(value: float | None) -> str:
     """Three decimals; a dash for none."""
     return "-" if value is None else f"{value:.3f}"
+
+
+def span(interval: tuple[float, float] | None) -> str:
+    """An interval with three decimals; a dash for none."""
+    return "-" if interval is None else f"{number(interval[0])}–{number(interval[1])}"
 
 
 def _statements(sample: SampleResult) -> str:
@@ -139,9 +151,18 @@ def _english(sample: SampleResult) -> bool:
     return language(f"{sample.sample.user_input or ''} {sample.sample.response or ''}") == "en"
 
 
-def _counts(name: str, summary: Summary) -> str:
-    counted = f"{summary.scored} scored, {summary.undefined} undefined, {summary.failed} failed"
-    return f"{name}: {counted}"
+def _counts(summary: Summary) -> str:
+    return f"{summary.scored} scored, {summary.undefined} undefined, {summary.failed} failed"
+
+
+def _bounds(means: Mapping[str, Summary]) -> list[str]:
+    """A line for each metric in which samples failed: what they could make of its mean."""
+    return [
+        f"{name}: with the {mean.failed} failed, the mean lies between {number(mean.lowest)} (if all were 0) "
+        f"and {number(mean.highest)} (if all were 1)"
+        for name, mean in means.items()
+        if mean.failed
+    ]
 
 
 def reasons_told(result: Result) -> list[str]:
