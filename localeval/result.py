@@ -48,11 +48,14 @@ class Result:
 
     def __init__(self, samples: Sequence[SampleResult], metrics: list[str], signature: Signature) -> None:
         self.samples, self.metrics, self.signature = samples, metrics, signature
+        self._summaries: dict[str, Summary] = {}  # an interval is not drawn twice
 
     def __getitem__(self, metric: str) -> Summary:
         if metric not in self.metrics:
             raise InputError(f"this run has no metric {metric!r}; it has: {', '.join(self.metrics)}.")
-        return summarize([s.scores[metric] for s in self.samples])
+        if metric not in self._summaries:
+            self._summaries[metric] = summarize(s.scores[metric] for s in self.samples)
+        return self._summaries[metric]
 
     @property
     def scores(self) -> list[dict[str, Score]]:
@@ -92,6 +95,17 @@ class Result:
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+    def to_pandas(self) -> Any:
+        """A DataFrame, one row a sample: its columns, and for each metric value, soft, status and reason.
+
+        Needs pandas, which the extra `tables` brings; raises InputError without it.
+
+        >>> result.to_pandas()[["id", "faithfulness", "faithfulness_soft"]]        # doctest: +SKIP
+        """
+        from localeval.report.tables import to_pandas
+
+        return to_pandas(self)
 
     def __str__(self) -> str:
         from localeval.report.text import as_text

@@ -4,6 +4,7 @@ samples.jsonl  the samples as they were read
 run.json       the recipe: metrics, options, replaced prompts, judge and engine
 journal.jsonl  the judgements (see `localeval.journal`)
 results.json   of a finished run: signature, means, and each sample's scores (see `finish`)
+scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from localeval.metrics import Score
 from localeval.options import Options
 from localeval.prompts import text_of
 from localeval.records import KeptRecords
+from localeval.report import tables
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, read_samples
 from localeval.signature import Signature
@@ -82,12 +84,12 @@ def recorded(options: Options) -> dict[str, Any]:
 
 
 def finish(folder: Path, result: Result) -> None:
-    """Write `results.json`, whole or not at all. One sample a line:
+    """Write the tables, and then `results.json`, whole or not at all. One sample a line:
 
     schema     1
     signature  what the numbers were made with, as fields
     metrics    their names, in the order of the table
-    summary    metric -> value, soft, and how many samples were scored, undefined and failed
+    summary    metric -> the fields of `localeval.scoring.Summary`; an interval is [low, high] or null
     samples    in the order of the input: id; scores, metric -> value, soft, status, reason; and records,
                judgement -> the key of its line in `journal.jsonl`, where the record itself stands
 
@@ -101,6 +103,7 @@ def finish(folder: Path, result: Result) -> None:
     }
     beside = folder / f".{RESULTS}.part"
     try:
+        tables.write(folder, result)
         with beside.open("w", encoding="utf-8", errors="surrogatepass") as file:
             file.write(
                 json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "samples": ['

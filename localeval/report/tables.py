@@ -1,0 +1,146 @@
+"""A result as tables: `scores.csv`, `statements.csv`, and a pandas DataFrame.
+
+scores.csv      one row a sample: id, and for each metric its value (under the metric's name), `_soft`,
+                `_status` and `_reason`, empty where there is none
+statements.csv  one row a statement and judgement: id, judgement ("support" is the response held against the
+                contexts), sentence, statement, probability, verdict (1 from the run's threshold, else 0),
+                evidence, context (the number of the evidence's context, from 0) and reason
+
+Both are UTF-8 with a byte order mark, without which spreadsheets read Chinese as something else; lines end in
+\\n. Numbers are written in full. A cell of text that a spreadsheet would take for a formula has an apostrophe
+before it (see `cell`). Rows are made one sample at a time, so that a large run takes no more memory than a
+small one.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from localeval.errors import InputError
+from localeval.judgements import JUDGEMENTS
+from localeval.judgements.reasons import ReasonsRecord
+from localeval.judgements.statements import StatementsRecord
+from localeval.judgements.support import SupportRecord
+
+if TYPE_CHECKING:
+    from localeval.result import Result, SampleResult
+
+SCORES, STATEMENTS = "scores.csv", "statements.csv"
+STATEMENT_COLUMNS = (
+    "id",
+    "judgement",
+    "sentence",
+    "statement",
+    "probability",
+    "verdict",
+    "evidence",
+    "context",
+    "reason",
+)
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
+_CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+Cell = str | float | None
+
+
+def write(folder: Path, result: Result) -> None:
+    """Write both files, each whole or not at all. Raises OSError when the folder can't be written."""
+    _write(folder / SCORES, score_columns(result.metrics), score_rows(result))
+    _write(folder / STATEMENTS, STATEMENT_COLUMNS, statement_rows(result))
+
+
+def score_columns(metrics: Sequence[str]) -> list[str]:
+    """
+    >>> score_columns(["faithfulness"])
+    ['id', 'faithfulness', 'faithfulness_soft', 'faithfulness_status', 'faithfulness_reason']
+    """
+    return ["id", *(f"{name}{part}" for name in metrics for part in ("", "_soft", "_status", "_reason"))]
+
+
+def score_rows(result: Result) -> Iterator[list[Cell]]:
+    for one in result.samples:
+        row: list[Cell] = [one.sample.id]
+        for score in map(one.scores.__getitem__, result.metrics):
+            row += [score.value, score.soft, score.status, score.reason]
+        yield row
+
+
+def statement_rows(result: Result) -> Iterator[list[Cell]]:
+    threshold = float(result.signature.options.get("threshold", 0.5))
+    for one in result.samples:
+        for name in one.records:
+            if name in JUDGEMENTS and JUDGEMENTS[name].record is SupportRecord:
+                yield from _statements(one, name, threshold)
+
+
+def cell(content: Cell) -> Cell:
+    """A cell as it is written: text that a spreadsheet would calculate begins with an apostrophe.
+
+    That is text from outside whose first sign, after white space, is = + - @ or the full-width form of one.
+    Control characters become spaces, line ends and tabs aside. Numbers stay as they are.
+
+    >>> cell("=1+1"), cell("a-b"), cell(-0.5)
+    ("'=1+1", 'a-b', -0.5)
+    """
+    if not isinstance(content, str):
+        return content
+    text = content.replace("\r\n", "\n").translate(_CONTROLS)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def to_pandas(result: Result) -> Any:
+    """`scores.csv` as a DataFrame, with the samples' own columns that some sample has, after `id`.
+
+    Raises InputError without pandas.
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise InputError(
+            "to_pandas needs pandas, which is not installed; pip install 'localeval[tables]'."
+        ) from error
+    columns = score_columns(result.metrics)
+    frame = pandas.DataFrame(
+        [
+            one.sample.model_dump(exclude_none=True) | dict(zip(columns, row, strict=True))
+            for one, row in zip(result.samples, score_rows(result), strict=True)
+        ]
+    )
+    own = [name for name in frame.columns if name not in columns]
+    return frame[["id", *own, *columns[1:]]]
+
+
+def _statements(one: SampleResult, judgement: str, threshold: float) -> Iterator[list[Cell]]:
+    record = one.records[judgement]
+    made = one.records.get(JUDGEMENTS[judgement].needs[0])
+    if not isinstance(record, SupportRecord) or not isinstance(made, StatementsRecord):
+        return  # a judgement that could not be made
+    written = one.records.get("reasons") if judgement == "support" else None
+    reasons: Iterable[str] = written.reasons if isinstance(written, ReasonsRecord) else repeat("")
+    for verdict, reason in zip(record.verdicts, reasons, strict=False):
+        evidence = verdict.evidence
+        yield [
+            one.sample.id,
+            judgement,
+            made.sentences[verdict.sentence].sentence,
+            verdict.statement,
+            verdict.probability,
+            int(verdict.probability >= threshold),
+            evidence.text if evidence else "",
+            evidence.context if evidence else None,
+            reason or verdict.reason or "",
+        ]
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    beside = path.with_name(f".{path.name}.part")
+    with beside.open("w", encoding="utf-8-sig", errors="replace", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([cell(column) for column in columns])
+        writer.writerows([cell(content) for content in row] for row in rows)
+    beside.replace(path)

@@ -1,0 +1,118 @@
+"""The tables of a run hold what the result holds, and no cell of them is calculated by a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval import Result, evaluate
+from localeval.engine.interface import EngineError
+from localeval.errors import InputError
+from localeval.report.tables import SCORES, STATEMENTS, cell
+from localeval.testing import FakeEngine, fake_judge
+
+EVIL = "=HYPERLINK(1)"
+SAMPLES: list[dict[str, Any]] = [
+    {"id": "茶", "response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."], "more": 1},
+    {"id": EVIL, "response": "@Tea sings.", "retrieved_contexts": ["=Tea sings."]},
+    {"id": "c", "response": "", "retrieved_contexts": ["Tea grows."]},
+    {"id": "d", "response": "Tea rests.", "retrieved_contexts": ["Tea grows."]},
+]
+ANSWERS: list[Any] = [
+    *({"verdict": share} for share in (0.75, 0.5)),
+    *({"reason": text} for text in ("It says so.", "-It may.")),
+    {"verdict": 0.25},
+    {"reason": "+Nothing."},
+    EngineError("broken"),
+]
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Result:
+    judge = fake_judge(FakeEngine(ANSWERS))
+    return evaluate(SAMPLES, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_scores_csv_has_a_row_a_sample_with_value_soft_status_and_reason(
+    result: Result, tmp_path: Path
+) -> None:
+    found = rows(tmp_path / SCORES)
+    assert [list(row.values()) for row in found] == [
+        ["茶", "1.0", "0.625", "scored", ""],
+        [f"'{EVIL}", "0.0", "0.25", "scored", ""],
+        ["c", "", "", "undefined", "no_statements"],
+        ["d", "", "", "failed", "engine_error"],
+    ]
+    assert list(found[0])[1:3] == ["faithfulness", "faithfulness_soft"]
+
+
+def test_statements_csv_has_a_row_a_statement_with_verdict_evidence_and_reason(
+    result: Result, tmp_path: Path
+) -> None:
+    found = [list(row.values()) for row in rows(tmp_path / STATEMENTS)]
+    assert found == [
+        ["茶", "support", "Tea grows.", "Tea grows.", "0.75", "1", "Tea grows.", "0", "It says so."],
+        ["茶", "support", "It sings.", "It sings.", "0.5", "1", "", "", "'-It may."],
+        [
+            f"'{EVIL}",
+            "support",
+            "'@Tea sings.",
+            "'@Tea sings.",
+            "0.25",
+            "0",
+            "'=Tea sings.",
+            "0",
+            "'+Nothing.",
+        ],
+    ]
+
+
+def test_a_table_begins_with_a_byte_order_mark_and_no_half_written_one_stays(
+    result: Result, tmp_path: Path
+) -> None:
+    assert (tmp_path / SCORES).read_bytes().startswith(b"\xef\xbb\xbfid,")
+    assert not list(tmp_path.glob(".*.part"))
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", " =", "\t=", "\r=", "\n@", "\uff1d"])
+def test_text_that_a_spreadsheet_would_calculate_begins_with_an_apostrophe(sign: str) -> None:
+    written = cell(sign + "cmd|' /C calc'!A0")
+    assert isinstance(written, str)
+    assert written.startswith("'")
+
+
+def test_text_without_a_formula_and_numbers_stay_as_they_are() -> None:
+    assert [cell(text) for text in ("a=b", "2-1", "", "茶\n\t")] == ["a=b", "2-1", "", "茶\n\t"]
+    assert (cell(-0.5), cell(None)) == (-0.5, None)
+
+
+def test_control_characters_become_spaces_so_that_every_reader_reads_the_file() -> None:
+    assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
+
+
+def test_a_data_frame_has_the_columns_of_the_samples_and_of_the_scores(result: Result) -> None:
+    frame = result.to_pandas()
+    assert list(frame.columns) == [
+        *("id", "response", "retrieved_contexts", "more"),
+        *("faithfulness", "faithfulness_soft", "faithfulness_status", "faithfulness_reason"),
+    ]
+    assert frame["id"].tolist() == ["茶", EVIL, "c", "d"]
+    assert frame["faithfulness"].mean() == result["faithfulness"].value
+    assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
+
+
+def test_without_pandas_a_data_frame_is_refused_with_what_to_install(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match=r"pip install 'localeval\[tables\]'"):
+        result.to_pandas()
