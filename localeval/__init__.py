@@ -10,7 +10,8 @@ Importing it loads neither torch nor llama_cpp; a judge does, when it is loaded.
 
 from __future__ import annotations
 
-from localeval.errors import InputError, LocalevalError, ModelError
+from localeval.compare import Comparison, compare
+from localeval.errors import InputError, LocalevalError, ModelError, NotComparable
 from localeval.evaluate import aevaluate, evaluate
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
@@ -19,15 +20,18 @@ from localeval.samples import Sample, read_samples
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "InputError",
     "Judge",
     "LocalevalError",
     "Metric",
     "ModelError",
+    "NotComparable",
     "Result",
     "Sample",
     "Score",
     "aevaluate",
+    "compare",
     "evaluate",
     "read_samples",
     "register",

@@ -3,6 +3,7 @@
     LocalevalError            root: catch this to catch them all
     ├── InputError            exit 2: a file, a line, a field or an argument is not usable
     │   └── PromptError       exit 2: a replaced prompt does not have the parts that it needs
+    ├── NotComparable         exit 1: two runs were made too differently to be compared
     └── ModelError            exit 3: a model file is not usable
         ├── ModelMissing      exit 3: it is not on this machine
         ├── ModelBroken       exit 3: it is there, but it is not what it should be
@@ -31,6 +32,10 @@ class InputError(LocalevalError):
 
 class PromptError(InputError):
     """A replaced prompt lacks a part that it needs, or has one that is not known."""
+
+
+class NotComparable(LocalevalError):
+    """Two runs were made with different judges, prompts, versions or options; the message names them."""
 
 
 class ModelError(LocalevalError):

@@ -12,9 +12,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from localeval.options import DEFAULTS
+from localeval.texts import said
 
 DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 """Packages whose version can move a score."""
+
+_SURROUNDINGS = ("localeval", "machine", "packages", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap")
+_BESIDE = ("packages", "device", "batch_size")
+"""Fields that differ between machines: of a signature, and of the embedder and the classifier in it."""
 
 
 class Signature(BaseModel):
@@ -68,6 +73,21 @@ class Signature(BaseModel):
         )
 
 
+def differing(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
+    """(fields that move numbers, surroundings) in which the signatures differ, each with both values.
+
+    What only one run used (a metric, a prompt, an embedder) has no part in what can be compared.
+    """
+    moving: list[str] = []
+    surroundings: list[str] = []
+    first, second = _fields(a), _fields(b)
+    for field in first:
+        if field in second and first[field] != second[field]:
+            line = f"{field} ({_short(first[field])} and {_short(second[field])})"
+            (surroundings if _is_surrounding(field) else moving).append(line)
+    return moving, surroundings
+
+
 def digest(value: Any) -> str:
     """sha256 of a JSON value, the same whatever the order of its keys.
 
@@ -97,3 +117,29 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
+
+
+def _fields(signature: Signature) -> dict[str, Any]:
+    """The signature as "judge.sha256" -> value. A model's name says nothing beside its sha256."""
+    fields: dict[str, Any] = {}
+    for name, value in signature.model_dump(mode="json").items():
+        if not isinstance(value, dict):
+            fields[name] = value
+            continue
+        for part, inner in value.items():
+            if name not in ("judge", "embedder", "classifier") or part in ("sha256", *_BESIDE):
+                fields[f"{name}.{part}"] = inner
+    return fields
+
+
+def _is_surrounding(field: str) -> bool:
+    name, _, part = field.partition(".")
+    beside = name in ("embedder", "classifier") and part in _BESIDE
+    return beside or field in _SURROUNDINGS or name in _SURROUNDINGS
+
+
+def _short(value: Any) -> str:
+    """A hash by its first 8 signs, as in a printed signature; anything else as JSON has it, cut."""
+    text = str(value)
+    is_hash = len(text) == 64 and set(text) <= set("0123456789abcdef")
+    return text[:8] if is_hash else said(text, 60)

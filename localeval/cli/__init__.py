@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from localeval.cli.compare import compare
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
 from localeval.cli.talk import say
@@ -15,7 +16,8 @@ from localeval.errors import LocalevalError
 EXIT_CODES = """\b
 Exit codes:
   0    done, also with undefined or failed samples (their counts are said)
-  1    verify found a difference; or something went wrong that is none of the below
+  1    a gate was missed, compare refused, or verify found a difference; or something went wrong that is
+       none of the below
   2    usage, input that can't be used, or too little memory for the model
   3    a model is missing or broken
   130  interrupted; what was judged is kept"""
@@ -30,6 +32,7 @@ def commands() -> None:
 for command in (
     evaluate,
     score,
+    compare,
     verify,
     models,
 ):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from localeval.cli.gates import gated
 from localeval.cli.options import judging_options, names, opened, split
 from localeval.cli.talk import say
+
+if TYPE_CHECKING:
+    from localeval.result import Result
 
 
 @click.command()
@@ -22,9 +26,10 @@ from localeval.cli.talk import say
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
+@gated
 def evaluate(
     file: str, output: Path | None, quiet: bool, as_json: bool, metrics: str | None, **rest: Any
-) -> None:
+) -> Result:
     """Score the samples of FILE (JSONL; - is stdin)."""
     from localeval.evaluate import evaluate as run
     from localeval.report.progress import live_line
@@ -39,6 +44,7 @@ def evaluate(
     for line in reasons_told(result):
         say(line)
     say(f"records and scores: {folder / RESULTS}")
+    return result
 
 
 @click.command()

@@ -50,7 +50,7 @@ def as_text(result: Result, width: int | None = None) -> str:
 def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
     from rich.text import Text
 
-    table = _table("sample")
+    table = new_table("sample")
     table.columns[0].overflow, table.columns[0].max_width = "fold", 40
     for metric in result.metrics:
         table.add_column(metric, justify="right")
@@ -77,7 +77,7 @@ def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
 
 
 def _by_metric(means: Mapping[str, Summary]) -> Table:
-    table = _table("metric")
+    table = new_table("metric")
     for column in ("mean", "95 %", "soft", "95 %", "scored", "undefined", "failed"):
         table.add_column(column, justify="right")
     for metric, mean in means.items():
@@ -86,7 +86,7 @@ def _by_metric(means: Mapping[str, Summary]) -> Table:
     return table
 
 
-def _table(first: str) -> Table:
+def new_table(first: str) -> Table:
     from rich import box
     from rich.table import Table
 

@@ -1,0 +1,127 @@
+"""`--fail-under`, `--fail-over`, `--fail-on-drop` and `--junit`, for every command that ends in a result."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from localeval.cli.options import names
+from localeval.cli.talk import say
+from localeval.errors import InputError
+
+if TYPE_CHECKING:
+    from localeval.gates import Bound, Outcome
+    from localeval.result import Result
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--fail-under",
+        multiple=True,
+        metavar="METRIC=NUMBER",
+        help="Exit 1 if the mean is below; METRIC:lower is the lower end of its interval, METRIC:soft the "
+        "mean of soft. May be given several times.",
+    ),
+    click.option(
+        "--fail-over",
+        multiple=True,
+        metavar="METRIC=NUMBER",
+        help="The same for a rate of a fault: exit 1 if it is above; METRIC:upper, METRIC:soft.",
+    ),
+    click.option(
+        "--fail-on-drop",
+        type=click.Path(path_type=Path),
+        metavar="RUN",
+        help="Exit 1 if a metric is worse than in this run by more than chance (p < 0.05).",
+    ),
+    click.option(
+        "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the gates as JUnit XML."
+    ),
+)
+
+
+def gated(command: F) -> F:
+    """Add the options to a command that returns a `Result`, and hold the result against them.
+
+    They are read, with the baseline, before the command begins: what is wrong with them costs no judging.
+    A missed gate is named on stderr, and the exit code is 1.
+    """
+
+    @functools.wraps(command)
+    def checked(
+        *arguments: Any,
+        fail_under: Sequence[str],
+        fail_over: Sequence[str],
+        fail_on_drop: Path | None,
+        junit: Path | None,
+        **rest: Any,
+    ) -> Any:
+        bounds = _bounds(fail_under, fail_over, rest.get("metrics"))
+        baseline = _baseline(fail_on_drop)
+        if junit is not None:
+            _check_place(junit, any_gate=bool(bounds) or baseline is not None)
+        result = command(*arguments, **rest)
+        outcomes = [bound.check(result) for bound in bounds]
+        if baseline is not None:
+            outcomes += _drops(result, baseline, str(fail_on_drop))
+        for outcome in outcomes:
+            say(str(outcome))
+        if junit is not None:
+            _write(junit, outcomes)
+        if any(outcome.missed for outcome in outcomes):
+            sys.exit(1)
+        return result
+
+    function: Any = checked
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    gated_command: F = function
+    return gated_command
+
+
+def _bounds(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Bound]:
+    from localeval.gates import Bound
+
+    bounds = [*map(Bound.read, under), *(Bound.read(text, over=True) for text in over)]
+    computed = names(metrics)
+    for bound in bounds:
+        if computed is not None and bound.metric not in computed:
+            raise InputError(f"a gate names {bound.metric}, which -m leaves out; add it there.")
+    return bounds
+
+
+def _baseline(folder: Path | None) -> Result | None:
+    from localeval.run import load
+
+    return None if folder is None else load(folder)
+
+
+def _drops(result: Result, baseline: Result, where: str) -> list[Outcome]:
+    from localeval.gates import drops
+
+    outcomes, warnings = drops(result, baseline, where)
+    for warning in warnings:
+        say(f"{where}: {warning}")
+    return outcomes
+
+
+def _check_place(path: Path, any_gate: bool) -> None:
+    if not any_gate:
+        raise InputError("--junit lists gates, and there is none; add --fail-under METRIC=NUMBER, say.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: there is no such folder; make it, or choose another place for --junit.")
+
+
+def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
+    from localeval.report.junit import as_junit
+
+    try:
+        path.write_text(as_junit(outcomes, "localeval"), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: can't be written ({error.strerror}); choose another --junit.") from error

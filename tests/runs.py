@@ -1,0 +1,43 @@
+"""Runs for tests of what is done with finished ones: scores as the test wants them, no model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from localeval import METRICS, Result, Sample, Score, evaluate
+from localeval.options import Options
+from localeval.result import SampleResult
+from localeval.signature import Signature
+from localeval.testing import FakeEngine, fake_judge
+
+
+def signature(metrics: Sequence[str] = ("faithfulness",), **options: Any) -> Signature:
+    rows = [METRICS[name] for name in metrics]
+    return fake_judge(FakeEngine([])).signature(rows, Options.read(options))
+
+
+def result(scores: Mapping[str, Score], metric: str = "faithfulness", **fields: Any) -> Result:
+    """A result of one metric: id -> score. `fields` replace those of the signature."""
+    samples = [
+        SampleResult(Sample(id=name, user_input="Tea?"), {metric: s}, {}) for name, s in scores.items()
+    ]
+    return Result(samples, [metric], signature([metric]).model_copy(update=fields))
+
+
+def scored(values: Sequence[float], softs: Sequence[float] | None = None) -> dict[str, Score]:
+    """id "0", "1", ... -> a score of that value, and of that soft score or the same."""
+    pairs = zip(values, softs if softs is not None else values, strict=True)
+    return {str(i): Score(float(value), float(soft)) for i, (value, soft) in enumerate(pairs)}
+
+
+def judged(folder: Path, probabilities: Sequence[float], **options: Any) -> Path:
+    """A run's folder: a sample for each probability, with one statement that was decided with it."""
+    samples = [
+        {"id": f"s{i}", "user_input": "Tea?", "response": f"Tea {i}.", "retrieved_contexts": ["Tea."]}
+        for i in range(len(probabilities))
+    ]
+    engine = FakeEngine([{"verdict": float(p)} for p in probabilities])
+    evaluate(samples, ["faithfulness"], fake_judge(engine), folder, statements="sentences", **options)
+    return folder

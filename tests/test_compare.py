@@ -1,0 +1,209 @@
+"""Two runs are compared sample by sample, and only where their numbers mean the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from localeval import InputError, NotComparable, Result, Score, compare
+from localeval.cli import commands
+from localeval.compare import Moved
+from localeval.run import load
+from localeval.signature import differing
+from tests.runs import judged, result, scored, signature
+
+
+def test_a_known_difference_is_found_with_its_size_and_interval() -> None:
+    generator = np.random.default_rng(0)
+    before = generator.beta(4, 2, 200)
+    after = np.clip(before - 0.05 + generator.normal(0, 0.05, 200), 0, 1)
+    found = compare(result(scored(before.tolist())), result(scored(after.tolist()))).metrics["faithfulness"]
+    assert found.finding == "worse"
+    assert found.value is not None
+    assert found.value.interval is not None
+    assert found.value.difference == pytest.approx((after - before).mean())
+    assert found.value.interval[0] < found.value.difference < found.value.interval[1] < 0
+    assert found.value.p < 0.001
+
+
+def test_a_run_compared_with_itself_shows_no_difference() -> None:
+    run = result(scored([0.5, 1.0, 0.0, 0.25]))
+    found = compare(run, run).metrics["faithfulness"]
+    assert found.value is not None
+    assert (found.finding, found.value.p, found.value.difference, found.moved) == (
+        "no difference shown",
+        1.0,
+        0.0,
+        (),
+    )
+
+
+def test_the_other_way_round_the_difference_turns_its_sign_and_keeps_its_p() -> None:
+    generator = np.random.default_rng(1)
+    one, other = (result(scored(generator.random(30).tolist())) for _ in range(2))
+    there, back = (compare(*pair).metrics["faithfulness"].value for pair in ((one, other), (other, one)))
+    assert there is not None
+    assert back is not None
+    assert there.difference == pytest.approx(-back.difference)
+    assert there.p == back.p
+
+
+def test_of_a_rate_of_a_fault_a_higher_one_is_worse() -> None:
+    low, high = (result(scored([rate] * 10), "hallucination") for rate in (0.1, 0.4))
+    assert compare(low, high).worse() == ["hallucination"]
+    assert compare(high, low).metrics["hallucination"].finding == "better"
+
+
+def test_only_samples_that_both_runs_scored_enter_and_the_others_are_counted() -> None:
+    before = result({**scored([0.5, 1.0, 1.0]), "only a": Score(0.0, 0.0), "f": Score.failed("timeout")})
+    after = result({"1": Score(0.5, 0.5), "0": Score(0.5, 0.5), "2": Score.undefined("x"), "f": Score(1, 1)})
+    found = compare(before, after)
+    assert (found.paired, found.only_a, found.only_b) == (4, 1, 0)
+    metric = found.metrics["faithfulness"]
+    assert (metric.pairs, metric.undefined, metric.failed) == (2, (0, 1), (1, 0))
+    assert metric.value is not None
+    assert (metric.value.a, metric.value.b, metric.value.difference) == (0.75, 0.5, -0.25)
+
+
+def test_the_samples_that_moved_most_come_first_and_those_that_did_not_are_left_out() -> None:
+    before = result(scored([0.5] * 8))
+    after = result(scored([0.5] * 8, [0.5, 0.6, 0.4, 0.9, 0.45, 0.5, 0.8, 0.2]))
+    moved = compare(before, after).metrics["faithfulness"].moved
+    assert [one.id for one in moved] == ["3", "6", "7", "1", "2"]
+    assert moved[0] == Moved("3", 0.5, 0.5, 0.5, 0.9)
+
+
+def changed(part: str, **fields: Any) -> dict[str, Any]:
+    return {part: {**getattr(signature(), part), **fields}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        (changed("judge", sha256="1" * 64), "judge.sha256 (00000000 and 11111111)"),
+        (changed("prompts", **{"support/en": "2" * 64}), "prompts.support/en"),
+        (changed("metrics", faithfulness="9"), "metrics.faithfulness (1 and 9)"),
+        (changed("judgements", support="9"), "judgements.support (2 and 9)"),
+        (changed("options", seed=7), "options.seed (0 and 7)"),
+        (changed("options", threshold=0.7), "options.threshold (0.5 and 0.7)"),
+        (changed("engine", n_ctx=4096), "engine.n_ctx"),
+    ],
+)
+def test_runs_that_differ_in_what_moves_numbers_are_refused_by_name_of_the_field(
+    fields: dict[str, Any], named: str
+) -> None:
+    one, other = result(scored([0.5, 0.5])), result(scored([0.5, 0.5]), **fields)
+    with pytest.raises(NotComparable) as caught:
+        compare(one, other)
+    assert named in str(caught.value)
+    assert "--force" in str(caught.value)
+    forced = compare(one, other, force=True)
+    assert len(forced.forced) == 1
+    assert named in str(forced)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        changed("engine", n_threads=64),
+        changed("packages", numpy="0.1"),
+        {"machine": "Plan 9 mips"},
+        {"localeval": "99"},
+    ],
+)
+def test_threads_machine_and_versions_of_packages_only_warn(fields: dict[str, Any]) -> None:
+    found = compare(result(scored([0.5, 0.5])), result(scored([0.5, 0.5]), **fields))
+    assert found.forced == ()
+    assert "surroundings" in found.warnings[0]
+
+
+def test_what_one_run_used_alone_has_no_part_in_the_comparison() -> None:
+    embedded = {"name": "x", "sha256": "3" * 64}
+    alone, both = signature(), signature(["faithfulness", "context_relevance"])
+    assert differing(alone, both.model_copy(update={"embedder": embedded})) == ([], [])
+
+
+def test_a_model_of_another_name_and_the_same_bytes_is_the_same() -> None:
+    assert differing(signature(), signature().model_copy(update=changed("judge", name="other"))) == ([], [])
+
+
+def test_an_id_that_stands_for_another_question_is_told() -> None:
+    one, other = result(scored([0.5, 0.5])), result(scored([0.5, 0.5]))
+    other.samples[1].sample.__dict__["user_input"] = "Coffee?"
+    assert compare(one, other).warnings == (
+        "1 of 2 samples with the same id ask another question in each run: 1",
+    )
+
+
+def test_runs_without_a_common_metric_or_sample_are_refused() -> None:
+    with pytest.raises(InputError, match="no metric in common"):
+        compare(result(scored([1.0])), result(scored([1.0]), "hallucination"))
+    with pytest.raises(InputError, match="no sample in common"):
+        compare(result({"a": Score(1, 1)}), result({"b": Score(1, 1)}))
+
+
+def test_without_a_pair_of_scores_there_is_nothing_to_compare() -> None:
+    none = result({"0": Score.undefined("no_statements")})
+    found = compare(none, result(scored([1.0])))
+    assert found.metrics["faithfulness"].finding == "nothing to compare"
+    assert "nothing to compare" in str(found)
+
+
+# The same from the command line, on folders.
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[str, str]:
+    before = judged(tmp_path / "before", [0.9] * 8)
+    after = judged(tmp_path / "after", [0.9, *[0.1] * 7])
+    return str(before), str(after)
+
+
+def said(*arguments: str) -> tuple[int, str]:
+    """(exit code, all that was said); an error of localeval's is said by `main`, which this goes round."""
+    outcome = CliRunner().invoke(commands, ["compare", *arguments])
+    return outcome.exit_code, outcome.output
+
+
+def test_the_table_shows_both_means_the_difference_its_interval_and_p(runs: tuple[str, str]) -> None:
+    code, text = said(*runs)
+    assert code == 0
+    # 7 equal differences: 2 of 2 ** 7 choices of signs are as far from 0
+    rows = [line.split() for line in text.splitlines()]
+    assert ["faithfulness", "1.000", "0.125", "-0.875"] in [row[:4] for row in rows]
+    assert ["0.0156", "worse"] in [row[-2:] for row in rows]
+    assert "faithfulness: 8 scored in both; undefined 0 in A, 0 in B; failed 0 in A, 0 in B" in text
+
+
+def test_json_has_the_same_numbers(runs: tuple[str, str]) -> None:
+    code, text = said(*runs, "--json")
+    found = json.loads(text)
+    assert code == 0
+    assert found["schema"] == 1
+    assert found["metrics"]["faithfulness"]["value"]["p"] == 2 / 2**7
+    assert found["metrics"]["faithfulness"]["finding"] == "worse"
+    assert found == json.loads(json.dumps(compare(*runs).to_dict()))
+
+
+def test_with_fail_on_drop_a_worse_run_is_exit_1_and_a_better_one_is_not(runs: tuple[str, str]) -> None:
+    code, text = said(*runs, "--fail-on-drop")
+    assert code == 1
+    assert "gate missed" in text
+    assert said(*runs[::-1], "--fail-on-drop")[0] == 0
+
+
+def test_hostile_ids_never_reach_the_terminal_as_control_characters() -> None:
+    one, other = (result({"\x1b[31mred[bold]": Score(value, value), "b": Score(1, 1)}) for value in (0, 1))
+    text = str(compare(one, other))
+    assert "\x1b" not in text
+    assert "[31mred[bold]" in text
+
+
+def test_a_loaded_run_compares_as_the_folder_does(runs: tuple[str, str]) -> None:
+    loaded: list[Result] = [load(folder) for folder in runs]
+    assert compare(*loaded).metrics == compare(*runs).metrics

@@ -1,0 +1,178 @@
+"""Gates: missed where a number is not reached or can't be said, named on stderr and in JUnit's XML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from localeval import InputError, Result, Score
+from localeval.gates import Bound, Outcome, drops
+from localeval.report.junit import as_junit
+from tests.runs import judged, result, scored
+from tests.test_cli import fault, localeval
+
+HALF = scored([0.0, 1.0, 0.5, 0.5], [0.25, 0.75, 0.25, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("gate", "missed"),
+    [
+        ("faithfulness=0.5", False),
+        ("faithfulness=0.51", True),
+        ("faithfulness:soft=0.375", False),
+        ("faithfulness:soft=0.4", True),
+        ("faithfulness:lower=0.5", True),
+        ("faithfulness:lower=0", False),
+        ("faithfulness:soft:lower=0.375", True),
+    ],
+)
+def test_a_bound_is_held_against_the_mean_or_the_lower_end_of_its_interval(gate: str, missed: bool) -> None:
+    assert Bound.read(gate).check(result(HALF)).missed is missed
+
+
+@pytest.mark.parametrize(
+    ("gate", "missed"),
+    [
+        ("hallucination=0.5", False),
+        ("hallucination=0.49", True),
+        ("hallucination:upper=0.5", True),
+        ("hallucination:upper=1", False),
+    ],
+)
+def test_of_a_rate_of_a_fault_the_bound_lies_above(gate: str, missed: bool) -> None:
+    assert Bound.read(gate, over=True).check(result(HALF, "hallucination")).missed is missed
+
+
+def test_the_side_on_which_more_is_no_fault_is_refused_with_the_right_option() -> None:
+    with pytest.raises(InputError, match="lower is better; use --fail-over"):
+        Bound.read("hallucination=0.1")
+    with pytest.raises(InputError, match="higher is better; use --fail-under"):
+        Bound.read("faithfulness=0.1", over=True)
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        *("", "=0.5", "faithfulness", "faithfulness=", "faithfulness=80", "faithfulness=-1"),
+        *("faithfulness=nan", "faithfulness:upper=0.5", "faithfulness:lower:soft=0.5"),
+        *("faithfulness:median=0.5", "x\x1b=1"),
+    ],
+)
+def test_a_gate_of_another_form_is_refused(gate: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Bound.read(gate)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_gate_is_missed_where_nothing_was_scored_or_computed() -> None:
+    none = result({"a": Score.undefined("no_statements"), "b": Score.failed("timeout")})
+    outcome = Bound.read("faithfulness=0").check(none)
+    assert outcome.missed
+    assert "0 scored, 1 undefined, 1 failed" in outcome.found
+    assert Bound.read("context_recall=0").check(none).missed
+    assert Bound.read("faithfulness:lower=0").check(result({"a": Score(1, 1)})).missed
+
+
+def missed_drops(now: Result, before: Result) -> list[bool]:
+    return [outcome.missed for outcome in drops(now, before, "base")[0]]
+
+
+def test_a_drop_counts_only_where_it_is_more_than_chance() -> None:
+    before = result(scored([1.0] * 8))
+    assert missed_drops(result(scored([0.0] * 6 + [1.0] * 2)), before) == [True]  # p = 2 / 2 ** 6
+    assert missed_drops(result(scored([0.0] * 5 + [1.0] * 3)), before) == [False]  # p = 2 / 2 ** 5
+    assert missed_drops(before, result(scored([0.0] * 8))) == [False]  # a rise
+
+
+def test_a_rise_of_a_rate_of_a_fault_is_a_drop() -> None:
+    low, high = (result(scored([rate] * 8), "hallucination") for rate in (0.0, 0.5))
+    assert missed_drops(high, low) == [True]
+    assert missed_drops(low, high) == [False]
+
+
+def test_a_baseline_that_cannot_be_compared_is_a_missed_gate() -> None:
+    before, now = result(scored([1.0])), result(scored([1.0]), judge={"name": "x", "sha256": "1" * 64})
+    outcomes, _ = drops(now, before, "base")
+    assert [outcome.missed for outcome in outcomes] == [True]
+    assert "judge.sha256" in outcomes[0].found
+    assert missed_drops(now, result({"other": Score(1, 1)}, judge=now.signature.judge)) == [True]
+    assert missed_drops(result({"0": Score.failed("timeout")}), before) == [True]
+
+
+def test_junit_has_a_case_for_each_gate_and_a_failure_for_each_missed_one() -> None:
+    outcomes = [
+        Outcome("a<b>&\x00\x1b\ud800\ufffe", 'found "1"', missed=True),
+        Outcome("c", "0.9", missed=False),
+    ]
+    tree = ElementTree.fromstring(as_junit(outcomes, "茶\x07").encode())  # noqa: S314
+    suite = tree.find("testsuite")
+    assert suite is not None
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("茶", "2", "1")
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases] == ["a<b>&", "c"]
+    failure = cases[0].find("failure")
+    assert failure is not None
+    assert 'found "1"' in str(failure.get("message"))
+    assert cases[1].find("failure") is None
+
+
+# The same from the command line.
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    sample = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
+    path.write_text("".join(json.dumps({"id": f"s{i}", **sample}) + "\n" for i in range(3)))
+    return path
+
+
+def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_junit(
+    tiny_path: Path, data: Path
+) -> None:
+    gates = ("--fail-under", "faithfulness:soft=1", "--fail-under", "faithfulness=0", "--junit", "out.xml")
+    run = localeval("evaluate", data, "--judge", tiny_path, "-o", "run", *gates, cwd=data.parent)
+    assert run.returncode == 1
+    assert "Traceback" not in run.stderr
+    assert "gate missed: faithfulness: soft mean at least 1: 0." in run.stderr
+    assert "gate met: faithfulness: mean at least 0" in run.stderr
+    assert "faithfulness: 3 scored" in run.stdout
+    cases = ElementTree.parse(data.parent / "out.xml").findall(".//testcase")  # noqa: S314
+    assert [case.find("failure") is not None for case in cases] == [True, False]
+    again = ("evaluate", data, "--judge", tiny_path, "-o", "run", "--fail-on-drop", "run")
+    assert localeval(*again, cwd=data.parent).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("gates", "said"),
+    [
+        (("--fail-under", "faithfulness=80"), "from 0 to 1"),
+        (("--fail-under", "faithfull=0.8"), "did you mean faithfulness?"),
+        (("--fail-under", "context_recall=0.8", "-m", "faithfulness"), "-m leaves out"),
+        (("--fail-on-drop", "nowhere"), "nowhere"),
+        (("--junit", "out.xml"), "--fail-under"),
+        (("--junit", "none/out.xml", "--fail-under", "faithfulness=0"), "no such folder"),
+    ],
+)
+def test_what_is_wrong_with_a_gate_is_exit_2_before_anything_is_judged(
+    tiny_path: Path, data: Path, gates: tuple[str, ...], said: str
+) -> None:
+    run = localeval("evaluate", data, "--judge", tiny_path, "-o", "run", *gates, cwd=data.parent)
+    assert run.returncode == 2
+    assert said in fault(run)
+    assert not (data.parent / "run").exists()
+
+
+def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path) -> None:
+    before = judged(tmp_path / "before", [0.9, 0.8])
+    other = judged(tmp_path / "other", [0.9, 0.8], threshold=0.7)
+    run = localeval("compare", before, other, cwd=tmp_path)
+    assert run.returncode == 1
+    assert "options.threshold (0.5 and 0.7)" in fault(run)
+    assert localeval("compare", before, other, "--force", cwd=tmp_path).returncode == 0
+    run = localeval("compare", before, tmp_path, cwd=tmp_path)
+    assert run.returncode == 2
+    assert "evaluate -o" in fault(run)
