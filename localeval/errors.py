@@ -2,6 +2,7 @@
 
     LocalevalError            root: catch this to catch them all
     ├── InputError            exit 2: a file, a line, a field or an argument is not usable
+    │   ├── FolderError       exit 2: a run's folder can't be written, is in use, or is gone
     │   └── PromptError       exit 2: a replaced prompt does not have the parts that it needs
     ├── NotComparable         exit 1: two runs were made too differently to be compared
     └── ModelError            exit 3: a model file is not usable
@@ -28,6 +29,10 @@ class InputError(LocalevalError):
     """A file, a line, a field or an argument is not usable."""
 
     exit_code = 2
+
+
+class FolderError(InputError):
+    """A run's folder can't be written (no room, no leave), is in use, or is gone; nothing judged is lost."""
 
 
 class PromptError(InputError):

@@ -73,7 +73,8 @@ def evaluate(
                 progress(len(finished), read)
         result = Result(finished, [m.name for m in chosen], opened.signature(chosen, choices))
         if output is not None:
-            run.finish(Path(output), result)
+            journal.check()
+            run.finish(Path(output) / run.RESULTS, result)
     return result
 
 

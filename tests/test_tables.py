@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import sys
+import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localeval import Result, evaluate
+from localeval import Result, Sample, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
-from localeval.report.tables import SCORES, STATEMENTS, cell
+from localeval.report.tables import SCORES, STATEMENTS, as_csv, cell
+from localeval.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 
 EVIL = "=HYPERLINK(1)"
@@ -116,3 +119,33 @@ def test_without_pandas_a_data_frame_is_refused_with_what_to_install(
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match=r"pip install 'localeval\[tables\]'"):
         result.to_pandas()
+
+
+class Made(Sequence[SampleResult]):
+    """Samples that are made when they are looked at, so that only what a writer holds takes memory."""
+
+    def __init__(self, one: SampleResult, many: int) -> None:
+        self._one, self._many = one, many
+
+    def __len__(self) -> int:
+        return self._many
+
+    def __getitem__(self, place: Any) -> Any:
+        if place >= self._many:
+            raise IndexError(place)
+        sample = Sample(**{**self._one.sample.model_dump(), "id": str(place)})
+        return SampleResult(sample, dict(self._one.scores), dict(self._one.records))
+
+
+def test_writing_the_tables_of_ten_times_the_samples_takes_no_more_memory(
+    result: Result,
+) -> None:
+    peaks = []
+    for many in (10, 50, 500):
+        large = Result(Made(result.samples[0], many), result.metrics, result.signature)
+        tracemalloc.start()
+        counts = [sum(1 for _ in lines) for _, lines in as_csv(large)]
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert counts == [1 + many, 1 + 2 * many]
+    assert peaks[2] < peaks[1] + 50_000  # bytes; the first is there to warm up

@@ -11,16 +11,23 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineSettings, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.interface import EngineError, EngineSettings, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.watched import Watched
+from localeval.gguf_header import split_files
 
 T = TypeVar("T", bound=BaseModel)
 
 
 class LazyEngine:
-    """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelBroken or InputError."""
+    """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelBroken or InputError.
+
+    Any may raise ModelBroken when the file is no longer the one that was there at the beginning: what was
+    decoded while it changed is not given out.
+    """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self._path, self._settings = path, settings
+        self._watched = Watched(split_files(path) or [path])
         self._engine: TreeEngine | None = None
 
     @property
@@ -40,7 +47,13 @@ class LazyEngine:
     def generate(
         self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
-        return self._loaded().generate(trunk, branch, leaves, schema, **how)
+        try:
+            replies = self._loaded().generate(trunk, branch, leaves, schema, **how)
+        except EngineError:
+            self._watched.check()
+            raise
+        self._watched.check()
+        return replies
 
     def close(self) -> None:
         if self._engine:
@@ -51,5 +64,6 @@ class LazyEngine:
         if self._engine is None:
             from localeval.engine.tree import Engine  # heavy: llama.cpp and outlines
 
+            self._watched.check()
             self._engine = Engine(self._path, self._settings)
         return self._engine

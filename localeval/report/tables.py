@@ -15,10 +15,10 @@ small one.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import repeat
-from pathlib import Path
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from localeval.errors import InputError
@@ -48,10 +48,10 @@ _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) n
 Cell = str | float | None
 
 
-def write(folder: Path, result: Result) -> None:
-    """Write both files, each whole or not at all. Raises OSError when the folder can't be written."""
-    _write(folder / SCORES, score_columns(result.metrics), score_rows(result))
-    _write(folder / STATEMENTS, STATEMENT_COLUMNS, statement_rows(result))
+def as_csv(result: Result) -> Iterator[tuple[str, Iterator[str]]]:
+    """(name of the file, its lines) for both files; a line is made when it is asked for."""
+    yield SCORES, _lines(score_columns(result.metrics), score_rows(result))
+    yield STATEMENTS, _lines(STATEMENT_COLUMNS, statement_rows(result))
 
 
 def score_columns(metrics: Sequence[str]) -> list[str]:
@@ -137,10 +137,12 @@ def _statements(one: SampleResult, judgement: str, threshold: float) -> Iterator
         ]
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    beside = path.with_name(f".{path.name}.part")
-    with beside.open("w", encoding="utf-8-sig", errors="replace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([cell(column) for column in columns])
-        writer.writerows([cell(content) for content in row] for row in rows)
-    beside.replace(path)
+def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    line.write("\ufeff")
+    for row in chain([columns], rows):
+        writer.writerow([cell(content) for content in row])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
