@@ -1,6 +1,6 @@
 """The interval of a mean covers it as often as it says, and chance alone is rarely taken for a difference.
 
-The suite runs a seeded share of the repeats; LOCALEVAL_WHOLE=1 runs all 1 000 of each.
+The suite runs a seeded part of the repeats; LOCALEVAL_TEST_REPEATS=1000 runs all, and `-rP` shows the shares.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from localeval.resampling import Values, mean_interval, sign_flip
 
-WHOLE = bool(os.environ.get("LOCALEVAL_WHOLE"))
+REPEATS = int(os.environ.get("LOCALEVAL_TEST_REPEATS", "100"))
+WHOLE = REPEATS >= 1000
 SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
 Draw = Callable[[np.random.Generator], Values]
@@ -33,22 +34,25 @@ KNOWN: dict[str, tuple[Draw, float]] = {
     "even": (lambda g: g.beta(2, 2, N), 1 / 2),
     "crowded at 1": (lambda g: g.beta(8, 1, N), 8 / 9),
     "crowded at 0": (lambda g: g.beta(0.3, 3, N), 1 / 11),
-    "shares of statements": (lambda g: shares(g, 4, 1), 4 / 5),
+    "shares of 1 to 9 statements": (lambda g: shares(g, 4, 1), 4 / 5),
+    "0 or 1": (lambda g: shares(g, 19, 1, 1), 0.95),
 }
+CAREFUL = ("0 or 1",)
+"""So coarse that no bound lies at 95 %: there the interval may hold more, and chance alarm less."""
 
 
 @pytest.mark.parametrize("kind", KNOWN)
 def test_the_interval_holds_the_known_mean_in_93_to_97_of_100_cases(kind: str) -> None:
     draw, mean = KNOWN[kind]
-    repeats = 1000 if WHOLE else 100
     held = 0
-    for repeat in range(repeats):
+    for repeat in range(REPEATS):
         interval = mean_interval(draw(np.random.default_rng([7, repeat])).tolist())
         assert interval is not None
         held += interval[0] <= mean <= interval[1]
     # Of 100 repeats at 95 %, 89 or fewer, or all, come in about 1 of 60 cases: a seed that is not unlucky.
     low, high = (0.93, 0.97) if WHOLE else (0.90, 0.99)
-    assert low <= held / repeats <= high
+    print(f"{kind}: {held / REPEATS:.3f}")
+    assert low <= held / REPEATS <= (1 if kind in CAREFUL else high)
 
 
 def two_noisy(generator: np.random.Generator) -> tuple[Values, Values]:
@@ -67,18 +71,19 @@ EQUAL: dict[str, Callable[[np.random.Generator], tuple[Values, Values]]] = {
     "probabilities": two_noisy,
     "shares of 1 to 9 statements": lambda g: two_shares(g, 9),
     "shares of 1 to 3 statements": lambda g: two_shares(g, 3),
+    "0 or 1": lambda g: two_shares(g, 1),
 }
 
 
 @pytest.mark.parametrize("kind", EQUAL)
 def test_two_runs_that_are_equal_but_for_chance_are_told_apart_in_3_to_7_of_100_cases(kind: str) -> None:
-    repeats = 1000 if WHOLE else 200
     alarms = 0
-    for repeat in range(repeats):
+    for repeat in range(REPEATS):
         one, other = EQUAL[kind](np.random.default_rng([3, repeat]))
         alarms += sign_flip((other - one).tolist()) < 0.05
-    low, high = (0.03, 0.07) if WHOLE else (0.01, 0.10)
-    assert low <= alarms / repeats <= high
+    low, high = (0.03, 0.07) if WHOLE else (0.01, 0.11)
+    print(f"{kind}: {alarms / REPEATS:.3f}")
+    assert (0 if kind in CAREFUL else low) <= alarms / REPEATS <= high
 
 
 def test_a_known_difference_is_found_and_its_interval_holds_it() -> None:
