@@ -14,6 +14,7 @@ from localeval.errors import InputError, LocalevalError, ModelError
 from localeval.evaluate import aevaluate, evaluate
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
+from localeval.rescore import rescore
 from localeval.result import Result
 from localeval.samples import Sample, read_samples
 
@@ -31,4 +32,5 @@ __all__ = [
     "evaluate",
     "read_samples",
     "register",
+    "rescore",
 ]
