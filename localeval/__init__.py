@@ -15,6 +15,7 @@ from localeval.errors import InputError, LocalevalError, ModelError, NotComparab
 from localeval.evaluate import aevaluate, evaluate
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
+from localeval.rescore import rescore
 from localeval.result import Result
 from localeval.samples import Sample, read_samples
 
@@ -35,4 +36,5 @@ __all__ = [
     "evaluate",
     "read_samples",
     "register",
+    "rescore",
 ]

@@ -17,6 +17,7 @@ DRAWS = 2000
 FLIPS = 9999
 _CELLS = 1_000_000  # numbers that are drawn at a time: 8 MB
 _TAIL = 0.025
+_ALIKE = 1e-9  # closer values are equal: of their differences no skew can be told
 _NORMAL = NormalDist()
 _STUDENT = (12.706, 4.303, 3.182)  # for 1 to 3 degrees of freedom, where the expansion is too coarse
 
@@ -42,7 +43,7 @@ def mean_interval(
         return None
     mean = float(given.mean())
     apart = given - mean
-    if np.ptp(given) == 0:
+    if np.ptp(given) < _ALIKE:
         unseen = 1 - _TAIL ** (1 / n)
         return mean - unseen * max(0.0, mean - lowest), mean + unseen * max(0.0, highest - mean)
     means = np.concatenate([drawn.mean(axis=1) for drawn in _drawn(given, draws, seed)])

@@ -177,3 +177,15 @@ def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path)
     run = localeval("compare", before, tmp_path, cwd=tmp_path)
     assert run.returncode == 2
     assert "evaluate -o" in fault(run)
+
+
+def test_a_finished_run_is_held_against_gates_with_no_model(tmp_path: Path) -> None:
+    before = judged(tmp_path / "before", [0.9] * 8)
+    now = judged(tmp_path / "now", [0.9] * 2 + [0.1] * 6)
+    run = localeval("rescore", now, "--fail-on-drop", before, "--junit", "out.xml", cwd=tmp_path)
+    assert run.returncode == 1
+    # 6 equal differences: 2 of 2 ** 6 choices of signs are as far from 0
+    found = f"gate missed: faithfulness: no drop from {before}: worse (1.0000 before, 0.2500 now, p = 0.0312)"
+    assert found in run.stderr
+    assert 'failures="1"' in (tmp_path / "out.xml").read_text("utf-8")
+    assert localeval("rescore", before, "--fail-on-drop", now, cwd=tmp_path).returncode == 0

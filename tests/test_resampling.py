@@ -123,6 +123,10 @@ def test_equal_values_have_the_interval_of_clopper_and_pearson_and_not_none() ->
     assert mean_interval([0.0] * 10) == pytest.approx((0.0, 0.3085), abs=1e-4)
 
 
+def test_values_that_differ_in_their_last_bits_alone_are_equal() -> None:
+    assert mean_interval([0.0, 5e-324] * 5) == pytest.approx((0.0, 0.3085), abs=1e-4)
+
+
 @given(SHARES)
 def test_an_interval_lies_in_the_range_and_is_the_same_each_time(values: list[float]) -> None:
     interval = mean_interval(values, draws=200)

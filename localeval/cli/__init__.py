@@ -14,6 +14,7 @@ import click
 from localeval.cli.compare import compare
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
+from localeval.cli.rescore import rescore
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
@@ -39,6 +40,7 @@ def commands() -> None:
 for command in (
     evaluate,
     score,
+    rescore,
     compare,
     verify,
     models,
