@@ -1,17 +1,21 @@
 """An engine that loads its model when it is first asked.
 
-A run whose judgements all stand in its journal needs no weights, and so takes no time for them.
+A run whose judgements all stand in its journal needs no weights, and so takes no time for them. To count
+tokens, the vocabulary alone is read, which takes a second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineSettings, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
+
+if TYPE_CHECKING:
+    from localeval.engine.tokens import Tokens
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -20,8 +24,9 @@ class LazyEngine:
     """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelBroken or InputError."""
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
-        self._path, self._settings = path, settings
+        self.path, self._settings = path, settings
         self._engine: TreeEngine | None = None
+        self._tokens: Tokens | None = None
 
     @property
     def settings(self) -> EngineSettings:
@@ -31,11 +36,18 @@ class LazyEngine:
     def spent(self) -> Spent:
         return self._engine.spent if self._engine else Spent()
 
+    def tokens(self, text: str) -> Sequence[int]:
+        return self._engine.tokens(text) if self._engine else self._reading().of(text)
+
+    def frame(self, trunk: Trunk) -> Frame:
+        return self._engine.frame(trunk) if self._engine else self._reading().frame(trunk)
+
     def count(self, text: str) -> int:
-        return self._loaded().count(text)
+        return len(self.tokens(text))
 
     def room(self, trunk: Trunk) -> int:
-        return self._loaded().room(trunk)
+        before, after = self.frame(trunk)
+        return self._settings.n_ctx - len(before) - len(after)
 
     def generate(
         self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
@@ -45,11 +57,21 @@ class LazyEngine:
     def close(self) -> None:
         if self._engine:
             self._engine.close()
-            self._engine = None
+        if self._tokens:
+            self._tokens.close()
+        self._engine = self._tokens = None
+
+    def _reading(self) -> Tokens:
+        if self._tokens is None:
+            from localeval.engine.reading import Reader  # heavy: llama.cpp
+            from localeval.engine.tokens import Tokens
+
+            self._tokens = Tokens(Reader.open(self.path))
+        return self._tokens
 
     def _loaded(self) -> TreeEngine:
         if self._engine is None:
             from localeval.engine.tree import Engine  # heavy: llama.cpp and outlines
 
-            self._engine = Engine(self._path, self._settings)
+            self._engine = Engine(self.path, self._settings)
         return self._engine
