@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from localeval import run
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE, Judge
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric
 from localeval.options import Options
+from localeval.records import KeptRecords
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
@@ -70,7 +73,7 @@ def evaluate(
                 progress(len(finished), read)
         result = Result(finished, [m.name for m in chosen], opened.signature(chosen, choices))
         if output is not None:
-            result.to_json(Path(output) / run.RESULTS)
+            run.finish(Path(output), result)
     return result
 
 
@@ -85,8 +88,11 @@ def _evaluated(
     scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
     judged = [m for m in metrics if m.name not in scores]
     wanted = judgements_for(judged, options)
-    records = judge.judge(sample, wanted, options, journal) if wanted else {}
+    made = judge.made(sample, wanted, options, journal) if wanted else {}
+    records: Mapping[str, BaseModel] = {name: one.record for name, one in made.items()}
     scores |= {m.name: compute(m, records, options) for m in judged}
+    if journal.lines is not None:  # a record is read again from there when someone asks for it
+        records = KeptRecords(journal.lines, {name: one.key for name, one in made.items()})
     return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records)
 
 

@@ -1,23 +1,107 @@
 """The journal: an append-only file of judgements, keyed by what they were made from.
 
-One judgement a line, written and flushed when it is made. Whatever ends a run, what was judged stays;
-the next run with the same folder finds it by its key and asks the model only for the rest.
+One judgement a line, handed to the system when it is made. Whatever ends a run, what was judged stays; the
+next run with the same folder finds it by its key and asks the model only for the rest. In memory there is
+only where each line begins.
+
+    {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
+
+`check` is the beginning of the sha256 of all bytes of the line before it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from localeval.errors import InputError
-from localeval.signature import digest
 
 FILE = "journal.jsonl"
 LOG = logging.getLogger("localeval")
+
+_HEAD = b'{"key": "'
+_CHECK = b', "check": "'
+_TAIL = len(_CHECK) + 16 + len(b'"}\n')
+
+
+def line_of(entry: Mapping[str, Any]) -> bytes:
+    """A line of the journal; the first item of `entry` is its key."""
+    body = json.dumps(entry, ensure_ascii=False)[:-1].encode("utf-8", "surrogatepass")
+    return body + _CHECK + _sum(body) + b'"}\n'
+
+
+def is_whole(line: bytes) -> bool:
+    """Whether the line is what was written, by its check."""
+    body, tail = line[:-_TAIL], line[-_TAIL:]
+    return line.startswith(_HEAD) and tail == _CHECK + _sum(body) + b'"}\n'
+
+
+def _sum(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest()[:16].encode()
+
+
+class Lines:
+    """The whole lines of a journal file, by key. A line is read from the file when it is asked for.
+
+    damaged  numbers of the lines that are not what was written; what stood there is not known
+    size     bytes of the file without a half-written last line
+    torn     whether there was one
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.damaged: list[int] = []
+        self.size = 0
+        self.torn = False
+        self._places: dict[str, int] = {}
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                self._read(file)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The record under `key`; None when there is none. Raises InputError when the file has changed."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        try:
+            with self.path.open("rb") as file:
+                file.seek(place)
+                line = file.readline()
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: the judgements can't be read ({error.strerror}); bring the run's folder back."
+            ) from error
+        if not is_whole(line):
+            raise InputError(
+                f"{self.path}: the judgement at byte {place} is not what was written; "
+                "give the run's command again."
+            )
+        record: dict[str, Any] = json.loads(line)["record"]
+        return record
+
+    def add(self, key: str, length: int) -> None:
+        """A line of `length` bytes was written at the end."""
+        self._places[key] = self.size
+        self.size += length
+
+    def _read(self, file: BinaryIO) -> None:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                self.torn = True
+                return
+            if is_whole(line):
+                self._places[line[len(_HEAD) : line.index(b'"', len(_HEAD))].decode()] = self.size
+            else:
+                self.damaged.append(number)
+            self.size += len(line)
 
 
 class Journal:
@@ -29,13 +113,13 @@ class Journal:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.damaged = 0
-        self._lines: dict[str, dict[str, Any]] = {}
-        self._file: TextIO | None = None
+        self.lines: Lines | None = None
+        self._kept: dict[str, dict[str, Any]] = {}
+        self._file: BinaryIO | None = None
         if folder is not None:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                self._read(folder / FILE)
-                self._file = (folder / FILE).open("a", encoding="utf-8")
+                self._open(folder / FILE)
             except OSError as error:
                 raise InputError(
                     f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
@@ -43,36 +127,27 @@ class Journal:
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The record under `key`, as it was put; None when there is none."""
-        return self._lines.get(key)
+        return self._kept.get(key) if self.lines is None else self.lines.get(key)
 
     def put(
         self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
     ) -> None:
         """Keep a record. `cost` (rows, seconds) is told beside it and is no part of it."""
-        self._lines[key] = record
-        if self._file is not None:
-            line = {"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record}
-            line["check"] = digest(record)[:16]
-            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            self._file.flush()
-
-    def _read(self, path: Path) -> None:
-        if not path.exists():
+        if self.lines is None or self._file is None:
+            self._kept[key] = record
             return
-        data = path.read_bytes()
-        for line in data.splitlines():
-            try:
-                entry = json.loads(line)
-                if digest(entry["record"])[:16] != entry["check"]:
-                    raise ValueError("the record is not what was written")
-                self._lines[entry["key"]] = entry["record"]
-            except (ValueError, KeyError, TypeError):
-                self.damaged += 1
+        line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
+        self._file.write(line)
+        self.lines.add(key, len(line))
+
+    def _open(self, path: Path) -> None:
+        self.lines = Lines(path)
+        self.damaged = len(self.lines.damaged) + self.lines.torn
         if self.damaged:
             LOG.warning("%s: %d damaged lines are judged again.", path, self.damaged)
-        if data and not data.endswith(b"\n"):
-            with path.open("ab") as file:  # a torn last line must not swallow the next one
-                file.write(b"\n")
+        self._file = path.open("ab", buffering=0)
+        if self.lines.torn:
+            self._file.truncate(self.lines.size)
 
     def __enter__(self) -> Journal:
         return self

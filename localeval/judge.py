@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -23,6 +23,7 @@ from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
+from localeval.records import as_record
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature, digest, machine, own_version, package_versions
@@ -31,6 +32,13 @@ from localeval.store import resolve
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
 
 Records = dict[str, BaseModel]
+
+
+class Made(NamedTuple):
+    """A record, and the key of its line in the journal: where it could not be made, of what failed before."""
+
+    record: BaseModel
+    key: str
 
 
 class Judge:
@@ -106,13 +114,20 @@ class Judge:
 
         A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
         """
+        return {name: made.record for name, made in self.made(sample, wanted, options, journal).items()}
+
+    def made(
+        self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
+    ) -> dict[str, Made]:
+        """`judge`, with the key of each record."""
         desk = self.desk(options)
-        records: Records = {}
+        found: dict[str, Made] = {}
         with self._lock:
             for row in in_order(wanted):
-                failed = next((records[n] for n in row.needs if isinstance(records[n], Failure)), None)
-                records[row.name] = failed or self._made(row, desk, sample, records, journal)
-        return records
+                failed = next((found[n] for n in row.needs if isinstance(found[n].record, Failure)), None)
+                records = {name: made.record for name, made in found.items()}
+                found[row.name] = failed or self._made(row, desk, sample, records, journal)
+        return found
 
     def desk(self, options: Options) -> Desk:
         return Desk(self.engine, options, self.companions.embedder, self.companions.classifier)
@@ -125,12 +140,10 @@ class Judge:
         if "classifier" in used:
             self.companions.classifier()
 
-    def _made(
-        self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal
-    ) -> BaseModel:
+    def _made(self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal) -> Made:
         key = self.key(row, desk, sample, records)
         if (kept := journal.get(key)) is not None:
-            return as_record(row, kept)
+            return Made(as_record(row, kept), key)
         before, start = self.engine.spent, time.perf_counter()
         record = ask(row, desk, sample, records)
         spent = self.engine.spent.since(before)
@@ -140,7 +153,7 @@ class Judge:
             "spent": spent._asdict(),
         }
         journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
-        return record
+        return Made(record, key)
 
     def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
         """What a record is kept under: a digest of all that can change it."""
@@ -207,11 +220,6 @@ def _used(rows: Sequence[Judgement], options: Options) -> set[str]:
     """The models that answer these judgements: "judge", "embedder", "classifier"."""
     by = {"llm": "judge", "hhem": "classifier"}[options.support_by]
     return {by if row.uses == "support" else row.uses for row in rows}
-
-
-def as_record(row: Judgement, kept: Mapping[str, Any]) -> BaseModel:
-    """The record that a journal kept as JSON."""
-    return Failure(**kept) if "failed" in kept else row.record(**kept)
 
 
 def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:

@@ -18,9 +18,12 @@ from localeval.scoring import Summary, summarize
 from localeval.signature import Signature
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SampleResult:
-    """One sample with its scores (by metric) and the records (by judgement) that they were computed from."""
+    """One sample with its scores (by metric) and the records (by judgement) that they were computed from.
+
+    Of a run in a folder the records are read from its journal, each time that they are asked for.
+    """
 
     sample: Sample
     scores: Mapping[str, Score]
@@ -43,7 +46,7 @@ class Result:
     signature  what the numbers were made with
     """
 
-    def __init__(self, samples: list[SampleResult], metrics: list[str], signature: Signature) -> None:
+    def __init__(self, samples: Sequence[SampleResult], metrics: list[str], signature: Signature) -> None:
         self.samples, self.metrics, self.signature = samples, metrics, signature
 
     def __getitem__(self, metric: str) -> Summary:
@@ -69,7 +72,7 @@ class Result:
         return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values."""
+        """Everything as plain JSON values, with the records in full."""
         return {
             "signature": self.signature.model_dump(mode="json"),
             "summary": {name: asdict(self[name]) for name in self.metrics},

@@ -15,10 +15,11 @@ from localeval import run
 from localeval.errors import InputError
 from localeval.evaluate import Progress
 from localeval.journal import Journal
-from localeval.judge import Judge, as_record, ask
+from localeval.judge import Judge, ask
 from localeval.judgements import Failure, Judgement, in_order
 from localeval.metrics import METRICS
 from localeval.options import Options
+from localeval.records import as_record
 from localeval.samples import Sample
 from localeval.scoring import judgements_for, nothing_to_judge
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from localeval.run import load
+
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
 
 
@@ -68,7 +70,7 @@ def test_json_on_stdout_is_what_the_run_keeps_and_stdin_is_read(tiny_path: Path,
     arguments = ("evaluate", "-", "--judge", tiny_path, "--json", "-q", "-o", "run")
     run = localeval(*arguments, cwd=data.parent, stdin=data.read_text())
     assert run.returncode == 0, run.stderr
-    assert run.stdout == (data.parent / "run" / "results.json").read_text()
+    assert run.stdout == load(data.parent / "run").to_json()
 
 
 def test_score_prints_one_line_a_metric(tiny_path: Path, tmp_path: Path) -> None:

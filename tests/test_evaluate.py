@@ -13,7 +13,7 @@ from localeval import Judge, Sample, evaluate
 from localeval.errors import InputError
 from localeval.evaluate import aevaluate
 from localeval.journal import FILE
-from localeval.run import RESULTS
+from localeval.run import RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
@@ -45,9 +45,10 @@ def test_means_are_of_the_scored_samples_and_the_others_are_counted() -> None:
 
 def test_a_second_run_in_the_same_folder_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
     first = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(YES + NO)), tmp_path)
-    written = (tmp_path / RESULTS).read_text()
+    written = (tmp_path / RESULTS).read_bytes()
     again = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([])), tmp_path)
-    assert again.to_json() == first.to_json() == written
+    assert again.to_json() == first.to_json() == load(tmp_path).to_json()
+    assert (tmp_path / RESULTS).read_bytes() == written
 
 
 def test_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:

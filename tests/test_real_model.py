@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Result, Sample, evaluate
+from localeval.run import load
 
 pytestmark = pytest.mark.model
 
@@ -60,14 +61,14 @@ def test_another_process_gives_the_same_records_in_reversed_order(shipped: Resul
     data.write_text("".join(reversed(lines)), encoding="utf-8")
     command = [sys.executable, "-m", "localeval", "evaluate", str(data), "-m", "faithfulness", "-q"]
     subprocess.run([*command, "-o", str(tmp_path / "run")], check=True, capture_output=True)
-    there = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))["samples"]
+    there = load(tmp_path / "run").to_dict()["samples"]
     here = [_faithfulness_of(sample) for sample in json.loads(shipped.to_json())["samples"]]
     assert sum(sample["scores"]["faithfulness"]["status"] == "scored" for sample in here) >= 10
     assert {s["id"]: s for s in there} == {s["id"]: s for s in here}
 
 
 def _faithfulness_of(sample: dict[str, Any]) -> dict[str, Any]:
-    """A sample of results.json as a run of faithfulness alone writes it."""
+    """A sample as a run of faithfulness alone has it."""
     wanted = {"scores": ("faithfulness",), "records": ("statements", "support")}
     parts = {part: {k: v for k, v in sample[part].items() if k in keys} for part, keys in wanted.items()}
     return {"id": sample["id"], **parts}

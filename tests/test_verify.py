@@ -14,7 +14,7 @@ import pytest
 
 from localeval import Judge, evaluate
 from localeval.errors import InputError
-from localeval.signature import digest
+from localeval.journal import line_of
 from localeval.verify import Verified, verify
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
@@ -76,9 +76,9 @@ def test_a_record_that_comes_out_differently_is_told_with_its_place_and_both_val
         line = json.loads(text)
         if line["judgement"] == "reasons" and line["sample"] == "s0":
             line["record"]["reasons"][0] = "Another reason."
-            line["check"] = digest(line["record"])[:16]
-        changed.append(json.dumps(line) + "\n")
-    path.write_text("".join(changed), encoding="utf-8")
+        del line["check"]
+        changed.append(line_of(line))
+    path.write_bytes(b"".join(changed))
     found = verify(run, share=1, judge=judge).difference
     assert found.startswith("sample s0, reasons.reasons[0]: 'Another reason.' in the run, ")
     done = subprocess.run(
