@@ -11,9 +11,10 @@ Importing it loads neither torch nor llama_cpp; a judge does, when it is loaded.
 from __future__ import annotations
 
 from localeval.errors import InputError, LocalevalError, ModelError
-from localeval.evaluate import aevaluate, evaluate
+from localeval.evaluate import aevaluate, evaluate, plan
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
+from localeval.plan import Plan
 from localeval.result import Result
 from localeval.samples import Sample, read_samples
 
@@ -24,11 +25,13 @@ __all__ = [
     "LocalevalError",
     "Metric",
     "ModelError",
+    "Plan",
     "Result",
     "Sample",
     "Score",
     "aevaluate",
     "evaluate",
+    "plan",
     "read_samples",
     "register",
 ]

@@ -7,23 +7,33 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from localeval import run
 from localeval.errors import InputError
-from localeval.journal import Journal
+from localeval.journal import FILE as JOURNAL
+from localeval.journal import Journal, Lines
 from localeval.judge import DEFAULT_JUDGE, Judge
-from localeval.metrics import DEFAULT_METRICS, METRICS, Metric
+from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.options import Options
+from localeval.plan import Plan
 from localeval.records import KeptRecords
+from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 
 Source = str | Path | Iterable[Sample | Mapping[str, Any]]
-Progress = Callable[[int, Sequence[Sample]], None]
+
+
+class Progress(Protocol):
+    """Told after each sample: how many are done, all samples, and the scores of this one."""
+
+    def __call__(
+        self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score] | None = None
+    ) -> None: ...
 
 
 def evaluate(
@@ -32,6 +42,7 @@ def evaluate(
     judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
     output: str | Path | None = None,
     progress: Progress | None = None,
+    announce: Callable[[Plan], None] | None = None,
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -40,7 +51,8 @@ def evaluate(
     metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended
-    progress  called with the number of finished samples, and all samples
+    progress  called after each sample, see `Progress`
+    announce  called with the plan before anything is judged; without it no plan is made
     options   those of `localeval.options.Options`
 
     Raises InputError or ModelError before any sample is judged; afterwards a sample that can't be scored
@@ -66,15 +78,45 @@ def evaluate(
                 options=run.recorded(choices),
             )
             run.write(Path(output), read, recipe)
+        if announce is not None:
+            planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
+            if output is not None:
+                run.keep_plan(Path(output), planned)
+            announce(planned)
         finished = []
         for sample in read:
             finished.append(_evaluated(sample, chosen, opened, choices, journal))
             if progress is not None:
-                progress(len(finished), read)
+                progress(len(finished), read, finished[-1].scores)
         result = Result(finished, [m.name for m in chosen], opened.signature(chosen, choices))
         if output is not None:
             run.finish(Path(output), result)
     return result
+
+
+def plan(
+    samples: Source,
+    metrics: Sequence[str] | None = None,
+    judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
+    output: str | Path | None = None,
+    **options: Any,
+) -> Plan:
+    """What `evaluate` would do with these arguments: judgements, rows, time and memory. Nothing is judged.
+
+    The speed of the machine is measured for it once for a model and its settings, on two cores in three
+    quarters of a minute. `output` is only read: what its journal holds is not to be made again.
+
+    Raises InputError or ModelError.
+
+    >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
+    """
+    choices = Options.read(options)
+    read = read_samples(samples)
+    chosen = _metrics(metrics, read, str(samples) if isinstance(samples, str | Path) else "the samples")
+    journal = Path(output) / JOURNAL if output is not None else None
+    kept = Lines(journal) if journal is not None and journal.exists() else None
+    with _opened(judge) as opened:
+        return make_plan(read, chosen, opened, choices, kept, measure=True)
 
 
 async def aevaluate(samples: Source, **arguments: Any) -> Result:

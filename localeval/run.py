@@ -2,6 +2,7 @@
 
 samples.jsonl  the samples as they were read
 run.json       the recipe: metrics, options, replaced prompts, judge and engine
+plan.json      what the run was to take (see `localeval.plan`), where a plan was made
 journal.jsonl  the judgements (see `localeval.journal`)
 results.json   of a finished run: signature, means, and each sample's scores (see `finish`)
 """
@@ -21,6 +22,8 @@ from localeval.errors import InputError
 from localeval.journal import FILE, Lines
 from localeval.metrics import Score
 from localeval.options import Options
+from localeval.plan import FILE as PLAN
+from localeval.plan import Plan
 from localeval.prompts import text_of
 from localeval.records import KeptRecords
 from localeval.result import Result, SampleResult
@@ -79,6 +82,20 @@ def recorded(options: Options) -> dict[str, Any]:
     }
     plain: dict[str, Any] = json.loads(json.dumps({**vars(options), "prompts": prompts}))
     return plain
+
+
+def keep_plan(folder: Path, plan: Plan) -> None:
+    """Write `plan.json` (`Plan.to_dict`), unless it tells of an earlier start of this run.
+
+    Raises InputError when the folder can't be written.
+    """
+    path = folder / PLAN
+    if plan.kept and path.exists():
+        return
+    try:
+        path.write_text(json.dumps(plan.to_dict(), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: the plan can't be written there ({error.strerror}).") from error
 
 
 def finish(folder: Path, result: Result) -> None:

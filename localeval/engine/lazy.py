@@ -54,6 +54,12 @@ class LazyEngine:
     ) -> list[Reply[T]]:
         return self._loaded().generate(trunk, branch, leaves, schema, **how)
 
+    def memory(self) -> int | None:
+        """Bytes that the loaded model takes, by its file; None where a GPU holds it, or part of it."""
+        if self._settings.n_gpu_layers:
+            return None
+        return self._reading().reader.memory(self._settings)
+
     def close(self) -> None:
         if self._engine:
             self._engine.close()

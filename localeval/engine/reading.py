@@ -9,8 +9,10 @@ from typing import Any
 
 import llama_cpp
 
-from localeval.engine.interface import EngineError
-from localeval.engine.loading import load_vocabulary
+from localeval.engine.interface import EngineError, EngineSettings
+from localeval.engine.loading import CACHE_TYPES, load_vocabulary
+from localeval.engine.memory import OVERHEAD, cache_bytes
+from localeval.gguf_header import split_files
 
 
 class Reader:
@@ -32,9 +34,19 @@ class Reader:
             llama_cpp.llama_model_free(self._model)
             self._model = None
 
+    def memory(self, settings: EngineSettings) -> int:
+        """Bytes of the loaded model with a context: weights, keys and values, and what stands beside."""
+        weights = sum(file.stat().st_size for file in split_files(self.path) or [self.path])
+        layers, width = self.number("block_count"), self.number("embedding_length")
+        heads = self.number("attention.head_count") or 1
+        heads_kv = self.number("attention.head_count_kv") or heads
+        bits = CACHE_TYPES[settings.cache_type][1]
+        return weights + OVERHEAD + cache_bytes(settings.n_ctx, layers, width, heads, heads_kv, bits)
+
     def number(self, name: str) -> int:
         """A number in the metadata, by its name behind the architecture ("block_count"); 0 without it."""
-        return int(self._metadata(f"{self._metadata('general.architecture')}.{name}") or 0)
+        text = self._metadata(f"{self._metadata('general.architecture')}.{name}")
+        return int(text) if text.isdecimal() else 0
 
     def _metadata(self, key: str) -> str:
         buffer = ctypes.create_string_buffer(256)

@@ -1,48 +1,16 @@
-"""What a row costs on this machine: three measured constants, and the least time that rows can take."""
+"""Measuring what a row costs on this machine."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.interface import EngineSettings
 from localeval.engine.llama import Llama, Row
+from localeval.engine.price import BATCH, SEQUENCES, Speed
 
-BATCH = 512
-SEQUENCES = 32
 STEPS = 8
-
-
-class Speed(NamedTuple):
-    """Seconds.
-
-    prefill  a row of a call of 512 rows of one text
-    row      a row of a call of one row each for 32 texts
-    step     a call of one row, alone
-    """
-
-    prefill: float
-    row: float
-    step: float
-
-    def floor(self, spent: Spent) -> float:
-        """The least time for these rows: each prompt row once, everything in calls of the best size.
-
-        >>> Speed(0.01, 0.02, 0.05).floor(Spent(unique=100, decoded=10))
-        1.2
-        """
-        return spent.unique * self.prefill + spent.decoded * self.row
-
-    def cost(self, spent: Spent) -> float:
-        """The time that these rows take in calls of the best size, wrong guesses and all.
-
-        >>> Speed(0.01, 0.02, 0.05).cost(Spent(branch=80, leaves=40, unique=100, decoded=10, guessed=5))
-        1.5
-        """
-        written = spent.decoded + spent.guessed
-        return (spent.rows - written) * self.prefill + written * self.row
 
 
 def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0) -> Speed:

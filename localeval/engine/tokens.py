@@ -11,13 +11,13 @@ class Tokens:
     """The tokens of one model. Raises ModelBroken for a file without a chat template."""
 
     def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+        self.reader = reader
         self._chat = Chat(reader)
         self._frames: dict[Trunk, Frame] = {}
 
     def of(self, text: str) -> list[int]:
         """UTF-8; a lone surrogate, which no file holds but Python can, becomes a question mark."""
-        return self._reader.tokenize(text.encode("utf-8", "replace"))
+        return self.reader.tokenize(text.encode("utf-8", "replace"))
 
     def frame(self, trunk: Trunk) -> Frame:
         if trunk not in self._frames:
@@ -25,4 +25,4 @@ class Tokens:
         return self._frames[trunk]
 
     def close(self) -> None:
-        self._reader.close()
+        self.reader.close()
