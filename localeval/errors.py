@@ -2,6 +2,7 @@
 
     LocalevalError            root: catch this to catch them all
     ├── InputError            exit 2: a file, a line, a field or an argument is not usable
+    │   ├── FolderError       exit 2: a run's folder can't be written, is in use, or is gone
     │   └── PromptError       exit 2: a replaced prompt does not have the parts that it needs
     └── ModelError            exit 3: a model file is not usable
         ├── ModelMissing      exit 3: it is not on this machine
@@ -27,6 +28,10 @@ class InputError(LocalevalError):
     """A file, a line, a field or an argument is not usable."""
 
     exit_code = 2
+
+
+class FolderError(InputError):
+    """A run's folder can't be written (no room, no leave), is in use, or is gone; nothing judged is lost."""
 
 
 class PromptError(InputError):

@@ -13,9 +13,10 @@ from pydantic import BaseModel
 
 from localeval import run
 from localeval.errors import InputError
-from localeval.journal import FILE as JOURNAL
-from localeval.journal import Journal, Lines
+from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE, Judge
+from localeval.lines import FILE as JOURNAL
+from localeval.lines import Lines
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.options import Options
 from localeval.plan import Plan
@@ -26,14 +27,15 @@ from localeval.samples import Sample, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 
 Source = str | Path | Iterable[Sample | Mapping[str, Any]]
+Progress = Callable[[int, Sequence[Sample]], None]
 
 
-class Progress(Protocol):
-    """Told after each sample: how many are done, all samples, and the scores of this one."""
+class Watch(Protocol):
+    """Told the plan before anything is judged, then each sample with its scores when it is finished."""
 
-    def __call__(
-        self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score] | None = None
-    ) -> None: ...
+    def begin(self, plan: Plan) -> None: ...
+
+    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None: ...
 
 
 def evaluate(
@@ -42,7 +44,7 @@ def evaluate(
     judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
     output: str | Path | None = None,
     progress: Progress | None = None,
-    announce: Callable[[Plan], None] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -51,8 +53,8 @@ def evaluate(
     metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended
-    progress  called after each sample, see `Progress`
-    announce  called with the plan before anything is judged; without it no plan is made
+    progress  called with the number of finished samples, and all samples
+    watch     see `Watch`; without it no plan is made
     options   those of `localeval.options.Options`
 
     Raises InputError or ModelError before any sample is judged; afterwards a sample that can't be scored
@@ -78,19 +80,23 @@ def evaluate(
                 options=run.recorded(choices),
             )
             run.write(Path(output), read, recipe)
-        if announce is not None:
+        if watch is not None:
             planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
             if output is not None:
                 run.keep_plan(Path(output), planned)
-            announce(planned)
+            watch.begin(planned)
+            planned.check()
         finished = []
         for sample in read:
             finished.append(_evaluated(sample, chosen, opened, choices, journal))
             if progress is not None:
-                progress(len(finished), read, finished[-1].scores)
+                progress(len(finished), read)
+            if watch is not None:
+                watch.took(len(finished), read, finished[-1].scores)
         result = Result(finished, [m.name for m in chosen], opened.signature(chosen, choices))
         if output is not None:
-            run.finish(Path(output), result)
+            journal.check()
+            run.finish(Path(output) / run.RESULTS, result)
     return result
 
 

@@ -1,114 +1,44 @@
 """The journal: an append-only file of judgements, keyed by what they were made from.
 
-One judgement a line, handed to the system when it is made. Whatever ends a run, what was judged stays; the
-next run with the same folder finds it by its key and asks the model only for the rest. In memory there is
-only where each line begins.
+One judgement a line. What is promised:
 
-    {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
-
-`check` is the beginning of the sha256 of all bytes of the line before it.
+- A line is handed to the system before the next judgement begins: a process that is killed loses the
+  judgement in flight, and no other.
+- It is forced to the disk whenever a second has gone since that was last done: a power cut loses at most one
+  second's work beside.
+- A line that is not what was written, by its check, is never believed: it is said, put aside into
+  `damaged.jsonl`, and that judgement alone is made again. A half-written last line is dropped.
+- One process writes a folder at a time; a lock of a process that is gone does not count.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import contextlib
 import logging
+import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from localeval.errors import InputError
+from localeval.errors import FolderError
+from localeval.lines import FILE, Lines, is_whole, line_of
+from localeval.lock import Lock
+from localeval.texts import listed
 
-FILE = "journal.jsonl"
 LOG = logging.getLogger("localeval")
 
-_HEAD = b'{"key": "'
-_CHECK = b', "check": "'
-_TAIL = len(_CHECK) + 16 + len(b'"}\n')
-
-
-def line_of(entry: Mapping[str, Any]) -> bytes:
-    """A line of the journal; the first item of `entry` is its key."""
-    body = json.dumps(entry, ensure_ascii=False)[:-1].encode("utf-8", "surrogatepass")
-    return body + _CHECK + _sum(body) + b'"}\n'
-
-
-def is_whole(line: bytes) -> bool:
-    """Whether the line is what was written, by its check."""
-    body, tail = line[:-_TAIL], line[-_TAIL:]
-    return line.startswith(_HEAD) and tail == _CHECK + _sum(body) + b'"}\n'
-
-
-def _sum(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest()[:16].encode()
-
-
-class Lines:
-    """The whole lines of a journal file, by key. A line is read from the file when it is asked for.
-
-    damaged  numbers of the lines that are not what was written; what stood there is not known
-    size     bytes of the file without a half-written last line
-    torn     whether there was one
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path.absolute()
-        self.damaged: list[int] = []
-        self.size = 0
-        self.torn = False
-        self._places: dict[str, int] = {}
-        if self.path.exists():
-            with self.path.open("rb") as file:
-                self._read(file)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._places
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """The record under `key`; None when there is none. Raises InputError when the file has changed."""
-        place = self._places.get(key)
-        if place is None:
-            return None
-        try:
-            with self.path.open("rb") as file:
-                file.seek(place)
-                line = file.readline()
-        except OSError as error:
-            raise InputError(
-                f"{self.path}: the judgements can't be read ({error.strerror}); bring the run's folder back."
-            ) from error
-        if not is_whole(line):
-            raise InputError(
-                f"{self.path}: the judgement at byte {place} is not what was written; "
-                "give the run's command again."
-            )
-        record: dict[str, Any] = json.loads(line)["record"]
-        return record
-
-    def add(self, key: str, length: int) -> None:
-        """A line of `length` bytes was written at the end."""
-        self._places[key] = self.size
-        self.size += length
-
-    def _read(self, file: BinaryIO) -> None:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                self.torn = True
-                return
-            if is_whole(line):
-                self._places[line[len(_HEAD) : line.index(b'"', len(_HEAD))].decode()] = self.size
-            else:
-                self.damaged.append(number)
-            self.size += len(line)
+DAMAGED = "damaged.jsonl"
+SECONDS_UNFORCED = 1.0
+_MOST_NAMED = 10
 
 
 class Journal:
     """The judgements of a run folder; with no folder they are kept in memory only.
 
     `damaged` counts lines that could not be read (the last one of a killed run, say) and are judged again.
-    Raises InputError when the folder can't be written.
+    Raises FolderError when the folder can't be written, or another process is writing to it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -116,12 +46,14 @@ class Journal:
         self.lines: Lines | None = None
         self._kept: dict[str, dict[str, Any]] = {}
         self._file: BinaryIO | None = None
+        self._forced = 0.0
         if folder is not None:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
+                self._lock = Lock(folder)
                 self._open(folder / FILE)
             except OSError as error:
-                raise InputError(
+                raise FolderError(
                     f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
                 ) from error
 
@@ -132,22 +64,82 @@ class Journal:
     def put(
         self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
     ) -> None:
-        """Keep a record. `cost` (rows, seconds) is told beside it and is no part of it."""
+        """Keep a record. `cost` (rows, seconds) is told beside it and is no part of it.
+
+        Raises FolderError when it can't be written; all lines before it stay.
+        """
         if self.lines is None or self._file is None:
             self._kept[key] = record
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
-        self._file.write(line)
+        self.check()
+        try:
+            _write(self._file, line)
+            if time.monotonic() - self._forced >= SECONDS_UNFORCED:
+                self._force()
+        except OSError as error:
+            with contextlib.suppress(OSError):  # half a line; where it stays, it is dropped the next time
+                self._file.truncate(self.lines.size)
+            raise FolderError(
+                f"{self.lines.path}: a judgement can't be written ({error.strerror}); all before it are "
+                "kept. Make room, or make the folder writable, and give the same command again."
+            ) from error
         self.lines.add(key, len(line))
 
+    def check(self) -> None:
+        """Raises FolderError when the folder was moved or removed; a removed journal is put back first."""
+        if self.lines is None or self._file is None:
+            return
+        path, ours = self.lines.path, os.fstat(self._file.fileno())
+        with contextlib.suppress(OSError):
+            if os.path.samestat(path.stat(), ours):
+                return
+        if ours.st_nlink:
+            raise FolderError(
+                f"{path.parent}: the run's folder was moved while the run was writing to it; what was judged "
+                "is in it. Move it back, and give the same command again."
+            )
+        self._put_back(path)
+        raise FolderError(
+            f"{path.parent}: the run's folder was removed while the run was writing to it; its journal has "
+            "been put back, with all that was judged. Give the same command again to go on."
+        )
+
     def _open(self, path: Path) -> None:
-        self.lines = Lines(path)
-        self.damaged = len(self.lines.damaged) + self.lines.torn
-        if self.damaged:
-            LOG.warning("%s: %d damaged lines are judged again.", path, self.damaged)
-        self._file = path.open("ab", buffering=0)
-        if self.lines.torn:
+        try:
+            self.lines = Lines(path)
+            self.damaged = len(self.lines.damaged) + self.lines.torn
+            if self.lines.torn:
+                LOG.warning("%s: the last line is half-written; that judgement is made again.", path)
+            if self.lines.damaged:
+                self.lines = _without_damaged(self.lines)
+            self._file = path.open("a+b", buffering=0)
             self._file.truncate(self.lines.size)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _force(self) -> None:
+        if self._file is not None:
+            os.fsync(self._file.fileno())
+            self._forced = time.monotonic()
+
+    def _put_back(self, path: Path) -> None:
+        """The journal again, from the file that is still open here though it has no name any more."""
+        if self._file is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file.seek(0)
+            with path.open("xb") as file:
+                while block := self._file.read(1 << 20):
+                    file.write(block)
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise FolderError(
+                f"{path.parent}: the run's folder was removed while the run was writing to it, and its "
+                f"journal can't be put back ({error.strerror}); what was judged is lost."
+            ) from error
 
     def __enter__(self) -> Journal:
         return self
@@ -156,4 +148,33 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._force()
             self._file.close()
+            self._lock.release()
+
+
+def _write(file: BinaryIO, line: bytes) -> None:
+    """All of it: a file without a buffer may take less, and then says why at the next call."""
+    left = memoryview(line)
+    while left:
+        left = left[file.write(left) :]
+
+
+def _without_damaged(lines: Lines) -> Lines:
+    """The journal without its damaged lines, which are put aside; whole or not at all."""
+    path = lines.path
+    aside, beside = path.with_name(DAMAGED), path.with_name(f".{FILE}.part")
+    named = listed([str(number) for number in lines.damaged], _MOST_NAMED)
+    LOG.warning(
+        "%s, line %s: not what was written; put aside into %s, and judged again.", path, named, DAMAGED
+    )
+    with path.open("rb") as old, aside.open("ab") as put, beside.open("wb") as new:
+        for line in old:
+            if line.endswith(b"\n"):
+                (new if is_whole(line) else put).write(line)
+        for file in (put, new):
+            file.flush()
+            os.fsync(file.fileno())
+    beside.replace(path)
+    return Lines(path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from localeval.engine.interface import Spent
 from localeval.engine.price import Speed
+from localeval.errors import InputError
 
 FILE = "plan.json"
 SCHEMA = 1
@@ -88,6 +89,14 @@ class Plan:
     def fits(self) -> bool:
         """Whether the judge fits into the memory that is there; True where either is not known."""
         return self.memory is None or self.free is None or self.memory <= self.free
+
+    def check(self) -> None:
+        """Raises InputError where the judge does not fit."""
+        if self.memory is not None and self.free is not None and not self.fits:
+            raise InputError(
+                f"the judge needs about {self.memory / 1e9:.1f} GB of memory, and {self.free / 1e9:.1f} GB "
+                "are free; choose a smaller model or a smaller --n-ctx, or close other programs."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values, with the sums over all judgements beside. Times are in seconds."""

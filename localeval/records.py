@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.journal import Lines
 from localeval.judgements import JUDGEMENTS, Failure, Judgement
+from localeval.lines import Lines
 
 
 class KeptRecords(Mapping[str, BaseModel]):

@@ -9,17 +9,19 @@ results.json   of a finished run: signature, means, and each sample's scores (se
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from localeval.errors import InputError
-from localeval.journal import FILE, Lines
+from localeval.errors import FolderError, InputError
+from localeval.lines import FILE, Lines
 from localeval.metrics import Score
 from localeval.options import Options
 from localeval.plan import FILE as PLAN
@@ -54,13 +56,20 @@ class Recipe(BaseModel):
 
 
 def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
-    """Write samples and recipe. Raises InputError when the folder can't be written."""
-    lines = [json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples]
-    try:
-        (folder / SAMPLES).write_text("".join(lines), encoding="utf-8")
-        (folder / RECIPE).write_text(json.dumps(recipe.model_dump(), indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder}: the run can't be written there ({error.strerror}).") from error
+    """Write samples and recipe; results of other samples or of another recipe go.
+
+    Raises FolderError when the folder can't be written.
+    """
+    lines = (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
+    with _written(folder):
+        made = json.dumps(recipe.model_dump(), indent=1) + "\n"
+        for name, parts in ((SAMPLES, lines), (RECIPE, [made])):
+            beside = _beside(folder / name, parts)
+            if (folder / name).exists() and filecmp.cmp(beside, folder / name, shallow=False):
+                beside.unlink()
+            else:
+                (folder / RESULTS).unlink(missing_ok=True)  # first: what is there belongs together
+                beside.replace(folder / name)
 
 
 def read(folder: Path) -> tuple[list[Sample], Recipe]:
@@ -85,21 +94,20 @@ def recorded(options: Options) -> dict[str, Any]:
 
 
 def keep_plan(folder: Path, plan: Plan) -> None:
-    """Write `plan.json` (`Plan.to_dict`), unless it tells of an earlier start of this run.
+    """Write `plan.json` (`Plan.to_dict`), unless the run goes on and one tells of its beginning.
 
-    Raises InputError when the folder can't be written.
+    Raises FolderError when the folder can't be written.
     """
     path = folder / PLAN
-    if plan.kept and path.exists():
-        return
-    try:
-        path.write_text(json.dumps(plan.to_dict(), indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder}: the plan can't be written there ({error.strerror}).") from error
+    if not (plan.kept and path.exists()):
+        with _written(folder):
+            _beside(path, [json.dumps(plan.to_dict(), indent=1) + "\n"]).replace(path)
 
 
-def finish(folder: Path, result: Result) -> None:
-    """Write `results.json`, whole or not at all. One sample a line:
+def finish(path: Path, result: Result) -> None:
+    """Write a result that a folder keeps to `path`, its `results.json`; whole or not at all.
+
+    One sample a line, so that it can be read in parts:
 
     schema     1
     signature  what the numbers were made with, as fields
@@ -108,7 +116,7 @@ def finish(folder: Path, result: Result) -> None:
     samples    in the order of the input: id; scores, metric -> value, soft, status, reason; and records,
                judgement -> the key of its line in `journal.jsonl`, where the record itself stands
 
-    Raises InputError when the folder can't be written.
+    Raises FolderError when the folder can't be written.
     """
     head = {
         "schema": SCHEMA,
@@ -116,20 +124,8 @@ def finish(folder: Path, result: Result) -> None:
         "metrics": result.metrics,
         "summary": {name: asdict(result[name]) for name in result.metrics},
     }
-    beside = folder / f".{RESULTS}.part"
-    try:
-        with beside.open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(
-                json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "samples": ['
-            )
-            for i, one in enumerate(result.samples):
-                file.write((",\n  " if i else "\n  ") + json.dumps(_row(one), ensure_ascii=False))
-            file.write("\n ]\n}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(folder / RESULTS)
-    except OSError as error:
-        raise InputError(f"{folder}: the results can't be written there ({error.strerror}).") from error
+    with _written(path.parent):
+        _beside(path, _parts(head, result)).replace(path)
 
 
 def load(folder: str | Path) -> Result:
@@ -160,6 +156,38 @@ def load(folder: str | Path) -> Result:
         return Result(found, kept["metrics"], Signature(**kept["signature"]))
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise _unreadable(folder, "not of the form that this version writes") from error
+
+
+def _parts(head: dict[str, Any], result: Result) -> Iterator[str]:
+    yield json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "samples": ['
+    for i, one in enumerate(result.samples):
+        yield (",\n  " if i else "\n  ") + json.dumps(_row(one), ensure_ascii=False)
+    yield "\n ]\n}\n"
+
+
+def _beside(path: Path, parts: Iterable[str]) -> Path:
+    """A file beside `path` with this text, on the disk, to be moved into its place."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        with beside.open("w", encoding="utf-8", errors="surrogatepass") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    return beside
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FolderError(
+            f"{folder}: the run can't be written there ({error.strerror}); what was judged is kept in its "
+            "journal. Make room, or make the folder writable, and give the same command again."
+        ) from error
 
 
 def _row(one: SampleResult) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from localeval import run
 from localeval.errors import InputError
 from localeval.evaluate import Progress
-from localeval.journal import Journal
 from localeval.judge import Judge, ask
 from localeval.judgements import Failure, Judgement, in_order
+from localeval.lines import FILE, Lines
 from localeval.metrics import METRICS
 from localeval.options import Options
 from localeval.records import as_record
@@ -75,8 +75,8 @@ def verify(
     )
     try:
         _same_engine(recipe.engine, own.signature_of_engine(), folder)
-        with Journal(Path(folder)) as journal:
-            kept = [k for s in samples for k in _kept(s, recipe.metrics, own, options, journal)]
+        lines = Lines(Path(folder) / FILE)
+        kept = [k for s in samples for k in _kept(s, recipe.metrics, own, options, lines)]
         if not kept:
             raise InputError(f"{folder}: the run holds no judgement yet; let `evaluate` go on first.")
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
@@ -93,7 +93,7 @@ def verify(
 
 
 def _kept(
-    sample: Sample, metrics: Sequence[str], judge: Judge, options: Options, journal: Journal
+    sample: Sample, metrics: Sequence[str], judge: Judge, options: Options, lines: Lines
 ) -> list[_Kept]:
     """The judgements of a sample that the journal holds, each with the records that it stands on."""
     judged = [METRICS[name] for name in metrics if nothing_to_judge(METRICS[name], sample) is None]
@@ -102,7 +102,7 @@ def _kept(
     for row in in_order(judgements_for(judged, options)):
         if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
             continue
-        line = journal.get(judge.key(row, judge.desk(options), sample, records))
+        line = lines.get(judge.key(row, judge.desk(options), sample, records))
         if line is not None:
             found.append(_Kept(row, sample, dict(records), as_record(row, line)))
             records[row.name] = found[-1].record

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from localeval.errors import InputError
-from localeval.journal import FILE, Journal
+from localeval.journal import Journal
+from localeval.lines import FILE
 
 
 def put(journal: Journal, key: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from localeval import evaluate
 from localeval.errors import InputError
-from localeval.journal import FILE
 from localeval.judgements.support import SupportRecord
+from localeval.lines import FILE
 from localeval.records import KeptRecords
 from localeval.run import RESULTS, SAMPLES, load
 from localeval.testing import FakeEngine, fake_judge

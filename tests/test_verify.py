@@ -14,7 +14,7 @@ import pytest
 
 from localeval import Judge, evaluate
 from localeval.errors import InputError
-from localeval.journal import line_of
+from localeval.lines import line_of
 from localeval.verify import Verified, verify
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -11,14 +16,16 @@ from localeval.cli.models import models
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
+from localeval.texts import printable
 
 EXIT_CODES = """\b
 Exit codes:
   0    done, also with undefined or failed samples (their counts are said)
   1    verify found a difference; or something went wrong that is none of the below
-  2    usage, input that can't be used, or too little memory for the model
+  2    usage, input that can't be used, a run's folder that can't be written or is in use, or too little
+       memory for the model
   3    a model is missing or broken
-  130  interrupted; what was judged is kept"""
+  130  interrupted (143: by SIGTERM); what was judged is kept"""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,15 +46,39 @@ for command in (
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
     try:
-        commands.main(arguments, prog_name="localeval", standalone_mode=False)
+        with _stopped_by_sigterm():
+            commands.main(arguments, prog_name="localeval", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        say("\nInterrupted. What was judged is kept; the same command goes on from there.")
-        sys.exit(130)
+    except (click.Abort, KeyboardInterrupt) as error:
+        again = printable(shlex.join(["localeval", *(sys.argv[1:] if arguments is None else arguments)]))
+        say(f"\nInterrupted. What was judged is kept; the same command goes on from there: {again}")
+        sys.exit(143 if isinstance(error.__cause__ or error, _Terminated) else 130)
     except LocalevalError as error:
         say(f"localeval: {error}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(1)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does."""
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise _Terminated
+
+    try:
+        ours = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        if ours:
+            signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: signals are another one's business
+        ours = False
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)

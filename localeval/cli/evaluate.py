@@ -40,7 +40,6 @@ def evaluate(
     """Score the samples of FILE (JSONL; - is stdin)."""
     from localeval.evaluate import evaluate as run
     from localeval.evaluate import plan
-    from localeval.report.plan import before_a_run
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
     from localeval.run import RESULTS
@@ -52,13 +51,7 @@ def evaluate(
             _tell_plan(plan(file, names(metrics), loaded, folder, **options), as_json)
         return
     with opened(judge) as loaded, live_line(quiet) as line:
-
-        def announce(planned: Plan) -> None:
-            for sentence in before_a_run(planned):
-                say(sentence)
-            line.begin(planned)
-
-        result = run(file, names(metrics), loaded, folder, line, None if quiet else announce, **options)
+        result = run(file, names(metrics), loaded, folder, watch=None if quiet else line, **options)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for reason in reasons_told(result):
         say(reason)

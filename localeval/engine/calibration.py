@@ -47,7 +47,11 @@ def measured(path: Path, model: str, settings: EngineSettings) -> Speed:
 
     LOG.warning("measuring how fast this machine is with %s, once; this takes about a minute.", path.name)
     speed = measure(path, settings, BEHIND)
-    made_with = _made_with(model, settings)
+    _keep(speed, _made_with(model, settings))
+    return speed
+
+
+def _keep(speed: Speed, made_with: dict[str, Any]) -> None:
     file = _file(made_with)
     kept = {"made_with": made_with, "seconds_a_row": speed._asdict(), "check": digest(speed._asdict())}
     beside = file.with_suffix(f".{os.getpid()}.part")
@@ -57,7 +61,6 @@ def measured(path: Path, model: str, settings: EngineSettings) -> Speed:
         beside.replace(file)
     except OSError as error:
         LOG.warning("%s: the speed can't be remembered there (%s).", file, error.strerror)
-    return speed
 
 
 def _made_with(model: str, settings: EngineSettings) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.watched import Watched
+from localeval.gguf_header import split_files
 
 if TYPE_CHECKING:
     from localeval.engine.tokens import Tokens
@@ -21,10 +23,15 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class LazyEngine:
-    """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelBroken or InputError."""
+    """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelBroken or InputError.
+
+    Any may raise ModelBroken when the file is no longer the one that was there at the beginning: what was
+    decoded while it changed is not given out.
+    """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self.path, self._settings = path, settings
+        self._watched = Watched(split_files(path) or [path])
         self._engine: TreeEngine | None = None
         self._tokens: Tokens | None = None
 
@@ -52,7 +59,13 @@ class LazyEngine:
     def generate(
         self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
-        return self._loaded().generate(trunk, branch, leaves, schema, **how)
+        try:
+            replies = self._loaded().generate(trunk, branch, leaves, schema, **how)
+        except EngineError:
+            self._watched.check()
+            raise
+        self._watched.check()
+        return replies
 
     def memory(self) -> int | None:
         """Bytes that the loaded model takes, by its file; None where a GPU holds it, or part of it."""
@@ -79,5 +92,6 @@ class LazyEngine:
         if self._engine is None:
             from localeval.engine.tree import Engine  # heavy: llama.cpp and outlines
 
+            self._watched.check()
             self._engine = Engine(self.path, self._settings)
         return self._engine

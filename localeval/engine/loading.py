@@ -81,9 +81,9 @@ _UNHEARD = ctypes.cast(llama_cpp.llama_cpp._lib.llama_supports_mmap, llama_cpp.l
 
 @contextmanager
 def _log_kept() -> Iterator[None]:
-    """Keep what llama.cpp logs while a model loads; an interrupt waits until then."""
+    """Keep what llama.cpp logs while a model loads; an interrupt, and SIGTERM, wait until then."""
     LOG_LINES.clear()
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
     try:
         yield

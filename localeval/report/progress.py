@@ -9,6 +9,7 @@ from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from localeval.report.plan import before_a_run
 from localeval.samples import Sample
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ class Meter:
         """The plan of the run that starts now."""
         self._plan, self.total, self._started = plan, plan.samples, self._clock()
 
-    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score] | None) -> None:
+    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None:
         if not self._upto:
             self._upto = [0.0, *accumulate(self._sizes(samples))]
         self.done, self.total = done, len(samples)
-        for metric, score in (scores or {}).items():
+        for metric, score in scores.items():
             total, n = self._sums.get(metric, (0.0, 0))
             new = (total, n) if score.value is None else (total + score.value, n + 1)
             self._sums[metric] = new
@@ -79,7 +80,7 @@ class Meter:
 
 
 class LiveLine:
-    """A progress callback for `evaluate`, and with `begin` for its plan. This one shows nothing."""
+    """A `Watch` for `evaluate`, and a progress callback where there are no scores. This one shows nothing."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -90,11 +91,12 @@ class LiveLine:
         self.meter.begin(plan)
         self._show()
 
-    def __call__(
-        self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score] | None = None
-    ) -> None:
+    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None:
         self.meter.took(done, samples, scores)
         self._show()
+
+    def __call__(self, done: int, samples: Sequence[Sample]) -> None:
+        self.took(done, samples, {})
 
     def close(self) -> None:
         """Leave the line as it is."""
@@ -103,7 +105,16 @@ class LiveLine:
         """Show where the run is."""
 
 
-class _PlainLines(LiveLine):
+class _Told(LiveLine):
+    """Says the plan before it begins."""
+
+    def begin(self, plan: Plan) -> None:
+        for line in before_a_run(plan):
+            print(line, file=sys.stderr, flush=True)
+        super().begin(plan)
+
+
+class _PlainLines(_Told):
     """A line on stderr now and then."""
 
     def __init__(self, title: str) -> None:
@@ -120,7 +131,7 @@ class _PlainLines(LiveLine):
             print(f"{line}; {means}" if means else line, file=sys.stderr, flush=True)
 
 
-class _Bar(LiveLine):
+class _Bar(_Told):
     """One line of a terminal, drawn again and again."""
 
     def __init__(self, title: str) -> None:
@@ -162,7 +173,7 @@ class _Bar(LiveLine):
 
 @contextmanager
 def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLine]:
-    """A progress callback for `evaluate`: a bar on a terminal's stderr, else a line now and then.
+    """What shows a run: a bar on a terminal's stderr, else a line now and then.
 
     Time left is told by the rows of a plan, where `begin` gave one, else by the characters still to be read.
     """

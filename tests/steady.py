@@ -1,0 +1,81 @@
+"""An engine for many samples: answers that hang on the question alone, and nothing kept but a count."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel
+
+from localeval import Judge
+from localeval.companions import Companions
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, Trunk
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class SteadyEngine:
+    """`asked` counts the calls. A list of statements is the leaf's last line; a "token" is a character."""
+
+    def __init__(self) -> None:
+        self.settings = EngineSettings(n_ctx=100_000, n_threads=1)
+        self.spent = Spent()
+        self.asked = 0
+
+    def tokens(self, text: str) -> list[int]:
+        return [ord(character) for character in text]
+
+    def frame(self, trunk: Trunk) -> Frame:
+        return Frame((), ())
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+    def room(self, trunk: Trunk) -> int:
+        return self.settings.n_ctx
+
+    def generate(
+        self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
+    ) -> list[Reply[T]]:
+        self.asked += 1
+        return [self._reply(f"{branch}{leaf}{i}", leaf, schema) for i, leaf in enumerate(leaves)]
+
+    def _reply(self, text: str, leaf: str, schema: type[T]) -> Reply[T]:
+        drawn = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32
+        values: dict[str, Any] = {}
+        shares: dict[str, dict[Any, float]] = {}
+        for name, field in schema.model_fields.items():
+            if get_origin(field.annotation) is Literal:
+                first, second = get_args(field.annotation)
+                values[name] = first if drawn >= 0.5 else second
+                shares[name] = {first: drawn, second: 1 - drawn}
+            elif field.annotation is str:
+                values[name] = f"What is number {drawn:.6f}?"
+            else:
+                values[name] = [leaf.strip().splitlines()[-1].removeprefix("Sentence: ")]
+        return Reply(schema(**values), "", shares)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class SteadyEmbedder:
+    """A unit vector for each text, the same for the same text."""
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
+        rows = np.array([np.sin(np.arange(1, 17) * (seed % 9973)) for seed in seeds], dtype=np.float32)
+        unit: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    def signature(self) -> dict[str, Any]:
+        return {"name": "steady", "sha256": "0" * 64}
+
+
+def steady_judge(engine: SteadyEngine) -> Judge:
+    return Judge(
+        engine, {"name": "steady", "sha256": "0" * 64, "size": 0}, companions=Companions(SteadyEmbedder())
+    )

@@ -1,0 +1,311 @@
+"""Whatever ends or damages a run: nothing that was judged is lost, and one sentence says what to do."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval import Judge, Sample, evaluate
+from localeval.errors import FolderError, ModelBroken
+from localeval.journal import DAMAGED, Journal
+from localeval.lines import FILE, is_whole
+from localeval.run import RESULTS, load
+from tests.steady import SteadyEngine, steady_judge
+
+TIMES = int(os.environ.get("LOCALEVAL_TEST_FAULTS", "10"))
+"""How often a journal is cut, and how often a bit of it is flipped; the whole campaign is 50."""
+
+METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
+SAMPLES: list[dict[str, Any]] = [
+    {
+        "id": f"样本-{i}",
+        "user_input": f"What grows on hill {i}?",
+        "response": f"Tea number {i} grows on the hill. 它在第{i}座山上生长。",
+        "retrieved_contexts": [f"Hill {i} has tea.", "Nobody knows why."],
+    }
+    for i in range(8)
+]
+
+
+def judged(folder: Path, progress: Callable[[int, Sequence[Sample]], None] | None = None) -> int:
+    """Run to the end; the number of judgements that were asked of the engine."""
+    engine = SteadyEngine()
+    evaluate(SAMPLES, METRICS, steady_judge(engine), folder, progress)
+    return engine.asked
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    judged(folder)
+    return folder
+
+
+def lines(folder: Path) -> list[bytes]:
+    return (folder / FILE).read_bytes().splitlines(keepends=True)
+
+
+def remade(whole: Path, damaged: bytes, tmp_path: Path) -> tuple[int, int]:
+    """(lines lost, lines made again) where a run over this journal ends in the bytes of the whole one."""
+    folder = tmp_path / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / FILE).write_bytes(damaged)
+    left = {line for line in damaged.splitlines(keepends=True) if line.endswith(b"\n")}
+    judged(folder)
+    assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
+    after = lines(folder)
+    assert all(map(is_whole, after))
+    kept = [line for line in after if line in left]
+    return len(set(lines(whole)) - left), len(after) - len(kept)
+
+
+def test_a_journal_cut_anywhere_loses_what_was_cut_and_no_more(
+    whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = (whole / FILE).read_bytes()
+    for cut in random.Random(7).sample(range(len(data)), TIMES):
+        caplog.clear()
+        lost, made = remade(whole, data[:cut], tmp_path)
+        assert made == lost == data[cut:].count(b"\n")
+        torn = cut > 0 and data[cut - 1 : cut] != b"\n"
+        assert ("the last line is half-written" in caplog.text) == torn
+
+
+def test_a_flipped_bit_anywhere_is_found_said_with_its_line_and_costs_the_lines_it_is_in(
+    whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = (whole / FILE).read_bytes()
+    drawn = random.Random(7)
+    places = drawn.sample(range(len(data)), TIMES)
+    places += [i for i, byte in enumerate(data) if byte == 10][:2]  # a line end: two lines become one
+    for place in places:
+        caplog.clear()
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << drawn.randrange(8)
+        lost, made = remade(whole, bytes(flipped), tmp_path)
+        assert made == lost in (1, 2)
+        number = data.count(b"\n", 0, place) + 1
+        assert f"{FILE}, line {number}" in caplog.text or "the last line is half-written" in caplog.text
+
+
+def test_damaged_lines_are_put_aside_and_said_once(
+    whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    data = (folder / FILE).read_bytes().replace("第3座".encode(), "第9座".encode(), 1)
+    (folder / FILE).write_bytes(data)
+    with caplog.at_level(logging.WARNING), Journal(folder) as journal:
+        assert journal.damaged == 1
+    assert "put aside into damaged.jsonl" in caplog.text
+    assert "第9座".encode() in (folder / DAMAGED).read_bytes()
+    with Journal(folder) as journal:
+        assert journal.damaged == 0
+
+
+def test_a_disk_that_is_full_stops_the_run_keeps_what_was_judged_and_the_same_command_goes_on(
+    whole: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limit = 10_000
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        with pytest.raises(FolderError, match=r"all before it are kept. Make room.*same command again\.$"):
+            judged(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    kept = lines(folder)
+    assert len(kept) > 3
+    assert all(map(is_whole, kept))
+    assert not (folder / RESULTS).exists()
+    judged(folder)
+    assert lines(folder)[: len(kept)] == kept
+    assert len(lines(folder)) == len(lines(whole))
+    assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
+
+
+def test_results_that_find_no_room_leave_no_half_file(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    (folder / RESULTS).unlink()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((whole / RESULTS).stat().st_size - 100, before[1]))
+    try:
+        with pytest.raises(FolderError, match="what was judged is kept in its journal"):
+            judged(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert {path.name for path in folder.iterdir()} == {FILE, "samples.jsonl", "run.json", ".lock"}
+    assert judged(folder) == 0
+
+
+def test_a_folder_removed_during_the_run_gets_its_journal_back(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    def remove(done: int, _: Sequence[Sample]) -> None:
+        if done == 3:
+            shutil.rmtree(folder)
+
+    with pytest.raises(FolderError, match=r"was removed.*has been put back"):
+        judged(folder, remove)
+    kept = lines(folder)
+    assert len(kept) == 3 * 5  # statements, support, questions, similarity, needed
+    judged(folder)
+    assert lines(folder)[:15] == kept
+    assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
+
+
+def test_a_folder_moved_during_the_run_is_told_and_holds_everything(tmp_path: Path) -> None:
+    folder, moved = tmp_path / "run", tmp_path / "moved"
+
+    def move(done: int, _: Sequence[Sample]) -> None:
+        if done == 3:
+            folder.rename(moved)
+
+    with pytest.raises(FolderError, match=r"was moved.*Move it back"):
+        judged(folder, move)
+    assert len(lines(moved)) == 15
+    assert not folder.exists()
+
+
+def test_a_second_process_is_told_who_writes_and_a_lock_that_was_left_does_not_count(tmp_path: Path) -> None:
+    with (
+        Journal(tmp_path),
+        pytest.raises(FolderError, match=f"process {os.getpid()} is writing"),
+    ):
+        Journal(tmp_path)
+    with Journal(tmp_path):
+        pass
+    (tmp_path / ".lock").write_text("1\n")
+    with Journal(tmp_path):
+        assert (tmp_path / ".lock").read_text() == f"{os.getpid()}\n"
+
+
+def test_results_go_when_the_samples_or_the_recipe_are_other_ones(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(SAMPLES, METRICS, steady_judge(SteadyEngine()), folder, stop)
+    assert load(folder).metrics == METRICS  # the same run: its results still hold
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(SAMPLES[:2], METRICS, steady_judge(SteadyEngine()), folder, stop)
+    assert not (folder / RESULTS).exists()
+
+
+# With a model that decodes, and processes.
+
+TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "No."]
+ROWS = [
+    {"id": f"{i}-{n}", "response": f"{text} {n}.", "retrieved_contexts": TEXTS[:2]}
+    for n in range(4)
+    for i, text in enumerate(TEXTS)
+]
+
+
+@pytest.mark.parametrize("how", ["replaced", "rewritten", "removed"])
+def test_a_model_file_that_changes_during_the_run_stops_it_with_what_was_judged(
+    tiny_path: Path, tmp_path: Path, how: str
+) -> None:
+    model, folder = tmp_path / "own.gguf", tmp_path / "run"
+    shutil.copy(tiny_path, model)
+
+    def change(done: int, _: Sequence[Sample]) -> None:
+        if done != 2:
+            return
+        if how == "removed":
+            model.unlink()
+        elif how == "rewritten":  # the same bytes in the same place: mapped pages that nobody vouches for
+            time.sleep(0.02)
+            with model.open("r+b") as file:
+                file.write(tiny_path.read_bytes())
+        else:
+            shutil.copy(tiny_path, tmp_path / "other.gguf")
+            (tmp_path / "other.gguf").replace(model)
+
+    with (
+        Judge.load(model, n_threads=1, n_ctx=8192) as judge,
+        pytest.raises(ModelBroken, match=r"own\.gguf: the model file was replaced or changed"),
+    ):
+        evaluate(ROWS, ["faithfulness"], judge, folder, change)
+    kept = lines(folder)
+    assert len(kept) == 4  # two samples: statements and support
+    shutil.copy(tiny_path, model)
+    with Judge.load(model, n_threads=1, n_ctx=8192) as judge:
+        evaluate(ROWS, ["faithfulness"], judge, folder)
+    assert lines(folder)[:4] == kept
+
+
+def command(data: Path, model: Path, folder: Path) -> list[str]:
+    own = [sys.executable, "-m", "localeval", "evaluate", str(data), "-m", "faithfulness", "-q"]
+    return [*own, "--threads", "1", "--judge", str(model), "-o", str(folder)]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS * 1), encoding="utf-8")
+    return path
+
+
+def test_sigterm_ends_a_run_as_ctrl_c_does_with_exit_143_and_the_command_that_goes_on(
+    tiny_path: Path, data: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    process = subprocess.Popen(command(data, tiny_path, folder), stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 100
+    while not ((folder / FILE).exists() and len(lines(folder)) > 2) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, talk = process.communicate(timeout=100)
+    assert process.returncode == 143
+    assert "Traceback" not in talk
+    again = " ".join(command(data, tiny_path, folder)[3:])
+    assert talk.strip().splitlines()[-1].endswith(f"the same command goes on from there: localeval {again}")
+    assert all(map(is_whole, lines(folder)))
+
+
+def test_faults_of_the_folder_are_exit_2_and_one_sentence(
+    tiny_path: Path, data: Path, tmp_path: Path
+) -> None:
+    def fault(folder: Path, *before: str, limit: int | None = None) -> str:
+        def limited() -> None:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        full = [*before, *command(data, tiny_path, folder)]
+        done = subprocess.run(full, capture_output=True, text=True, preexec_fn=limited)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert len(done.stderr.strip().splitlines()) == 1
+        return done.stderr
+
+    assert "File too large" in fault(tmp_path / "full", limit=5000)
+    with Journal(tmp_path / "held"):
+        assert f"process {os.getpid()} is writing" in fault(tmp_path / "held")
+    # root may write anywhere, unless it gives that up
+    plain = [] if os.geteuid() else ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"]
+    if plain and not shutil.which("setpriv"):
+        pytest.skip("as root without setpriv a read-only folder can't be made")
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o555)
+        assert "no run can be kept there (Permission denied)" in fault(Path(name) / "run", *plain)
+        Path(name).chmod(0o755)

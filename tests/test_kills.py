@@ -1,0 +1,93 @@
+"""A run that is killed at any moment and started again ends in the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from localeval.lines import FILE, is_whole
+from localeval.run import RESULTS
+
+KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "3"))
+"""The whole campaign is 20."""
+
+# Beside what the command does, each judgement that is begun leaves a byte in a file.
+COUNTED = """
+import os, sys
+from localeval import judge
+from localeval.cli import main
+
+ask, asked = judge.ask, os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+def counted(*what):
+    os.write(asked, b".")
+    return ask(*what)
+
+judge.ask = counted
+main()
+"""
+
+TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
+
+
+def command(tmp_path: Path, model: Path, name: str) -> list[str | Path]:
+    own: list[str | Path] = [sys.executable, "-c", COUNTED, tmp_path / f"{name}.asked", "evaluate"]
+    own += [tmp_path / "data.jsonl", "-m", "faithfulness", "-q", "--threads", "1", "--judge", model]
+    return [*own, "--statements", "sentences", "-o", tmp_path / name]
+
+
+def test_a_run_killed_at_random_moments_ends_in_the_bytes_of_an_undisturbed_one(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    """And repeats at most one judgement a kill."""
+    rows = [
+        {"id": f"{i}-{n}", "response": f"{text} {n}.", "retrieved_contexts": TEXTS[:2]}
+        for n in range(4 + 2 * KILLS)
+        for i, text in enumerate(TEXTS)
+    ]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    whole, journal = tmp_path / "whole", tmp_path / "run" / FILE
+    start = time.monotonic()
+    process = subprocess.Popen(command(tmp_path, tiny_path, "whole"), stdout=subprocess.DEVNULL)
+    while process.poll() is None and not ((whole / FILE).exists() and (whole / FILE).stat().st_size):
+        time.sleep(0.01)
+    loading = time.monotonic() - start
+    assert process.wait() == 0
+    working = time.monotonic() - start - loading
+
+    drawn = random.Random(11)
+    kills, in_the_work = 0, 0
+    while kills < KILLS:
+        seen = journal.stat().st_size if journal.exists() else 0
+        process = subprocess.Popen(
+            command(tmp_path, tiny_path, "run"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        # One kill in four comes while it loads, the others when it has gone on for a part of what is left.
+        if kills % 4 == 3:
+            time.sleep(drawn.uniform(0, loading))
+        else:
+            deadline = time.monotonic() + 60
+            while not (journal.exists() and journal.stat().st_size > seen) and time.monotonic() < deadline:
+                time.sleep(0.002)
+            time.sleep(drawn.uniform(0, working / KILLS))
+        process.send_signal(signal.SIGKILL)
+        if process.wait() != -signal.SIGKILL:
+            break  # it was done before
+        kills += 1
+        in_the_work += journal.exists() and journal.stat().st_size > seen
+    assert in_the_work >= KILLS / 2
+    subprocess.run(command(tmp_path, tiny_path, "run"), check=True, capture_output=True)
+
+    assert (tmp_path / "run" / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
+    judged = journal.read_bytes().splitlines(keepends=True)
+    assert all(map(is_whole, judged))
+    asked = {name: (tmp_path / f"{name}.asked").stat().st_size for name in ("whole", "run")}
+    assert len(judged) == asked["whole"] == 2 * len(rows)
+    print(f"{kills} kills, {in_the_work} in the work, {asked['run'] - asked['whole']} judgements repeated")
+    assert asked["run"] <= asked["whole"] + kills
