@@ -15,6 +15,7 @@ from localeval.evaluate import aevaluate, evaluate, plan
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
 from localeval.plan import Plan
+from localeval.rescore import rescore
 from localeval.result import Result
 from localeval.samples import Sample, read_samples
 
@@ -34,4 +35,5 @@ __all__ = [
     "plan",
     "read_samples",
     "register",
+    "rescore",
 ]

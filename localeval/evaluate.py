@@ -70,6 +70,7 @@ def evaluate(
     chosen = _metrics(metrics, read, where)
     with Journal(Path(output) if output is not None else None) as journal, _opened(judge) as opened:
         opened.ready(chosen, choices)
+        signature = opened.signature(chosen, choices)
         if output is not None:
             engine = opened.signature_of_engine()
             recipe = run.Recipe(
@@ -78,6 +79,8 @@ def evaluate(
                 **opened.companions.sources(),
                 engine=engine,
                 options=run.recorded(choices),
+                signature=signature.model_dump(mode="json"),
+                beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
             )
             run.write(Path(output), read, recipe)
         if watch is not None:
@@ -93,7 +96,7 @@ def evaluate(
                 progress(len(finished), read)
             if watch is not None:
                 watch.took(len(finished), read, finished[-1].scores)
-        result = Result(finished, [m.name for m in chosen], opened.signature(chosen, choices))
+        result = Result(finished, [m.name for m in chosen], signature)
         if output is not None:
             journal.check()
             run.finish(Path(output) / run.RESULTS, result)

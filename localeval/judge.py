@@ -23,10 +23,10 @@ from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
-from localeval.records import as_record
+from localeval.records import as_record, key_of
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
-from localeval.signature import Signature, digest, machine, own_version, package_versions
+from localeval.signature import Signature, machine, own_version, package_versions
 from localeval.store import resolve
 
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
@@ -156,16 +156,7 @@ class Judge:
         return Made(record, key)
 
     def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
-        """What a record is kept under: a digest of all that can change it."""
-        return digest(
-            {
-                "judgement": [row.name, row.version],
-                "recipe": row.recipe(desk, sample),
-                "of": [records[name].model_dump(mode="json") for name in row.needs],
-                "sample": {column: getattr(sample, column) for column in row.columns},
-                "engine": self.signature_of_engine(),
-            }
-        )
+        return key_of(row, desk, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
         """What of this judge can change a record."""
@@ -173,28 +164,21 @@ class Judge:
         return {"model": self.model["sha256"], "settings": asdict(self.engine.settings), "packages": packages}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        judgements = _rows(metrics)
-        used = _used(judgements, options)
-        return Signature(
+        used = _used(_rows(metrics), options)
+        bare = Signature(
             localeval=own_version(),
-            metrics={metric.name: metric.version for metric in metrics},
-            judgements={row.name: row.version for row in judgements},
-            prompts={
-                f"{name}/{language}": options.prompt(name, language).sha256
-                for row in judgements
-                for name in row.prompts
-                for language in LANGUAGES
-            },
+            metrics={},
+            judgements={},
+            prompts={},
             judge=self.model,
             embedder=self.companions.embedder().signature() if "embedder" in used else {},
             classifier=self.companions.classifier().signature() if "classifier" in used else {},
             engine=asdict(self.engine.settings),
-            options={
-                name: value for name, value in vars(options).items() if name not in ("explain", "prompts")
-            },
+            options={},
             packages=package_versions(),
             machine=machine(),
         )
+        return signed(bare, metrics, options)
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""
@@ -209,6 +193,30 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
+    """The signature of these metrics, with the models, packages and machine of `models`."""
+    rows = _rows(metrics)
+    used = _used(rows, options)
+    return models.model_copy(
+        update={
+            "localeval": own_version(),
+            "metrics": {metric.name: metric.version for metric in metrics},
+            "judgements": {row.name: row.version for row in rows},
+            "prompts": {
+                f"{name}/{language}": options.prompt(name, language).sha256
+                for row in rows
+                for name in row.prompts
+                for language in LANGUAGES
+            },
+            "embedder": models.embedder if "embedder" in used else {},
+            "classifier": models.classifier if "classifier" in used else {},
+            "options": {
+                name: value for name, value in vars(options).items() if name not in ("explain", "prompts")
+            },
+        }
+    )
 
 
 def _rows(metrics: Sequence[Metric]) -> list[Judgement]:

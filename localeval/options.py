@@ -91,4 +91,6 @@ class Options:
 
 
 DEFAULTS = Options()
+ARITHMETIC = ("threshold", "relevance", "mode", "beta")
+"""Those that move scores and no judgement that a score is computed from."""
 PROMPTED = ("statements", "support", "support_reasoned", "questions", "needed", "useful")

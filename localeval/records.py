@@ -8,8 +8,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.judgements import JUDGEMENTS, Failure, Judgement
+from localeval.judgements import JUDGEMENTS, Desk, Failure, Judgement
 from localeval.lines import Lines
+from localeval.samples import Sample
+from localeval.signature import digest
 
 
 class KeptRecords(Mapping[str, BaseModel]):
@@ -47,3 +49,21 @@ class KeptRecords(Mapping[str, BaseModel]):
 def as_record(row: Judgement, kept: Mapping[str, Any]) -> BaseModel:
     """The record that a journal kept as JSON."""
     return Failure(**kept) if "failed" in kept else row.record(**kept)
+
+
+def key_of(
+    row: Judgement, desk: Desk, sample: Sample, records: Mapping[str, BaseModel], engine: Mapping[str, Any]
+) -> str:
+    """What a record is kept under: a digest of all that can change it.
+
+    `engine` is what of the judge can change it; of `desk` nothing is asked but the models' signatures.
+    """
+    return digest(
+        {
+            "judgement": [row.name, row.version],
+            "recipe": row.recipe(desk, sample),
+            "of": [records[name].model_dump(mode="json") for name in row.needs],
+            "sample": {column: getattr(sample, column) for column in row.columns},
+            "engine": engine,
+        }
+    )

@@ -43,6 +43,8 @@ class Recipe(BaseModel):
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
     engine    what of the judge decides a record: model hash, settings, package versions
     options   those of `localeval.options.Options`, prompts as text
+    signature what the numbers are made with
+    beside    signatures of embedder and classifier, as far as metrics of any call in this folder used them
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,6 +55,8 @@ class Recipe(BaseModel):
     classifier: str
     engine: dict[str, Any]
     options: dict[str, Any]
+    signature: dict[str, Any] = {}
+    beside: dict[str, dict[str, Any]] = {}
 
 
 def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
@@ -62,7 +66,7 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
     """
     lines = (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
     with _written(folder):
-        made = json.dumps(recipe.model_dump(), indent=1) + "\n"
+        made = json.dumps(_with_what_was_known(folder, recipe).model_dump(), indent=1) + "\n"
         for name, parts in ((SAMPLES, lines), (RECIPE, [made])):
             beside = _beside(folder / name, parts)
             if (folder / name).exists() and filecmp.cmp(beside, folder / name, shallow=False):
@@ -81,6 +85,18 @@ def read(folder: Path) -> tuple[list[Sample], Recipe]:
             f"{folder}: this is no run's folder ({RECIPE} can't be read); give one that `evaluate -o` wrote."
         ) from error
     return read_samples(folder / SAMPLES), recipe
+
+
+def _with_what_was_known(folder: Path, recipe: Recipe) -> Recipe:
+    """The recipe with the models that an earlier call in this folder used beside the judge."""
+    try:
+        before = Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return recipe
+    same = {
+        name: kept for name, kept in before.beside.items() if getattr(before, name) == getattr(recipe, name)
+    }
+    return recipe.model_copy(update={"beside": same | recipe.beside})
 
 
 def recorded(options: Options) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import click
 
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
+from localeval.cli.rescore import rescore
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
@@ -37,6 +38,7 @@ def commands() -> None:
 for command in (
     evaluate,
     score,
+    rescore,
     verify,
     models,
 ):

@@ -1,0 +1,42 @@
+"""`localeval rescore`: other metrics, or another threshold, from a run's journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from localeval.cli.options import names
+from localeval.cli.talk import say
+from localeval.options import Mode, Relevance
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-m", "--metrics", envvar="LOCALEVAL_METRICS", help="Metric names, with commas between.")
+@click.option("--threshold", type=float, help="Probability from which a verdict counts as yes.")
+@click.option("--relevance", type=click.Choice(get_args(Relevance)), help="Of answer_relevance.")
+@click.option("--mode", type=click.Choice(get_args(Mode)), help="Of factual_correctness.")
+@click.option("--beta", type=float, help="Of factual_correctness: above 1, recall weighs more.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Also write a file in the form of results.json; the run's own is overwritten only if it is named.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def rescore(run: Path, metrics: str | None, output: Path | None, as_json: bool, **options: Any) -> None:
+    """Score a RUN again from its journal, with no model. What is not said is as in the run."""
+    from localeval.report.text import as_text, reasons_told
+    from localeval.rescore import rescore as again
+    from localeval.run import finish
+
+    given = {name: value for name, value in options.items() if value is not None}
+    result = again(run, names(metrics), **given)
+    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    for line in reasons_told(result):
+        say(line)
+    if output is not None:
+        finish(output, result)
+        say(f"scores: {output}")

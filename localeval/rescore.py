@@ -1,0 +1,177 @@
+"""Metrics computed again, or others, from what a run's journal holds. No model is loaded."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from localeval import run
+from localeval.engine.interface import EngineSettings
+from localeval.errors import InputError
+from localeval.judgements import Desk, Failure, Judgement, in_order
+from localeval.lines import FILE, Lines
+from localeval.metrics import Metric
+from localeval.options import ARITHMETIC, DEFAULTS, Options
+from localeval.records import KeptRecords, as_record, key_of
+from localeval.result import Result, SampleResult
+from localeval.samples import Sample
+from localeval.scoring import choose_metrics, compute, nothing_to_judge
+from localeval.signature import Signature
+from localeval.texts import listed
+
+_MOST_NAMED = 5
+_FLAGS = {"n_threads": "--threads", "n_ctx": "--n-ctx", "n_gpu_layers": "--gpu-layers"}
+
+
+def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
+    """The scores of a run by other metrics, or with another threshold, from its journal; nothing is written.
+
+    metrics  names of `METRICS`, your own included; by default the run's
+    options  `threshold`, `relevance`, `mode` and `beta`; all others are the run's, as what was judged
+             hangs on them
+
+    Raises InputError for a folder without a run, and for a judgement that its journal does not hold: the
+    message names it, its samples and the command that makes it.
+
+    >>> rescore("runs/answers", threshold=0.7)["faithfulness"].value         # doctest: +SKIP
+    0.571
+    """
+    if other := sorted(set(options) - set(ARITHMETIC)):
+        raise InputError(
+            f"{other[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
+            "For another judging use `evaluate`."
+        )
+    path = Path(folder)
+    samples, recipe = run.read(path)
+    if not recipe.signature:
+        raise InputError(f"{folder}: an older version began this run; give its `evaluate` command again.")
+    chosen = choose_metrics(metrics or recipe.metrics)
+    choices = Options.read({**recipe.options, **options})
+    shelf = _Shelf(path, recipe, choices)
+    found = [_scored(sample, chosen, choices, shelf) for sample in samples]
+    if shelf.missing:
+        raise InputError(shelf.what_is_missing(chosen))
+    return Result(found, [m.name for m in chosen], _signature(recipe, chosen, choices))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of a model that is not loaded."""
+
+    kept: Mapping[str, Any]
+
+    def signature(self) -> dict[str, Any]:
+        return dict(self.kept)
+
+
+_Taken = tuple[dict[str, BaseModel], dict[str, str]]
+
+
+class _Shelf:
+    """The records of a run's journal: under the keys of its results, or under those of its recipe."""
+
+    def __init__(self, folder: Path, recipe: run.Recipe, options: Options) -> None:
+        self.folder, self.recipe = folder, recipe
+        self.lines = Lines(folder / FILE)
+        self.missing: dict[str, list[str]] = {}
+        beside: Any = {name: _Known(recipe.beside.get(name, {})) for name in ("embedder", "classifier")}
+        engine: Any = None  # nobody is asked
+        self._desk = Desk(engine, options, lambda: beside["embedder"], lambda: beside["classifier"])
+        self._own = _keys_of_results(folder)
+        self._versions = recipe.signature.get("judgements", {})
+
+    def take(self, sample: Sample, wanted: Sequence[str]) -> _Taken | None:
+        """The records of `wanted` and their keys; None where one is missing."""
+        records: dict[str, BaseModel] = {}
+        at: dict[str, str] = {}
+        for row in in_order(wanted):
+            failed = next((n for n in row.needs if isinstance(records[n], Failure)), None)
+            if failed is not None:
+                records[row.name], at[row.name] = records[failed], at[failed]
+                continue
+            for key in self._keys(row, sample, records):
+                if (record := self._record(row, key)) is not None:
+                    records[row.name], at[row.name] = record, key
+                    break
+            else:
+                self.missing.setdefault(row.name, []).append(sample.id)
+                return None
+        return records, at
+
+    def own(self, sample: Sample) -> Mapping[str, str]:
+        """Judgement -> key, as the results of the run have it."""
+        return self._own.get(sample.id, {})
+
+    def what_is_missing(self, metrics: Sequence[Metric]) -> str:
+        told = [
+            f"{name} of {len(ids)} samples ({listed(ids, _MOST_NAMED)})" for name, ids in self.missing.items()
+        ]
+        return (
+            f"{self.folder}: the journal does not hold {', '.join(told)}. This makes what is missing, and "
+            f"nothing else: {_command(self.folder, self.recipe, metrics)}"
+        )
+
+    def _keys(self, row: Judgement, sample: Sample, records: dict[str, BaseModel]) -> Iterator[str]:
+        own = self.own(sample)
+        if row.name in own and self._versions.get(row.name) == row.version:
+            yield own[row.name]
+        yield key_of(row, self._desk, sample, records, self.recipe.engine)
+
+    def _record(self, row: Judgement, key: str) -> BaseModel | None:
+        try:
+            kept = self.lines.get(key)
+            return None if kept is None else as_record(row, kept)
+        except ValidationError:
+            return None
+
+
+def _scored(sample: Sample, metrics: Sequence[Metric], options: Options, shelf: _Shelf) -> SampleResult:
+    scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
+    judged = [m for m in metrics if m.name not in scores]
+    taken = shelf.take(sample, [name for m in judged for name in m.judgements])
+    if taken is None:
+        return SampleResult(sample, {}, {})
+    records, at = taken
+    scores |= {m.name: compute(m, records, options) for m in judged}
+    if "support" in at and "reasons" in shelf.own(sample):
+        at["reasons"] = shelf.own(sample)["reasons"]
+    return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, KeptRecords(shelf.lines, at))
+
+
+def _keys_of_results(folder: Path) -> dict[str, Mapping[str, str]]:
+    """Sample -> judgement -> key, where the run is finished."""
+    try:
+        kept = run.load(folder)
+    except InputError:
+        return {}
+    return {s.sample.id: s.records.at for s in kept.samples if isinstance(s.records, KeptRecords)}
+
+
+def _signature(recipe: run.Recipe, metrics: Sequence[Metric], options: Options) -> Signature:
+    from localeval.judge import signed
+
+    then = Signature(**recipe.signature)
+    now = signed(then.model_copy(update=recipe.beside), metrics, options)
+    prompts = {name: then.prompts.get(name, current) for name, current in now.prompts.items()}
+    return now.model_copy(update={"prompts": prompts})
+
+
+def _command(folder: Path, recipe: run.Recipe, metrics: Sequence[Metric]) -> str:
+    """The command that makes what these metrics need, and keeps the run's own."""
+    names = dict.fromkeys([*recipe.metrics, *(metric.name for metric in metrics)])
+    words = ["localeval", "evaluate", str(folder / run.SAMPLES), "-o", str(folder), "-m", ",".join(names)]
+    words += ["--judge", recipe.judge, "--embedder", recipe.embedder, "--classifier", recipe.classifier]
+    settings, usual = recipe.engine["settings"], {f.name: f.default for f in fields(EngineSettings)}
+    for name, flag in _FLAGS.items():
+        if settings[name] != usual[name]:
+            words += [flag, str(settings[name])]
+    for name, value in recipe.options.items():
+        if name != "prompts" and value != getattr(DEFAULTS, name):
+            words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    aside = " (in Python, with the prompts that run.json holds)" if recipe.options.get("prompts") else ""
+    return shlex.join(words) + aside

@@ -1,0 +1,140 @@
+"""Memory and own time of a long run: synthetic samples through an engine that decodes nothing.
+
+    scripts/scale.py [SAMPLES] [--profile]
+
+Prints how far the peak of memory rose above the start, and the processor time a sample that is localeval's
+own: without the engine, the embedder, fsync, and the sentence splitter, in whose place a plain one stands.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import os
+import pstats
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from localeval import evaluate, rescore
+from localeval.judgements import evidence, statements, windows
+from localeval.run import load
+from localeval.samples import Sample
+from localeval.sentences import Sentence
+from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
+
+METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
+WORDS = [
+    "tea",
+    "hill",
+    "water",
+    "stone",
+    "river",
+    "cloud",
+    "market",
+    "road",
+    "mill",
+    "paper",
+    "garden",
+    "winter",
+    "river",
+    "bridge",
+    "copper",
+    "lamp",
+]
+
+
+def sentence(seed: int) -> str:
+    """About 65 characters, another one for each seed."""
+    picked = [WORDS[(seed * 7 + i * (seed % 5 + 3)) % len(WORDS)] for i in range(9)]
+    return f"The {' '.join(picked)} of {seed} was {seed % 97}."
+
+
+def samples(number: int) -> Iterator[Sample]:
+    for i in range(number):
+        told = " ".join(sentence(i * 40 + j) for j in range(20))
+        yield Sample(
+            id=str(i),
+            user_input=f"What was the {WORDS[i % len(WORDS)]} of {i}?",
+            response=" ".join(sentence(i * 40 + j) for j in range(10))[:600],
+            retrieved_contexts=[told[:650], told[650:1300]],
+        )
+
+
+def plain(text: str, _: str) -> list[Sentence]:
+    return [Sentence(m[0], m.start(), m.end()) for m in re.finditer(r"[^ .][^.]*\.?", text)]
+
+
+def peak() -> float:
+    """Most memory that this process ever had, MB."""
+    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+class Apart:
+    """Seconds spent in what is not counted."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any, **named: Any) -> Any:
+            start = time.thread_time()
+            try:
+                return function(*given, **named)
+            finally:
+                self.seconds[name] = self.seconds.get(name, 0) + time.thread_time() - start
+
+        return run
+
+
+def main(number: int, profiled: bool) -> None:
+    apart = Apart()
+    for module in (evidence, statements, windows):
+        module.split = apart.timed("splitter", plain)  # type: ignore[attr-defined]
+    os.fsync = apart.timed("fsync", os.fsync)
+    SteadyEngine.generate = apart.timed("engine", SteadyEngine.generate)  # type: ignore[method-assign]
+    SteadyEmbedder.embed = apart.timed("engine", SteadyEmbedder.embed)  # type: ignore[method-assign]
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "run"
+        source = Path(name) / "data.jsonl"
+        with source.open("w") as file:
+            file.writelines(s.model_dump_json(exclude_none=True) + "\n" for s in samples(number))
+        evaluate(list(samples(3)), METRICS, steady_judge(SteadyEngine()))  # what is imported once
+        apart.seconds.clear()
+        profile = cProfile.Profile()
+        before, start = peak(), time.thread_time()
+        if profiled:
+            profile.enable()
+        result = evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder)
+        profile.disable()
+        spent = time.thread_time() - start
+        own = spent - sum(apart.seconds.values())
+        print(f"{number} samples: memory {peak() - before:.0f} MB above the start ({before:.0f} MB)")
+        for what, seconds in {"own work": own, **apart.seconds}.items():
+            print(f"  {what}: {1000 * seconds / number:.2f} ms a sample")
+        if profiled:
+            pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
+            return
+        again("second call", lambda: evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder))
+        again("load", lambda: load(folder))
+        again("rescore", lambda: rescore(folder, threshold=0.6))
+        print(f"  journal: {(folder / 'journal.jsonl').stat().st_size / 1e6:.0f} MB")
+        print(f"memory in the end {peak() - before:.0f} MB above the start; {len(result.samples)} samples")
+
+
+def again(what: str, function: Callable[[], Any]) -> None:
+    start = time.thread_time()
+    function()
+    print(f"  {what}: {time.thread_time() - start:.1f} s")
+
+
+if __name__ == "__main__":
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    main(numbers[0] if numbers else 20_000, "--profile" in sys.argv)
