@@ -24,6 +24,7 @@ class Work:
     by        who answers: "judge", "embedder" or "classifier". Rows and seconds are the judge's
     to_make   judgements that will be asked for
     kept      those that the journal holds
+    again     those that an earlier sample of the run has the answer of, since it asks for the same
     windowed  those of `to_make` whose contexts are cut into windows
     too_long  those of `to_make` that will fail with `context_too_long`
     spent     rows: of trunk, branch and leaves as they will be; forced, decoded and guessed estimated
@@ -34,6 +35,7 @@ class Work:
     by: str
     to_make: int = 0
     kept: int = 0
+    again: int = 0
     windowed: int = 0
     too_long: int = 0
     spent: Spent = field(default_factory=Spent)

@@ -7,11 +7,9 @@ each sentence counts as one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
-
-from pydantic import BaseModel
 
 from localeval.engine.calibration import measured, remembered
 from localeval.engine.estimate import Asked
@@ -102,6 +100,7 @@ class _Count:
     by: str
     to_make: int = 0
     kept: int = 0
+    again: int = 0
     windowed: int = 0
     too_long: int = 0
     asked: list[Asked] = field(default_factory=list)
@@ -119,6 +118,7 @@ class _Count:
             self.by,
             round(share * self.to_make),
             round(share * self.kept),
+            round(share * self.again),
             round(share * self.windowed),
             round(share * self.too_long),
             Spent(trunk=spent.trunk, **rows),
@@ -134,6 +134,9 @@ class _Rehearsal:
         self._desk = judge.desk(options)
         self._tally = Tally(judge.engine)
         self._dry = Desk(self._tally, options, _no_embedder, _Undecided)
+        # For what an earlier sample asked already: the engine is not asked again, and stands as it stood.
+        self._unheard = Desk(Tally(judge.engine), options, _no_embedder, _Undecided)
+        self._asked: set[str] = set()
         self.counts: dict[str, _Count] = {}
         self.windows: dict[str, int] = {}
         self.too_long: list[str] = []
@@ -150,30 +153,41 @@ class _Rehearsal:
                 records[row.name] = failed
                 continue
             count = self.counts.setdefault(row.name, _Count(row.name, answers(row, self._options)))
-            known = None if invented & set(row.needs) else self._found(row, sample, records)
-            if known is not None:
-                records[row.name] = known
+            key = self._key(row, sample, records, invented)
+            if (kept := self._found(key)) is not None:
+                records[row.name] = as_record(row, kept)
                 count.kept += 1
                 continue
             invented.add(row.name)
-            records[row.name] = self._asked(row, sample, records, count)
+            if key in self._asked:
+                records[row.name] = ask(row, self._unheard, sample, records)
+                count.again += 1
+                continue
+            records[row.name] = self._ask(row, sample, records, count)
             rows += sum(one.spent().rows for one in self._tally.asked)
+            self._asked |= {key} - {""}
         return rows
 
-    def _found(self, row: Judgement, sample: Sample, records: Mapping[str, Any]) -> BaseModel | None:
-        """The record in the journal."""
-        if self._kept is None:
-            return None
-        kept = self._kept.get(self._judge.key(row, self._desk, sample, dict(records)))
-        return as_record(row, kept) if kept is not None else None
+    def _key(self, row: Judgement, sample: Sample, records: dict[str, Any], invented: set[str]) -> str:
+        """What the record will be kept under, though what it stands on may be invented.
 
-    def _asked(self, row: Judgement, sample: Sample, records: Mapping[str, Any], count: _Count) -> Any:
+        "" where only an opened embedder or classifier could tell, and the journal can't hold it anyway.
+        """
+        opens = answers(row, self._options) != "judge"
+        if opens and (self._kept is None or invented & set(row.needs)):
+            return ""
+        return self._judge.key(row, self._desk, sample, records)
+
+    def _found(self, key: str) -> dict[str, Any] | None:
+        return self._kept.get(key) if self._kept is not None and key else None
+
+    def _ask(self, row: Judgement, sample: Sample, records: dict[str, Any], count: _Count) -> Any:
         """What stands in the place of the record that the run will make."""
         count.to_make += 1
         self._tally.asked = []
         if count.by == "embedder":
             return None  # nothing stands on it
-        record = ask(row, self._dry, sample, dict(records))
+        record = ask(row, self._dry, sample, records)
         count.asked += self._tally.asked
         if (windows := getattr(record, "windows", 1)) > 1:
             count.windowed += 1

@@ -105,6 +105,16 @@ def test_what_the_journal_holds_is_not_to_be_made_again(tmp_path: Path) -> None:
     assert before_a_run(done) == ["Plan: all judgements of 1 samples are in the journal; no model is asked."]
 
 
+def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:
+    engine = FakeEngine([*YES, {"verdict": 0.25}])
+    samples = [TEA, {**TEA, "id": "b"}, {**TEA, "id": "c", "retrieved_contexts": ["Tea sings."]}]
+    told = plan(samples, ["faithfulness"], fake_judge(FakeEngine([])))
+    evaluate(samples, ["faithfulness"], fake_judge(engine))
+    assert told.to_make == len(engine.calls) == 3
+    assert [work.again for work in told.work] == [2, 1]
+    assert told.rows[1] == 0
+
+
 def test_a_plan_writes_nothing_and_samples_with_nothing_to_judge_take_nothing(tmp_path: Path) -> None:
     told = plan(
         [{**TEA, "retrieved_contexts": []}],
@@ -117,13 +127,12 @@ def test_a_plan_writes_nothing_and_samples_with_nothing_to_judge_take_nothing(tm
 
 
 def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
-    samples = [Sample(id=str(i), **{k: v for k, v in TEA.items() if k != "id"}) for i in range(1000)]
+    samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(1000)]
     judge = fake_judge(FakeEngine([]))
     metrics, options = choose_metrics(["faithfulness"]), Options()
     part = make_plan(samples, metrics, judge, options, most=100)
     whole = make_plan(samples, metrics, judge, options)
     assert (part.looked_at, part.samples, part.to_make, part.rows) == (100, 1000, 2000, ())
-    # Each sample is judged on the same prompts, but equal branches that follow one another are read once.
     assert part.spent == whole.spent
     assert "Reckoned from 100 of the 1,000 samples." in before_a_run(part)
 

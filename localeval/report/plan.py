@@ -22,14 +22,15 @@ def as_text(plan: Plan) -> str:
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     table.add_column("judgement")
-    for column in ("to make", "in the journal", "prompt rows", "reply rows, about", "time, about"):
+    for column in ("to make", "from the journal", "prompt rows", "reply rows, about", "time, about"):
         table.add_column(column, justify="right")
     for work in plan.work:
         table.add_row(work.judgement, *_cells(work))
     spent = plan.spent
     written = spent.decoded + spent.guessed + spent.forced
     table.add_row()
-    whole = (plan.to_make, plan.kept, spent.rows - written, written)
+    kept = sum(work.kept + work.again for work in plan.work)
+    whole = (plan.to_make, kept, spent.rows - written, written)
     table.add_row("all", *(f"{number:,}" for number in whole), _time(plan.seconds))
     out = io.StringIO()
     Console(file=out, width=110, color_system=None, legacy_windows=False).print(table)
@@ -65,7 +66,7 @@ def _told(plan: Plan, unknown: str) -> Iterator[str]:
 
 def _cells(work: Work) -> Iterator[str]:
     yield f"{work.to_make:,}"
-    yield f"{work.kept:,}"
+    yield f"{work.kept + work.again:,}"
     if work.by == "judge":
         written = work.spent.decoded + work.spent.guessed + work.spent.forced
         yield f"{work.spent.rows - written:,}"
