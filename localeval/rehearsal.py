@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Protocol
 
 from localeval.engine.calibration import measured, remembered
 from localeval.engine.estimate import Asked
-from localeval.engine.interface import Spent
+from localeval.engine.interface import EngineError, Spent
 from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import available
 from localeval.engine.price import Speed
@@ -27,8 +27,8 @@ from localeval.records import as_record
 from localeval.samples import Sample
 from localeval.scoring import judgements_for, nothing_to_judge
 
-LOOKED_AT = 200
-"""Samples that are looked at before a run, in about a second; its plan is reckoned from these."""
+LOOKED_AT = 100
+"""Samples that are looked at before a run, in one or two seconds; its plan is reckoned from these."""
 
 WORTH_MEASURING = 100_000
 """Rows, half an hour on two cores: such a run measures the machine's speed first, where it is not known."""
@@ -64,7 +64,10 @@ def make_plan(
     rows = tuple(rehearsal.go_through(sample, metrics) for sample in looked)
     share = len(samples) / max(1, len(looked))
     total = sum(rows) * share
-    speed = _speed(judge, measure or total >= WORTH_MEASURING) if total else None
+    memory = judge.engine.memory() if total and isinstance(judge.engine, LazyEngine) else None
+    free = available()
+    fits = memory is None or free is None or memory <= free
+    speed = _speed(judge, fits and (measure or total >= WORTH_MEASURING)) if total else None
     return Plan(
         samples=len(samples),
         looked_at=len(looked),
@@ -73,8 +76,8 @@ def make_plan(
         too_long=tuple(rehearsal.too_long),
         rows=rows if len(looked) == len(samples) else (),
         speed=speed,
-        memory=judge.engine.memory() if total and isinstance(judge.engine, LazyEngine) else None,
-        free=available(),
+        memory=memory,
+        free=free,
     )
 
 
@@ -89,7 +92,12 @@ def _speed(judge: Judge, measure: bool) -> Speed | None:
         return None
     model, settings = judge.model["sha256"], judge.engine.settings
     found = remembered(model, settings)
-    return measured(judge.engine.path, model, settings) if found is None and measure else found
+    if found is not None or not measure:
+        return found
+    try:
+        return measured(judge.engine.path, model, settings)
+    except EngineError:  # the run will meet it too, and say what came of it
+        return None
 
 
 @dataclass

@@ -63,6 +63,11 @@ def test_a_cache_folder_that_cannot_be_written_costs_nothing_but_the_memory(
     assert not cache.exists()
 
 
+def test_an_engine_of_one_leaf_can_be_measured_too(cache: Path, tiny_path: Path) -> None:
+    narrow = EngineSettings(n_ctx=2048, n_threads=1, width=1)
+    assert measured(tiny_path, "a" * 64, narrow) == remembered("a" * 64, narrow)
+
+
 def test_more_rows_in_a_call_take_longer_and_a_batch_is_the_cheapest_a_row() -> None:
     speed = Speed(0.0132, 0.0183, 0.046)
     times = [speed.call(rows) for rows in (1, 2, 8, 15, 32, 64, 512, 1024)]

@@ -185,6 +185,7 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     assert told["seconds"] > 0
     assert not (tmp_path / "runs").exists()
     monkeypatch.setattr("localeval.rehearsal.available", lambda: 500_000_000)
+    monkeypatch.setattr("localeval.rehearsal.remembered", lambda *_: None)  # nor is it measured
     with pytest.raises(SystemExit) as ended:
         main(command)
     assert ended.value.code == 2

@@ -20,6 +20,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
     that a row behind a run's worked examples costs more than one in an empty cache.
     """
     llama = Llama(path, settings or EngineSettings())
+    sequences = min(SEQUENCES, llama.n_sequences - 1)
     try:
         token = llama.tokenize(b"the")[0]
         text = [Row(token, behind + i, 0, i == BATCH - 1) for i in range(BATCH)]
@@ -28,7 +29,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
 
         def stand() -> None:
             llama.drop(0, behind)
-            for sequence in range(1, SEQUENCES + 1):
+            for sequence in range(1, sequences + 1):
                 llama.drop(sequence)
                 llama.fork(0, sequence)
 
@@ -44,7 +45,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
 
         return Speed(
             _seconds(stand, prefill) / BATCH,
-            _seconds(stand, steps(SEQUENCES)) / STEPS / SEQUENCES,
+            _seconds(stand, steps(sequences)) / STEPS / sequences,
             _seconds(stand, steps(1)) / STEPS,
         )
     finally:
