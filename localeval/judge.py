@@ -160,8 +160,8 @@ class Judge:
 
     def signature_of_engine(self) -> dict[str, Any]:
         """What of this judge can change a record."""
-        packages = package_versions()
-        return {"model": self.model["sha256"], "settings": asdict(self.engine.settings), "packages": packages}
+        settings, packages = vars(self.engine.settings), package_versions()
+        return {"model": self.model["sha256"], "settings": dict(settings), "packages": packages}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
         used = _used(_rows(metrics), options)

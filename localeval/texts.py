@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:
@@ -35,6 +36,7 @@ _KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7a
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]+")
 
 
+@lru_cache(maxsize=16)  # the texts of a sample are asked about by each of its judgements
 def language(text: str) -> str:
     """ "zh", "en" or "other", by the shares of scripts among the letters; with no letter at all "en".
 

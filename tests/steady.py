@@ -67,7 +67,7 @@ class SteadyEmbedder:
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
-        rows = np.array([np.sin(np.arange(1, 17) * (seed % 9973)) for seed in seeds], dtype=np.float32)
+        rows = np.array([np.cos(np.arange(16) * (seed % 9973)) for seed in seeds], dtype=np.float32)
         unit: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from localeval import Sample, Score
 from localeval.engine.interface import EngineError
 from localeval.judgements.evidence import context_sentences, evidence_for
-from localeval.judgements.statements import strays
+from localeval.judgements.statements import Said
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict
 from localeval.metrics.support import faithfulness
 from localeval.options import Options
@@ -216,17 +216,17 @@ def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands(
 
 def test_a_heading_does_not_keep_the_statements_of_its_list() -> None:
     sentences = ["The colours of the house are:", "The door is red.", "The roof is blue."]
-    assert strays("The door is red.", 0, sentences)
-    assert not strays("The door of the house is red.", 1, sentences)
+    assert Said(sentences).strays("The door is red.", 0)
+    assert not Said(sentences).strays("The door of the house is red.", 1)
 
 
 def test_words_of_the_question_tie_a_statement_to_no_sentence() -> None:
     sentences = ["Orrin Tower was first lit in 1871.", "It was built by Agnes Pell."]
     statement = "Agnes Pell built Orrin Tower."
-    assert strays(statement, 0, sentences, "Who built Orrin Tower?")
-    assert not strays(statement, 1, sentences, "Who built Orrin Tower?")
+    assert Said(sentences, "Who built Orrin Tower?").strays(statement, 0)
+    assert not Said(sentences, "Who built Orrin Tower?").strays(statement, 1)
 
 
 def test_a_statement_with_a_name_for_a_pronoun_is_no_stray() -> None:
     sentences = ["Ann Lee of the Hill School wrote a book.", "She left in May.", "The book was sold."]
-    assert not strays("Ann Lee of the Hill School left in May.", 1, sentences)
+    assert not Said(sentences).strays("Ann Lee of the Hill School left in May.", 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from localeval.judgements.desk import Record
 from localeval.sentences import split
@@ -37,18 +37,41 @@ def evidence_for(statements: Sequence[str], sentences: Sequence[Evidence]) -> li
 
     None where no sentence shares a term. It points a reader to the place; it does not prove support.
     """
-    terms_of = [terms(s.text) for s in sentences]
-    spread = Counter(term for own in terms_of for term in own)
-    weight = {term: math.log(1 + len(sentences) / n) for term, n in spread.items()}
+    places = places_of([terms(s.text) for s in sentences])
+    weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
     found: list[Evidence | None] = []
     for statement in statements:
-        wanted = terms(statement)
-        shares = [sum(weight[t] for t in sorted(own & wanted)) for own in terms_of]
-        best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
-        found.append(sentences[best] if best is not None and shares[best] > 0 else None)
+        shares = shared(terms(statement), len(sentences), places, weight)
+        most = max(shares, default=0.0)
+        found.append(sentences[shares.index(most)] if most > 0 else None)
     return found
 
 
+def places_of(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
+    """Term -> the numbers of the sentences that have it, in order."""
+    places: dict[str, list[int]] = {}
+    for i, own in enumerate(terms_of):
+        for term in own:
+            places.setdefault(term, []).append(i)
+    return places
+
+
+def shared(
+    wanted: frozenset[str], number: int, places: Mapping[str, Sequence[int]], weight: Mapping[str, float]
+) -> list[float]:
+    """For each of `number` sentences the weight of the terms of `wanted` that it has; 0 where it has none.
+
+    Summed in the order of the terms' letters, so that a sum has always the same bits.
+    """
+    shares = [0.0] * number
+    for term in sorted(wanted & places.keys()):
+        of_one = weight[term]
+        for i in places[term]:
+            shares[i] += of_one
+    return shares
+
+
+@lru_cache(maxsize=256)  # a sentence is looked at by several judgements
 def terms(text: str) -> frozenset[str]:
     """Words in lower case; Han text as pairs of neighbouring characters, a lone one as itself.
 

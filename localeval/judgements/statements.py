@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from localeval.engine.interface import Reply
 from localeval.judgements.coverage import leaves_out, numbers
 from localeval.judgements.desk import Desk, Record, TextOf, response_of
-from localeval.judgements.evidence import terms
+from localeval.judgements.evidence import places_of, shared, terms
 from localeval.samples import Sample
 from localeval.sentences import Sentence, split
 from localeval.texts import language, one_line, strip_thinking
@@ -84,7 +84,8 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
     else:
         question = sample.user_input or ""
         replies = _replies(desk, question, text, sentences)
-        lists = [_statements(i, sentences, question, reply) for i, reply in enumerate(replies)]
+        said = Said([s.text for s in sentences], question)
+        lists = [_statements(i, sentences, said, reply) for i, reply in enumerate(replies)]
     unique = _without_duplicates(texts for texts, _ in lists)
     return StatementsRecord(
         sentences=tuple(
@@ -111,10 +112,10 @@ def _replies(desk: Desk, question: str, text: str, sentences: list[Sentence]) ->
 
 
 def _statements(
-    i: int, sentences: list[Sentence], question: str, reply: Reply[StatementsReply]
+    i: int, sentences: list[Sentence], said: Said, reply: Reply[StatementsReply]
 ) -> tuple[tuple[str, ...], str]:
     written = [text for text in map(one_line, reply.value.statements) if _claims(text)]
-    texts = tuple(text for text in written if not strays(text, i, [s.text for s in sentences], question))
+    texts = tuple(text for text in written if not said.strays(text, i))
     whole = one_line(sentences[i].text)
     if not texts and (reply.truncated or written):
         return (whole,), reply.truncated or "strays"
@@ -143,30 +144,40 @@ def unquoted(text: str) -> str:
     return text.replace('"', "'")
 
 
-def strays(statement: str, i: int, sentences: Sequence[str], question: str = "") -> bool:
-    """Whether a statement that was written for sentence `i` says what another sentence says.
+class Said:
+    """What the sentences of a text say, as terms; and which statements stray from their own sentence."""
 
-    Models do this at a heading ("Colours:" makes them write down the list that follows), or go on into the
-    next sentence. Either the statement leaves out most of what is special in its own sentence and has more
-    of another one, or what it adds to its own is a whole clause of another one. A name in the place of a
-    pronoun is neither.
+    def __init__(self, sentences: Sequence[str], question: str = "") -> None:
+        self._of = [terms(sentence) for sentence in sentences]
+        self._places = places_of(self._of)
+        # A term of all is of none.
+        spread = Counter(term for own in (*self._of, terms(question)) for term in own)
+        self._weights = {term: math.log(1 + len(self._of) / count) for term, count in spread.items()}
 
-    >>> strays("Red is warm.", 0, ["The colours are:", "Red is warm.", "Blue is cold."])
-    True
-    >>> strays("Ann Lee left.", 1, ["Ann Lee came in May.", "She left."])
-    False
-    """
-    of = [terms(sentence) for sentence in sentences]
-    spread = Counter(term for own in (*of, terms(question)) for term in own)  # a term of all is of none
+    def strays(self, statement: str, i: int) -> bool:
+        """Whether a statement that was written for sentence `i` says what another sentence says.
 
-    def weight(some: frozenset[str]) -> float:
-        return sum(math.log(1 + len(of) / spread.get(term, 1)) for term in sorted(some))
+        Models do this at a heading ("Colours:" makes them write down the list that follows), or go on into
+        the next sentence. Either the statement leaves out most of what is special in its own sentence and has
+        more of another one, or what it adds to its own is a whole clause of another one. A name in the place
+        of a pronoun is neither.
 
-    said, own = terms(statement), of[i]
-    elsewhere = max((said & other for j, other in enumerate(of) if j != i), key=weight, default=frozenset())
-    leaves_out = weight(said & own) < 0.35 * weight(own) and weight(elsewhere) > weight(said & own)
-    clause = elsewhere - own
-    return leaves_out or (len(clause) >= WHOLE_CLAUSE and weight(clause) > weight(said & own))
+        >>> Said(["The colours are:", "Red is warm.", "Blue is cold."]).strays("Red is warm.", 0)
+        True
+        >>> Said(["Ann Lee came in May.", "She left."]).strays("Ann Lee left.", 1)
+        False
+        """
+        said, own = terms(statement), self._of[i]
+        shares = shared(said, len(self._of), self._places, self._weights)
+        here, shares[i] = shares[i], 0.0
+        most = max(shares)
+        leaves_out = here < 0.35 * self._weight(own) and most > here
+        clause = (said & self._of[shares.index(most)]) - own if most else frozenset[str]()
+        return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > here)
+
+    def _weight(self, some: frozenset[str]) -> float:
+        """Of terms of the text; in the order of their letters, so that the sum has always the same bits."""
+        return sum(self._weights[term] for term in sorted(some))
 
 
 def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -12,7 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -51,6 +51,7 @@ class Prompt:
     words: Mapping[str, str]
     examples: Sequence[Mapping[str, Any]]
     branch_once: bool
+    _trunks: dict[Any, Trunk] = field(default_factory=dict, compare=False, repr=False)
 
     def render_branch(self, **texts: str) -> str:
         return fill(self.branch, texts)
@@ -63,7 +64,12 @@ class Prompt:
 
         An example that names another `leaf` is of that one, with the schema that `others` has for it.
         """
-        schemas = {leaf: schema, **others}
+        key = (leaf, schema, *others.items())
+        if key not in self._trunks:  # it is the same for every sample
+            self._trunks[key] = self._trunk(leaf, {leaf: schema, **others})
+        return self._trunks[key]
+
+    def _trunk(self, leaf: str, schemas: Mapping[str, type[BaseModel]]) -> Trunk:
         turns = []
         for example in self.examples:
             texts = {k: join(v) if isinstance(v, list) else v for k, v in example.items() if k != "leaves"}
