@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from localeval.compare import Comparison, compare
 from localeval.errors import InputError, LocalevalError, ModelError, NotComparable
-from localeval.evaluate import aevaluate, evaluate
+from localeval.evaluate import aevaluate, evaluate, plan
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
+from localeval.plan import Plan
 from localeval.rescore import rescore
 from localeval.result import Result
 from localeval.samples import Sample, read_samples
@@ -28,12 +29,14 @@ __all__ = [
     "Metric",
     "ModelError",
     "NotComparable",
+    "Plan",
     "Result",
     "Sample",
     "Score",
     "aevaluate",
     "compare",
     "evaluate",
+    "plan",
     "read_samples",
     "register",
     "rescore",

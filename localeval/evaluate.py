@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
@@ -15,9 +15,13 @@ from localeval import run
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE, Judge
-from localeval.metrics import DEFAULT_METRICS, METRICS, Metric
+from localeval.lines import FILE as JOURNAL
+from localeval.lines import Lines
+from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.options import Options
+from localeval.plan import Plan
 from localeval.records import KeptRecords
+from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
@@ -26,12 +30,21 @@ Source = str | Path | Iterable[Sample | Mapping[str, Any]]
 Progress = Callable[[int, Sequence[Sample]], None]
 
 
+class Watch(Protocol):
+    """Told the plan before anything is judged, then each sample with its scores when it is finished."""
+
+    def begin(self, plan: Plan) -> None: ...
+
+    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None: ...
+
+
 def evaluate(
     samples: Source,
     metrics: Sequence[str] | None = None,
     judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
     output: str | Path | None = None,
     progress: Progress | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -41,6 +54,7 @@ def evaluate(
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended
     progress  called with the number of finished samples, and all samples
+    watch     see `Watch`; without it no plan is made
     options   those of `localeval.options.Options`
 
     Raises InputError or ModelError before any sample is judged; afterwards a sample that can't be scored
@@ -69,16 +83,49 @@ def evaluate(
                 beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
             )
             run.write(Path(output), read, recipe)
+        if watch is not None:
+            planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
+            if output is not None:
+                run.keep_plan(Path(output), planned)
+            watch.begin(planned)
+            planned.check()
         finished = []
         for sample in read:
             finished.append(_evaluated(sample, chosen, opened, choices, journal))
             if progress is not None:
                 progress(len(finished), read)
+            if watch is not None:
+                watch.took(len(finished), read, finished[-1].scores)
         result = Result(finished, [m.name for m in chosen], signature)
         if output is not None:
             journal.check()
             run.finish(Path(output) / run.RESULTS, result)
     return result
+
+
+def plan(
+    samples: Source,
+    metrics: Sequence[str] | None = None,
+    judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
+    output: str | Path | None = None,
+    **options: Any,
+) -> Plan:
+    """What `evaluate` would do with these arguments: judgements, rows, time and memory. Nothing is judged.
+
+    The speed of the machine is measured for it once for a model and its settings, on two cores in three
+    quarters of a minute. `output` is only read: what its journal holds is not to be made again.
+
+    Raises InputError or ModelError.
+
+    >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
+    """
+    choices = Options.read(options)
+    read = read_samples(samples)
+    chosen = _metrics(metrics, read, str(samples) if isinstance(samples, str | Path) else "the samples")
+    journal = Path(output) / JOURNAL if output is not None else None
+    kept = Lines(journal) if journal is not None and journal.exists() else None
+    with _opened(judge) as opened:
+        return make_plan(read, chosen, opened, choices, kept, measure=True)
 
 
 async def aevaluate(samples: Source, **arguments: Any) -> Result:

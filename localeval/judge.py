@@ -226,8 +226,13 @@ def _rows(metrics: Sequence[Metric]) -> list[Judgement]:
 
 def _used(rows: Sequence[Judgement], options: Options) -> set[str]:
     """The models that answer these judgements: "judge", "embedder", "classifier"."""
+    return {answers(row, options) for row in rows}
+
+
+def answers(row: Judgement, options: Options) -> str:
+    """The model that answers a judgement."""
     by = {"llm": "judge", "hhem": "classifier"}[options.support_by]
-    return {by if row.uses == "support" else row.uses for row in rows}
+    return by if row.uses == "support" else row.uses
 
 
 def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:

@@ -2,6 +2,7 @@
 
 samples.jsonl  the samples as they were read
 run.json       the recipe: metrics, options, replaced prompts, judge and engine
+plan.json      what the run was to take (see `localeval.plan`), where a plan was made
 journal.jsonl  the judgements (see `localeval.journal`)
 results.json   of a finished run: signature, means, and each sample's scores (see `finish`)
 scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
@@ -24,6 +25,8 @@ from localeval.errors import FolderError, InputError
 from localeval.lines import FILE, Lines
 from localeval.metrics import Score
 from localeval.options import Options
+from localeval.plan import FILE as PLAN
+from localeval.plan import Plan
 from localeval.prompts import text_of
 from localeval.records import KeptRecords
 from localeval.report import tables
@@ -107,6 +110,17 @@ def recorded(options: Options) -> dict[str, Any]:
     }
     plain: dict[str, Any] = json.loads(json.dumps({**vars(options), "prompts": prompts}))
     return plain
+
+
+def keep_plan(folder: Path, plan: Plan) -> None:
+    """Write `plan.json` (`Plan.to_dict`), unless the run goes on and one tells of its beginning.
+
+    Raises FolderError when the folder can't be written.
+    """
+    path = folder / PLAN
+    if not (plan.kept and path.exists()):
+        with _written(folder):
+            _beside(path, [json.dumps(plan.to_dict(), indent=1) + "\n"]).replace(path)
 
 
 def finish(path: Path, result: Result) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel
 
 from localeval.companions import Companions
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Reply, Spent, Trunk
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Frame, Reply, Spent, Trunk
 from localeval.judge import Judge
 
 if TYPE_CHECKING:
@@ -48,11 +48,17 @@ class FakeEngine:
         self.calls: list[Call] = []
         self.spent = Spent()
 
+    def tokens(self, text: str) -> list[int]:
+        return [ord(character) for character in text]
+
+    def frame(self, trunk: Trunk) -> Frame:
+        return Frame(self.tokens(trunk.system + "".join(u + a for u, a in trunk.examples)), ())
+
     def count(self, text: str) -> int:
         return len(text)
 
     def room(self, trunk: Trunk) -> int:
-        return self.settings.n_ctx - len(trunk.system) - sum(len(u) + len(a) for u, a in trunk.examples)
+        return self.settings.n_ctx - len(self.frame(trunk).before)
 
     def generate(
         self,

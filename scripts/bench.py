@@ -17,7 +17,8 @@ from rich.table import Table
 
 from localeval import Judge, read_samples
 from localeval.engine.interface import EngineSettings, Spent
-from localeval.engine.speed import Speed, measure
+from localeval.engine.price import Speed
+from localeval.engine.speed import measure
 from localeval.evaluate import evaluate
 from localeval.judge import DEFAULT_JUDGE
 from localeval.store import resolve

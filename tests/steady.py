@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from localeval import Judge
 from localeval.companions import Companions
-from localeval.engine.interface import EngineSettings, Reply, Spent, Trunk
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, Trunk
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -24,6 +24,12 @@ class SteadyEngine:
         self.settings = EngineSettings(n_ctx=100_000, n_threads=1)
         self.spent = Spent()
         self.asked = 0
+
+    def tokens(self, text: str) -> list[int]:
+        return [ord(character) for character in text]
+
+    def frame(self, trunk: Trunk) -> Frame:
+        return Frame((), ())
 
     def count(self, text: str) -> int:
         return len(text)

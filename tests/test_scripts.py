@@ -11,7 +11,8 @@ import pytest
 
 from localeval import Sample
 from localeval.engine.interface import EngineSettings, Spent
-from localeval.engine.speed import Speed, measure
+from localeval.engine.price import Speed
+from localeval.engine.speed import measure
 
 ROOT = Path(__file__).parents[1]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from localeval.cli.options import judging_options, names, opened, split
 from localeval.cli.talk import say
 
 if TYPE_CHECKING:
+    from localeval.plan import Plan
     from localeval.result import Result
 
 
@@ -25,26 +28,45 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+@click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
+@click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
 @gated
 def evaluate(
-    file: str, output: Path | None, quiet: bool, as_json: bool, metrics: str | None, **rest: Any
-) -> Result:
+    file: str,
+    output: Path | None,
+    plan_only: bool,
+    quiet: bool,
+    as_json: bool,
+    metrics: str | None,
+    **rest: Any,
+) -> Result | None:
     """Score the samples of FILE (JSONL; - is stdin)."""
     from localeval.evaluate import evaluate as run
+    from localeval.evaluate import plan
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
     from localeval.run import RESULTS
 
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = split(rest)
-    with opened(judge) as loaded, live_line(quiet) as progress:
-        result = run(file, names(metrics), loaded, folder, progress, **options)
+    if plan_only:
+        with opened(judge) as loaded:
+            _tell_plan(plan(file, names(metrics), loaded, folder, **options), as_json)
+        return None
+    with opened(judge) as loaded, live_line(quiet) as line:
+        result = run(file, names(metrics), loaded, folder, watch=None if quiet else line, **options)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
-    for line in reasons_told(result):
-        say(line)
+    for reason in reasons_told(result):
+        say(reason)
     say(f"records and scores: {folder / RESULTS}")
     return result
+
+
+def _tell_plan(plan: Plan, as_json: bool) -> None:
+    """Print it; exit 2 where the judge does not fit into the memory that is there."""
+    click.echo(json.dumps(plan.to_dict(), indent=1) if as_json else str(plan))
+    if not plan.fits:
+        sys.exit(2)
 
 
 @click.command()

@@ -12,19 +12,19 @@ import jinja2
 import jinja2.sandbox
 
 from localeval.engine.interface import Trunk
-from localeval.engine.llama import Llama
+from localeval.engine.reading import Reader
 from localeval.errors import ModelBroken
 
 
 class Chat:
     """Turns a trunk, a branch and leaves into tokens for one model. Raises ModelBroken without a template."""
 
-    def __init__(self, llama: Llama) -> None:
-        self._llama = llama
-        source = llama.chat_template()
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        source = reader.chat_template()
         if source is None:
             raise ModelBroken(
-                f"{llama.path}: the file has no chat template, as in a base model; choose an instruct model."
+                f"{reader.path}: the file has no chat template, as in a base model; choose an instruct model."
             )
         # A template comes with the weights, from outside: the sandbox keeps it to text.
         environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
@@ -45,13 +45,13 @@ class Chat:
             if rest.count(mark) != 1:
                 raise self._broken("it does not write every turn once, in order")
             own, rest = rest.split(mark)
-            before += self._llama.tokenize(own.encode(), special=True)
+            before += self._reader.tokenize(own.encode(), special=True)
             if text is not None:
-                before += self._llama.tokenize(text.encode())
-        return before, self._llama.tokenize(rest.encode(), special=True)
+                before += self._reader.tokenize(text.encode())
+        return before, self._reader.tokenize(rest.encode(), special=True)
 
     def _render(self, messages: list[dict[str, str]]) -> str:
-        bos = self._llama.special_text("bos")
+        bos = self._reader.special_text("bos")
         try:
             # enable_thinking: Qwen3's templates write an empty thought for False; others ignore it.
             text: str = self._template.render(
@@ -59,15 +59,15 @@ class Chat:
                 add_generation_prompt=True,
                 enable_thinking=False,
                 bos_token=bos,
-                eos_token=self._llama.special_text("eos"),
+                eos_token=self._reader.special_text("eos"),
             )
         except Exception as error:
             raise self._broken(error) from error
-        return bos + text if self._llama.adds_bos() and not text.startswith(bos) else text
+        return bos + text if self._reader.adds_bos() and not text.startswith(bos) else text
 
     def _broken(self, why: object) -> ModelBroken:
         return ModelBroken(
-            f"{self._llama.path}: the chat template in this file can't be used ({str(why)[:200]!r}); "
+            f"{self._reader.path}: the chat template in this file can't be used ({str(why)[:200]!r}); "
             "choose a Qwen2.5 or Qwen3 instruct model."
         )
 

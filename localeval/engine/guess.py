@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 LONGEST = 6
+FEWEST_LEAVES = 3
 
-_FEWEST_LEAVES = 3
 _GROUP = 16
 _GOOD_SIZES = ((8, _GROUP), (20, 2 * _GROUP))
 
@@ -26,7 +26,7 @@ def room(leaves: int, width: int) -> int:
     >>> room(1, width=32), room(5, width=32), room(10, width=32), room(32, width=32)
     (1, 16, 32, 64)
     """
-    if leaves < _FEWEST_LEAVES:
+    if leaves < FEWEST_LEAVES:
         return leaves
     return min(next((rows for most, rows in _GOOD_SIZES if leaves <= most), 2 * width), 2 * width)
 

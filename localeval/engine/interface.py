@@ -89,6 +89,13 @@ class Trunk:
     examples: tuple[tuple[str, str], ...]
 
 
+class Frame(NamedTuple):
+    """The tokens of a trunk: those before a branch, and those after each leaf."""
+
+    before: Sequence[int]
+    after: Sequence[int]
+
+
 @dataclass(frozen=True)
 class Reply(Generic[T]):
     """What one leaf brought.
@@ -153,6 +160,12 @@ class TreeEngine(Protocol):
     def spent(self) -> Spent:
         """Since the model was loaded."""
         ...
+
+    def tokens(self, text: str) -> Sequence[int]:
+        """`text` as the model reads it."""
+        ...
+
+    def frame(self, trunk: Trunk) -> Frame: ...
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""

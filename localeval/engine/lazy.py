@@ -1,19 +1,23 @@
 """An engine that loads its model when it is first asked.
 
-A run whose judgements all stand in its journal needs no weights, and so takes no time for them.
+A run whose judgements all stand in its journal needs no weights, and so takes no time for them. To count
+tokens, the vocabulary alone is read, which takes a second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineError, EngineSettings, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
 from localeval.engine.watched import Watched
 from localeval.gguf_header import split_files
+
+if TYPE_CHECKING:
+    from localeval.engine.tokens import Tokens
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -26,9 +30,10 @@ class LazyEngine:
     """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
-        self._path, self._settings = path, settings
+        self.path, self._settings = path, settings
         self._watched = Watched(split_files(path) or [path])
         self._engine: TreeEngine | None = None
+        self._tokens: Tokens | None = None
 
     @property
     def settings(self) -> EngineSettings:
@@ -38,11 +43,18 @@ class LazyEngine:
     def spent(self) -> Spent:
         return self._engine.spent if self._engine else Spent()
 
+    def tokens(self, text: str) -> Sequence[int]:
+        return self._engine.tokens(text) if self._engine else self._reading().of(text)
+
+    def frame(self, trunk: Trunk) -> Frame:
+        return self._engine.frame(trunk) if self._engine else self._reading().frame(trunk)
+
     def count(self, text: str) -> int:
-        return self._loaded().count(text)
+        return len(self.tokens(text))
 
     def room(self, trunk: Trunk) -> int:
-        return self._loaded().room(trunk)
+        before, after = self.frame(trunk)
+        return self._settings.n_ctx - len(before) - len(after)
 
     def generate(
         self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
@@ -55,15 +67,31 @@ class LazyEngine:
         self._watched.check()
         return replies
 
+    def memory(self) -> int | None:
+        """Bytes that the loaded model takes, by its file; None where a GPU holds it, or part of it."""
+        if self._settings.n_gpu_layers:
+            return None
+        return self._reading().reader.memory(self._settings)
+
     def close(self) -> None:
         if self._engine:
             self._engine.close()
-            self._engine = None
+        if self._tokens:
+            self._tokens.close()
+        self._engine = self._tokens = None
+
+    def _reading(self) -> Tokens:
+        if self._tokens is None:
+            from localeval.engine.reading import Reader  # heavy: llama.cpp
+            from localeval.engine.tokens import Tokens
+
+            self._tokens = Tokens(Reader.open(self.path))
+        return self._tokens
 
     def _loaded(self) -> TreeEngine:
         if self._engine is None:
             from localeval.engine.tree import Engine  # heavy: llama.cpp and outlines
 
             self._watched.check()
-            self._engine = Engine(self._path, self._settings)
+            self._engine = Engine(self.path, self._settings)
         return self._engine

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.loading import load
+from localeval.engine.reading import Reader
 
 Logits = npt.NDArray[np.float32]
 
@@ -31,17 +32,17 @@ class Row(NamedTuple):
     wanted: bool
 
 
-class Llama:
+class Llama(Reader):
     """One GGUF model with one multi-sequence context. Not for two threads at a time.
 
     Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit it.
     """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
-        self.path, self.settings = path, settings
+        self.settings = settings
         self.n_sequences = 2 * settings.width + 1  # the branch, the leaves, and a fork for each
-        self._model, self._vocab, self._context = load(path, settings, self.n_sequences)
-        self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
+        model, vocab, self._context = load(path, settings, self.n_sequences)
+        super().__init__(path, model, vocab)
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, 1)
         self.seconds = 0.0  # spent in llama_decode
@@ -51,50 +52,8 @@ class Llama:
         if self._context:
             llama_cpp.llama_batch_free(self._batch)
             llama_cpp.llama_free(self._context)
-            llama_cpp.llama_model_free(self._model)
-            self._context = self._model = None
-
-    # Text and tokens
-
-    def tokenize(self, text: bytes, special: bool = False) -> list[int]:
-        """Tokens of `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""
-        room = len(text) + 1
-        tokens = (llama_cpp.llama_token * room)()
-        n = llama_cpp.llama_tokenize(self._vocab, text, len(text), tokens, room, False, special)
-        if n < 0:
-            raise EngineError(f"the tokenizer refused a text of {len(text)} bytes")
-        return list(tokens[:n])
-
-    def pieces(self) -> Iterator[tuple[int, bytes]]:
-        """(token, its bytes) for every token that may stand in a text: no control token, none empty."""
-        buffer = ctypes.create_string_buffer(256)
-        for token in range(self.n_vocab):
-            if llama_cpp.llama_vocab_is_control(self._vocab, token) or self.ends(token):
-                continue
-            n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
-            if n > 0:
-                yield token, buffer.raw[:n]
-
-    def ends(self, token: int) -> bool:
-        """True for a token that ends a generation."""
-        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
-
-    def end_token(self) -> int:
-        return int(llama_cpp.llama_vocab_eos(self._vocab))
-
-    def chat_template(self) -> str | None:
-        """The Jinja chat template in the GGUF file; None when it has none."""
-        template = llama_cpp.llama_model_chat_template(self._model, None)
-        return template.decode("utf-8", "replace") if template else None
-
-    def special_text(self, which: str) -> str:
-        """The text of the "bos" or "eos" token as a template writes it; empty when there is none."""
-        token = int(getattr(llama_cpp, f"llama_vocab_{which}")(self._vocab))
-        text = llama_cpp.llama_vocab_get_text(self._vocab, token) if token >= 0 else None
-        return text.decode("utf-8", "replace") if text else ""
-
-    def adds_bos(self) -> bool:
-        return bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
+            self._context = None
+        super().close()
 
     # The cache
 

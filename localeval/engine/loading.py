@@ -49,7 +49,7 @@ def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
         weights = sum(file.stat().st_size for file in split_files(path) or [path])
         if not settings.n_gpu_layers:
             check(path, weights + OVERHEAD, available())
-        model = _model(path, settings)
+        model = _model(path, n_gpu_layers=settings.n_gpu_layers, use_mmap=settings.mmap)
         try:
             vocab = llama_cpp.llama_model_get_vocab(model)
             _check_model(path, model, vocab, settings)
@@ -58,6 +58,14 @@ def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
         except BaseException:
             llama_cpp.llama_model_free(model)
             raise
+
+
+def load_vocabulary(path: Path) -> tuple[Any, Any]:
+    """(model, vocab) of the file at `path` without its weights. Raises ModelBroken as `load` does."""
+    with _log_kept():
+        llama_cpp.llama_backend_init()
+        model = _model(path, vocab_only=True)
+        return model, llama_cpp.llama_model_get_vocab(model)
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
@@ -84,10 +92,10 @@ def _log_kept() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def _model(path: Path, settings: EngineSettings) -> Any:
+def _model(path: Path, **chosen: Any) -> Any:
     params = llama_cpp.llama_model_default_params()
-    params.n_gpu_layers = settings.n_gpu_layers
-    params.use_mmap = settings.mmap
+    for name, value in chosen.items():
+        setattr(params, name, value)
     model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
     if not model:
         why = next((line for line in LOG_LINES if "error" in line.lower()), "no reason given")

@@ -1,48 +1,16 @@
-"""What a row costs on this machine: three measured constants, and the least time that rows can take."""
+"""Measuring what a row costs on this machine."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.interface import EngineSettings
 from localeval.engine.llama import Llama, Row
+from localeval.engine.price import BATCH, SEQUENCES, Speed
 
-BATCH = 512
-SEQUENCES = 32
 STEPS = 8
-
-
-class Speed(NamedTuple):
-    """Seconds.
-
-    prefill  a row of a call of 512 rows of one text
-    row      a row of a call of one row each for 32 texts
-    step     a call of one row, alone
-    """
-
-    prefill: float
-    row: float
-    step: float
-
-    def floor(self, spent: Spent) -> float:
-        """The least time for these rows: each prompt row once, everything in calls of the best size.
-
-        >>> Speed(0.01, 0.02, 0.05).floor(Spent(unique=100, decoded=10))
-        1.2
-        """
-        return spent.unique * self.prefill + spent.decoded * self.row
-
-    def cost(self, spent: Spent) -> float:
-        """The time that these rows take in calls of the best size, wrong guesses and all.
-
-        >>> Speed(0.01, 0.02, 0.05).cost(Spent(branch=80, leaves=40, unique=100, decoded=10, guessed=5))
-        1.5
-        """
-        written = spent.decoded + spent.guessed
-        return (spent.rows - written) * self.prefill + written * self.row
 
 
 def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0) -> Speed:
@@ -52,6 +20,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
     that a row behind a run's worked examples costs more than one in an empty cache.
     """
     llama = Llama(path, settings or EngineSettings())
+    sequences = min(SEQUENCES, llama.n_sequences - 1)
     try:
         token = llama.tokenize(b"the")[0]
         text = [Row(token, behind + i, 0, i == BATCH - 1) for i in range(BATCH)]
@@ -60,7 +29,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
 
         def stand() -> None:
             llama.drop(0, behind)
-            for sequence in range(1, SEQUENCES + 1):
+            for sequence in range(1, sequences + 1):
                 llama.drop(sequence)
                 llama.fork(0, sequence)
 
@@ -76,7 +45,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
 
         return Speed(
             _seconds(stand, prefill) / BATCH,
-            _seconds(stand, steps(SEQUENCES)) / STEPS / SEQUENCES,
+            _seconds(stand, steps(sequences)) / STEPS / sequences,
             _seconds(stand, steps(1)) / STEPS,
         )
     finally:

@@ -13,12 +13,13 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.chat import Chat
 from localeval.engine.cursor import Cursor
 from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import cut
-from localeval.engine.interface import ContextTooLong, EngineSettings, Reply, Spent, Trunk
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, Trunk
 from localeval.engine.llama import Llama, Logits, Row
+from localeval.engine.schedule import chunks, shared
+from localeval.engine.tokens import Tokens
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -31,11 +32,10 @@ class Engine:
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
         self.settings = settings or EngineSettings()
         self._llama = Llama(path, self.settings)
-        self._chat = Chat(self._llama)
+        self._tokens = Tokens(self._llama)
         llama = self._llama
         self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
         self._grammar = Grammar(self._vocabulary)
-        self._frames: dict[Trunk, tuple[list[int], list[int]]] = {}
         self._states: dict[Trunk, bytes] = {}
         self._standing: tuple[Trunk, list[int]] | None = None
         self._spent = Spent()
@@ -50,11 +50,17 @@ class Engine:
 
     def count(self, text: str) -> int:
         """Tokens of `text`."""
-        return len(self._llama.tokenize(_encode(text)))
+        return len(self.tokens(text))
+
+    def tokens(self, text: str) -> list[int]:
+        return self._tokens.of(text)
+
+    def frame(self, trunk: Trunk) -> Frame:
+        return self._tokens.frame(trunk)
 
     def room(self, trunk: Trunk) -> int:
         """Tokens left for a branch and its leaves."""
-        before, after = self._frame(trunk)
+        before, after = self.frame(trunk)
         return self.settings.n_ctx - len(before) - len(after)
 
     def generate(
@@ -70,13 +76,13 @@ class Engine:
     ) -> list[Reply[T]]:
         """See `TreeEngine.generate`. Raises TypeError for a schema that can't be decoded (`Grammar.plan`)."""
         plan = self._grammar.plan(schema)
-        after = self._frame(trunk)[1]
+        after = [*self.frame(trunk).after]
         budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
-        branch_tokens = self._llama.tokenize(_encode(branch))
+        branch_tokens = self.tokens(branch)
         cursors = [
             Cursor[T](
                 plan,
-                self._llama.tokenize(_encode(leaf)) + after,
+                self.tokens(leaf) + after,
                 self._llama.tokenize,
                 self._vocabulary.bytes_of,
                 budgets[i],
@@ -85,47 +91,23 @@ class Engine:
             )
             for i, leaf in enumerate(leaves)
         ]
-        chunks = self._chunks(trunk, branch_tokens, cursors, budgets)
+        stem = len(self.frame(trunk).before) + len(branch_tokens)
+        feeds = [len(cursor.feed) for cursor in cursors]
+        together = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
         try:
             self._stand(trunk, branch_tokens)
-            for chunk in chunks:
-                self._grow(chunk)
+            for chunk in together:
+                self._grow([cursors[i] for i in chunk])
         except BaseException:
             self._standing = None  # whatever stopped us, the cache can't be relied on
             raise
         return [cursor.reply() for cursor in cursors]
 
-    def _chunks(
-        self, trunk: Trunk, branch: list[int], cursors: list[Cursor[T]], budgets: list[int]
-    ) -> list[list[Cursor[T]]]:
-        """The cursors in order, cut where the width or the context is full."""
-        room = self.settings.n_ctx - len(self._frame(trunk)[0]) - len(branch)
-        chunks: list[list[Cursor[T]]] = []
-        left = 0
-        for cursor, budget in zip(cursors, budgets, strict=True):
-            # Glue, options and closings are fed beside the budget: what they take is small and bounded.
-            need = len(cursor.feed) + budget + _GLUE_TOKENS
-            if need > room:
-                raise ContextTooLong(
-                    f"{self.settings.n_ctx - room + need} tokens, {self.settings.n_ctx} possible"
-                )
-            if not chunks or need > left or len(chunks[-1]) == self.settings.width:
-                chunks.append([])
-                left = room
-            chunks[-1].append(cursor)
-            left -= need
-        return chunks
-
-    def _frame(self, trunk: Trunk) -> tuple[list[int], list[int]]:
-        if trunk not in self._frames:
-            self._frames[trunk] = self._chat.frame(trunk)
-        return self._frames[trunk]
-
     def _stand(self, trunk: Trunk, branch: list[int]) -> None:
         """Let the cache hold trunk and branch, and nothing else."""
         if self._standing == (trunk, branch):
             return
-        before = self._frame(trunk)[0]
+        before = [*self.frame(trunk).before]
         if trunk not in self._states:
             self._llama.clear()
             self._llama.decode(_rows(before, 0, BRANCH))
@@ -144,7 +126,7 @@ class Engine:
         """Decode the leaves of a chunk together until each is done; then drop them."""
         assert self._standing is not None  # noqa: S101
         trunk, branch = self._standing
-        end = len(self._frame(trunk)[0]) + len(branch)
+        end = len(self.frame(trunk).before) + len(branch)
         start = end + self._begin(chunk, end)
         lengths = dict.fromkeys(range(len(chunk)), start)
         for i in lengths:
@@ -185,14 +167,14 @@ class Engine:
         feeds = [cursor.feed for cursor in chunk]
         asked = sum(cursor.counted for cursor in chunk)
         self._spend(leaves=asked, forced=sum(map(len, feeds)) - asked, unique=_distinct(feeds))
-        shared = _shared(feeds)
-        if shared:
-            self._llama.decode(_rows(feeds[0][:shared], end, BRANCH))
-            self._spend(leaves=-shared * (len(chunk) - 1))
+        same = shared(feeds)
+        if same:
+            self._llama.decode(_rows(feeds[0][:same], end, BRANCH))
+            self._spend(leaves=-same * (len(chunk) - 1))
         for cursor in chunk:
-            del cursor.feed[:shared]
+            del cursor.feed[:same]
             cursor.counted = len(cursor.feed)
-        return shared
+        return same
 
     def _look(self, forks: list[list[int]], leaf: int, length: int, fork: int) -> list[Logits]:
         """The logits behind each continuation of a leaf; the leaf stays as it is."""
@@ -205,21 +187,10 @@ class Engine:
         return found
 
 
-_GLUE_TOKENS = 64
-
-
 def _rows(tokens: list[int], position: int, sequence: int, wanted: bool = False) -> list[Row]:
     """Rows for `tokens` from `position` on; the last one's logits may be wanted."""
     last = len(tokens) - 1
     return [Row(token, position + i, sequence, wanted and i == last) for i, token in enumerate(tokens)]
-
-
-def _shared(feeds: list[list[int]]) -> int:
-    """How many tokens all of several feeds begin with; each keeps one of its own, whose logits are wanted."""
-    if len(feeds) < 2:
-        return 0
-    most = min(map(len, feeds)) - 1
-    return next((i for i in range(most) if len({feed[i] for feed in feeds}) > 1), most)
 
 
 def _distinct(feeds: list[list[int]]) -> int:
@@ -230,8 +201,3 @@ def _distinct(feeds: list[list[int]]) -> int:
         for token in feed:
             node = nodes.setdefault((node, token), len(nodes) + 1)
     return len(nodes)
-
-
-def _encode(text: str) -> bytes:
-    """UTF-8; a lone surrogate, which no file holds but Python can, becomes a question mark."""
-    return text.encode("utf-8", "replace")

@@ -1,73 +1,188 @@
-"""The live line of a run: samples done, and the time left."""
+"""The live line of a run: samples done, rows a second, the time left, the means so far. Never a text."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from time import monotonic
+from typing import TYPE_CHECKING, Any
 
+from localeval.report.plan import before_a_run
 from localeval.samples import Sample
+
+if TYPE_CHECKING:
+    from localeval.metrics import Score
+    from localeval.plan import Plan
 
 SECONDS_BETWEEN_LINES = 30.0
 
 
+class Meter:
+    """How far a run is. `clock` gives seconds; they count from `begin`, or from the first sample on."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._plan: Plan | None = None
+        self._upto: list[float] = []
+        self._sums: dict[str, tuple[float, int]] = {}
+        self.done = self.total = 0
+
+    def begin(self, plan: Plan) -> None:
+        """The plan of the run that starts now."""
+        self._plan, self.total, self._started = plan, plan.samples, self._clock()
+
+    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None:
+        if not self._upto:
+            self._upto = [0.0, *accumulate(self._sizes(samples))]
+        self.done, self.total = done, len(samples)
+        for metric, score in scores.items():
+            total, n = self._sums.get(metric, (0.0, 0))
+            new = (total, n) if score.value is None else (total + score.value, n + 1)
+            self._sums[metric] = new
+
+    def _sizes(self, samples: Sequence[Sample]) -> Sequence[float]:
+        """What each sample costs: the rows of the plan, or a guess by its characters."""
+        if self._plan is not None and len(self._plan.rows) == len(samples):
+            return self._plan.rows
+        return [_size(sample) for sample in samples]
+
+    def seconds_left(self) -> float | None:
+        """None while nothing is known. What is done tells the time of the rest, or the plan does before."""
+        if not self._upto or not self._upto[self.done]:
+            return self._plan.seconds if self._plan is not None else None
+        spent = self._clock() - self._started
+        return spent * (self._upto[-1] - self._upto[self.done]) / self._upto[self.done]
+
+    def rows_a_second(self) -> float | None:
+        """By the rows of the plan; None without one."""
+        spent = self._clock() - self._started
+        if self._plan is None or not self._plan.spent.rows or not self.done or not spent:
+            return None
+        share = self._upto[self.done] / (self._upto[-1] or 1)
+        return self._plan.spent.rows * share / spent
+
+    def means(self) -> str:
+        """Of `value`, over the samples scored so far."""
+        return ", ".join(f"{metric} {total / n:.3f}" for metric, (total, n) in self._sums.items() if n)
+
+    def pace(self) -> str:
+        """
+        >>> Meter().pace()
+        ''
+        """
+        rate, left = self.rows_a_second(), self.seconds_left()
+        told = [f"{rate:.0f} rows/s"] if rate is not None else []
+        told += [f"about {_clock(left)} left"] if left is not None else []
+        return ", ".join(told)
+
+
+class LiveLine:
+    """A `Watch` for `evaluate`, and a progress callback where there are no scores. This one shows nothing."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.meter = Meter()
+
+    def begin(self, plan: Plan) -> None:
+        """What the run will take; nothing is shown before this or the first sample."""
+        self.meter.begin(plan)
+        self._show()
+
+    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None:
+        self.meter.took(done, samples, scores)
+        self._show()
+
+    def __call__(self, done: int, samples: Sequence[Sample]) -> None:
+        self.took(done, samples, {})
+
+    def close(self) -> None:
+        """Leave the line as it is."""
+
+    def _show(self) -> None:
+        """Show where the run is."""
+
+
+class _Told(LiveLine):
+    """Says the plan before it begins."""
+
+    def begin(self, plan: Plan) -> None:
+        for line in before_a_run(plan):
+            print(line, file=sys.stderr, flush=True)
+        super().begin(plan)
+
+
+class _PlainLines(_Told):
+    """A line on stderr now and then."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self._said = monotonic()
+
+    def _show(self) -> None:
+        meter, now = self.meter, monotonic()
+        if meter.done and (meter.done == meter.total or now - self._said >= SECONDS_BETWEEN_LINES):
+            self._said = now
+            parts = (f"{self.title}: {meter.done}/{meter.total}", meter.pace())
+            line = ", ".join(part for part in parts if part)
+            means = meter.means()
+            print(f"{line}; {means}" if means else line, file=sys.stderr, flush=True)
+
+
+class _Bar(_Told):
+    """One line of a terminal, drawn again and again."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self._bar: Any = None
+
+    def _show(self) -> None:
+        if self._bar is None:
+            self._bar = self._opened()
+        self._bar.update(
+            self._task,
+            completed=self.meter.done,
+            total=self.meter.total or None,
+            pace=self.meter.pace(),
+            means=self.meter.means(),
+        )
+
+    def _opened(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn(self.title),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[pace]}", markup=False),
+            TextColumn("{task.fields[means]}", markup=False),
+        )
+        bar = Progress(*columns, console=Console(stderr=True), transient=False)
+        self._task = bar.add_task("", total=None, pace="", means="")
+        bar.start()
+        return bar
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
 @contextmanager
-def live_line(
-    quiet: bool = False, title: str = "Evaluating"
-) -> Iterator[Callable[[int, Sequence[Sample]], None]]:
-    """A progress callback for `evaluate`: a bar on a terminal's stderr, else a line now and then.
+def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLine]:
+    """What shows a run: a bar on a terminal's stderr, else a line now and then.
 
-    Time left is told by the characters that are still to be read, not by the number of samples.
+    Time left is told by the rows of a plan, where `begin` gave one, else by the characters still to be read.
     """
-    if quiet:
-        yield _nothing
-        return
-    if not sys.stderr.isatty():
-        yield _plain_lines(title)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn(title),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
-    started = monotonic()
-    with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
-        task = bar.add_task("", total=None, left="")
-
-        def show(done: int, samples: Sequence[Sample]) -> None:
-            left = _left(done, samples, monotonic() - started)
-            bar.update(task, completed=done, total=len(samples), left=f"about {_clock(left)} left")
-
-        yield show
-
-
-def _plain_lines(title: str) -> Callable[[int, Sequence[Sample]], None]:
-    started = said = monotonic()
-
-    def show(done: int, samples: Sequence[Sample]) -> None:
-        nonlocal said
-        now = monotonic()
-        if done == len(samples) or now - said >= SECONDS_BETWEEN_LINES:
-            said = now
-            left = _clock(_left(done, samples, now - started))
-            print(f"{title}: {done}/{len(samples)}, about {left} left", file=sys.stderr, flush=True)
-
-    return show
-
-
-def _nothing(done: int, samples: Sequence[Sample]) -> None:  # noqa: ARG001
-    return None
-
-
-def _left(done: int, samples: Sequence[Sample], seconds: float) -> float:
-    sizes = [_size(sample) for sample in samples]
-    return seconds * sum(sizes[done:]) / max(1, sum(sizes[:done]))
+    form = LiveLine if quiet else _Bar if sys.stderr.isatty() else _PlainLines
+    line = form(title)
+    try:
+        yield line
+    finally:
+        line.close()
 
 
 def _size(sample: Sample) -> int:

@@ -1,0 +1,122 @@
+"""An engine that answers nothing and counts what a real one would compute.
+
+A judgement that is asked of it goes its whole way: prompts, windows, refusals of what is too long. So what
+a run will ask is told by the code that asks, and by nothing that would have to be kept the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from localeval.engine.estimate import Asked
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.schedule import chunks, shared
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Tally:
+    """A `TreeEngine` that reads with another one's tokens. `asked` is what was asked since it was emptied.
+
+    A free field of its replies is empty and cut by the budget, and a choice stands at even odds.
+    """
+
+    def __init__(self, engine: TreeEngine) -> None:
+        self._engine = engine
+        self._trunks: set[Trunk] = set()
+        self._standing: tuple[Trunk, str] | None = None
+        self.asked: list[Asked] = []
+
+    @property
+    def spent(self) -> Spent:
+        """Nothing is computed here."""
+        return Spent()
+
+    @property
+    def settings(self) -> EngineSettings:
+        return self._engine.settings
+
+    def tokens(self, text: str) -> Sequence[int]:
+        return self._engine.tokens(text)
+
+    def frame(self, trunk: Trunk) -> Frame:
+        return self._engine.frame(trunk)
+
+    def count(self, text: str) -> int:
+        return self._engine.count(text)
+
+    def room(self, trunk: Trunk) -> int:
+        return self._engine.room(trunk)
+
+    def close(self) -> None:
+        """The engine that is read with stays open."""
+
+    def generate(
+        self,
+        trunk: Trunk,
+        branch: str,
+        leaves: Sequence[str],
+        schema: type[T],
+        *,
+        budget: int | Sequence[int] = 256,
+        temperature: float = 0.0,
+        seeds: Sequence[list[int]] | None = None,  # noqa: ARG002
+    ) -> list[Reply[T]]:
+        """Raises ContextTooLong as a real engine does."""
+        settings, (before, after) = self.settings, self.frame(trunk)
+        read = len(self.tokens(branch))
+        opening, later = self._forced(schema)
+        own = [self.tokens(leaf) for leaf in leaves]
+        feeds = [[*text, *after, *opening] for text in own]
+        budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
+        lengths, stem = [len(feed) for feed in feeds], len(before) + read
+        for chunk in chunks(lengths, budgets, stem, settings.n_ctx, settings.width):
+            once = shared([feeds[i] for i in chunk]) * (len(chunk) - 1)
+            self.asked.append(
+                Asked(
+                    trunk=0 if trunk in self._trunks else len(before),
+                    branch=0 if self._standing == (trunk, branch) else read,
+                    leaves=sum(len(own[i]) + len(after) for i in chunk) - once,
+                    opening=len(opening) * len(chunk),
+                    later=later * len(chunk),
+                    schema=schema,
+                    sizes=tuple(len(own[i]) for i in chunk),
+                    budgets=tuple(budgets[i] for i in chunk),
+                    guesses=temperature <= 0,
+                )
+            )
+            self._trunks.add(trunk)
+            self._standing = (trunk, branch)
+        return [_unwritten(schema) for _ in leaves]
+
+    def _forced(self, schema: type[BaseModel]) -> tuple[list[int], int]:
+        """(the tokens of a reply before its first decision, how many stand before the choices behind it)."""
+        (first, field), *others = schema.model_fields.items()
+        start = f'{{"{first}":'
+        later = sum(len(self.tokens(f'{name}":"')) for name, other in others if _options(other))
+        if not (options := _options(field)):
+            return [*self.tokens(start + '"')][:-1], later
+        ways = [self.tokens(f'{start}"{option}"') for option in options]
+        same = next(i for i, tokens in enumerate(zip(*ways, strict=False)) if len(set(tokens)) > 1)
+        return [*ways[0][:same]], later
+
+
+def _options(field: FieldInfo) -> tuple[str, ...]:
+    """What a `Literal` field may be; nothing for a free one."""
+    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+
+
+def _unwritten(schema: type[T]) -> Reply[T]:
+    value: dict[str, Any] = {}
+    probabilities = {}
+    for name, field in schema.model_fields.items():
+        if options := _options(field):
+            value[name] = options[0]
+            probabilities[name] = {option: 1 / len(options) for option in options}
+        else:
+            value[name] = [] if get_origin(field.annotation) is list else ""
+    return Reply(schema(**value), "", probabilities, truncated="budget")

@@ -1,0 +1,196 @@
+"""What a run is told to take is what it takes: prompts to the row, replies and time by an estimate."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval import Judge, Plan, evaluate, plan
+from localeval.cli import main
+from localeval.engine.interface import Spent
+from localeval.engine.price import Speed
+from localeval.engine.tree import Engine
+from localeval.judgements import JUDGEMENTS
+from localeval.options import Options
+from localeval.plan import FILE as PLAN
+from localeval.plan import Work
+from localeval.rehearsal import make_plan
+from localeval.report.plan import as_text, before_a_run
+from localeval.samples import Sample, read_samples
+from localeval.scoring import choose_metrics
+from localeval.testing import FakeClassifier, FakeEngine, fake_judge
+
+SHIPPED = read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"))
+TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
+YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
+
+
+def planned(judge: Judge, samples: list[Sample], metrics: str, **options: Any) -> Plan:
+    """A plan that measures nothing."""
+    return make_plan(samples, choose_metrics(metrics.split(",")), judge, Options.read(options))
+
+
+@pytest.fixture(scope="module")
+def tiny_judge(tiny: Engine) -> Judge:
+    return Judge(tiny, {"name": "tiny", "sha256": "0" * 64, "size": 0})
+
+
+@pytest.mark.parametrize(
+    ("metrics", "options"),
+    [
+        ("faithfulness", {"statements": "sentences"}),
+        ("context_relevance,context_precision", {}),
+        ("faithfulness", {"statements": "sentences", "verdict": "reasoned"}),
+    ],
+)
+def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, options: dict[str, Any]) -> None:
+    """Counted by the schedule's own rules, also where the leaves are too many for one chunk."""
+    samples = [s for s in SHIPPED if s.id in ("en-supported", "zh-contradicted", "en-no-contexts")]
+    tiny_judge.engine._states.clear()  # type: ignore[attr-defined]  # trunks of other tests
+    tiny_judge.engine._standing = None  # type: ignore[attr-defined]
+    told = planned(tiny_judge, samples, metrics, **options).spent
+    before = tiny_judge.engine.spent
+    evaluate(samples, metrics.split(","), tiny_judge, **options)
+    spent = tiny_judge.engine.spent.since(before)
+    assert spent.leaves > 0
+    assert (told.trunk, told.branch, told.leaves) == (spent.trunk, spent.branch, spent.leaves)
+    if "verdict" not in options:
+        assert told.forced == spent.forced
+
+
+def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge) -> None:
+    """As the run finds them: the record says how many windows, the failure that there were too many."""
+    samples = [
+        Sample(id="short", response="Tea grows.", retrieved_contexts=["Tea grows."]),
+        Sample(id="long", response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * 300]),
+        Sample(id="endless", response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * 10_000]),
+    ]
+    told = planned(tiny_judge, samples, "faithfulness", statements="sentences")
+    result = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences")
+    long, endless = result.samples[1], result.samples[2]
+    assert told.windows == {"long": long.records["support"].windows}  # type: ignore[attr-defined]
+    assert told.too_long == ("endless",)
+    assert endless.scores["faithfulness"].reason == "context_too_long"
+    assert "in windows" in as_text(told)
+    assert "context_too_long: 1 samples, endless" in as_text(told)
+
+
+def test_every_judgement_can_be_rehearsed_without_an_answer() -> None:
+    """The engine has no answer to give: a question to it would end the test."""
+    metrics = "faithfulness,answer_relevance,context_relevance,context_precision,factual_correctness"
+    samples = [
+        Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="It grows.")
+    ]
+    judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
+    told = planned(judge, samples, f"{metrics},context_recall,faithfulness_hhem", explain=True)
+    assert {work.judgement for work in told.work} == set(JUDGEMENTS)
+    assert {work.to_make for work in told.work} == {1}
+    by = {work.judgement: work.by for work in told.work}
+    assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")
+    assert told.seconds is None
+    assert "not known; --plan measures" in before_a_run(told)[1]
+
+
+def test_what_the_journal_holds_is_not_to_be_made_again(tmp_path: Path) -> None:
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path)
+    more = [TEA, {**TEA, "id": "b", "response": "Tea sings."}]
+    told = plan(more, ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path)
+    assert (told.to_make, told.kept) == (2, 2)
+    assert (told.rows[0], told.rows[1] > 0) == (0, True)
+    done = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path)
+    assert before_a_run(done) == ["Plan: all judgements of 1 samples are in the journal; no model is asked."]
+
+
+def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:
+    engine = FakeEngine([*YES, {"verdict": 0.25}])
+    samples = [TEA, {**TEA, "id": "b"}, {**TEA, "id": "c", "retrieved_contexts": ["Tea sings."]}]
+    told = plan(samples, ["faithfulness"], fake_judge(FakeEngine([])))
+    evaluate(samples, ["faithfulness"], fake_judge(engine))
+    assert told.to_make == len(engine.calls) == 3
+    assert [work.again for work in told.work] == [2, 1]
+    assert told.rows[1] == 0
+
+
+def test_a_plan_writes_nothing_and_samples_with_nothing_to_judge_take_nothing(tmp_path: Path) -> None:
+    told = plan(
+        [{**TEA, "retrieved_contexts": []}],
+        ["faithfulness"],
+        fake_judge(FakeEngine([])),
+        output=tmp_path / "run",
+    )
+    assert (told.to_make, told.rows, told.seconds) == (0, (0,), 0.0)
+    assert not (tmp_path / "run").exists()
+
+
+def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
+    samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(1000)]
+    judge = fake_judge(FakeEngine([]))
+    metrics, options = choose_metrics(["faithfulness"]), Options()
+    part = make_plan(samples, metrics, judge, options, most=100)
+    whole = make_plan(samples, metrics, judge, options)
+    assert (part.looked_at, part.samples, part.to_make, part.rows) == (100, 1000, 2000, ())
+    assert part.spent == whole.spent
+    assert "Reckoned from 100 of the 1,000 samples." in before_a_run(part)
+
+
+def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
+    class Watch:
+        def begin(self, plan: Plan) -> None:
+            self.plan = plan
+
+        def took(self, done: int, samples: Any, scores: Any) -> None:
+            self.done, self.value = done, scores["faithfulness"].value
+
+    first, second = Watch(), Watch()
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
+    kept = json.loads((tmp_path / PLAN).read_text())
+    assert (first.done, first.value) == (1, 1.0)
+    assert (kept["to_make"], kept["kept"], kept["samples"]) == (2, 0, 1)
+    assert kept["rows"] == first.plan.spent.rows == sum(kept["rows_by_sample"])
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path, watch=second)
+    assert (second.plan.to_make, second.plan.kept) == (0, 2)
+    assert json.loads((tmp_path / PLAN).read_text()) == kept
+
+
+def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> None:
+    work = Work("support", "judge", to_make=3, spent=Spent(branch=100), seconds=200.0)
+    told = Plan(2, 2, (work,), speed=Speed(0.01, 0.02, 0.05), memory=2_000_000_000, free=1_500_000_000)
+    lines = before_a_run(told)
+    assert lines[0] == "Plan: 2 samples, 3 judgements to make, about 100 rows."
+    assert "about 3 min 20 s" in lines[1]
+    assert "2.0 GB needed, 1.5 GB are free: choose a smaller model" in lines[1]
+    assert not told.fits
+    assert json.loads(json.dumps(told.to_dict()))["fits"] is False
+
+
+def test_the_command_prints_the_plan_and_judges_nothing(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps(TEA) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("localeval.rehearsal.remembered", lambda *_: Speed(0.01, 0.02, 0.05))
+    command = ["evaluate", "data.jsonl", "--judge", str(tiny_path), "--n-ctx", "16384", "--plan"]
+    main(command)
+    said = capsys.readouterr()
+    assert [line.split()[0] for line in said.out.splitlines()[2:4]] == ["statements", "support"]
+    assert "Memory: 0.6 GB needed" in said.out
+    main([*command, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["samples"], told["to_make"]) == (1, 2)
+    assert told["seconds"] > 0
+    assert not (tmp_path / "runs").exists()
+    monkeypatch.setattr("localeval.rehearsal.available", lambda: 500_000_000)
+    monkeypatch.setattr("localeval.rehearsal.remembered", lambda *_: None)  # nor is it measured
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert ended.value.code == 2
+    assert "0.5 GB are free: choose a smaller model" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(command[:-1])
+    assert ended.value.code == 2
+    assert "localeval: the judge needs about 0.6 GB of memory, and 0.5 GB are free" in capsys.readouterr().err
