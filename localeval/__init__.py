@@ -15,7 +15,7 @@ from localeval.evaluate import aevaluate, evaluate
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
 from localeval.result import Result
-from localeval.samples import Sample, read_samples
+from localeval.samples import Sample, Samples, read_samples
 
 __all__ = [
     "METRICS",
@@ -26,6 +26,7 @@ __all__ = [
     "ModelError",
     "Result",
     "Sample",
+    "Samples",
     "Score",
     "aevaluate",
     "evaluate",

@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from localeval.cli.options import judging_options, names, opened, split
+from localeval.cli.reading import Reading, reading_options
 from localeval.cli.talk import say
 
 
 @click.command()
 @click.argument("file")
+@reading_options
 @judging_options
 @click.option(
     "-o",
@@ -23,9 +25,15 @@ from localeval.cli.talk import say
 )
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
 def evaluate(
-    file: str, output: Path | None, quiet: bool, as_json: bool, metrics: str | None, **rest: Any
+    file: str,
+    output: Path | None,
+    quiet: bool,
+    as_json: bool,
+    metrics: str | None,
+    reading: Reading,
+    **rest: Any,
 ) -> None:
-    """Score the samples of FILE (JSONL; - is stdin)."""
+    """Score the samples of FILE (JSONL, JSON, CSV, TSV or Parquet; - is stdin)."""
     from localeval.evaluate import evaluate as run
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
@@ -33,8 +41,9 @@ def evaluate(
 
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = split(rest)
+    samples = reading.read(file, options["seed"])
     with opened(judge) as loaded, live_line(quiet) as progress:
-        result = run(file, names(metrics), loaded, folder, progress, **options)
+        result = run(samples, names(metrics), loaded, folder, progress, **options)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for line in reasons_told(result):
         say(line)
