@@ -59,9 +59,13 @@ class _Walk:
         self.at += there
         return there
 
-    def demand(self, sign: str) -> None:
-        if not self.takes(sign):
+    def expects(self, sign: str) -> None:
+        if not self.sees(sign):
             raise InputError(f"{self.where()}: not JSON ({sign} is missing here); {_REMEDY}.")
+
+    def demand(self, sign: str) -> None:
+        self.expects(sign)
+        self.at += 1
 
     def end(self) -> None:
         if not self.sees(""):
@@ -128,6 +132,7 @@ def _only_list(walk: _Walk) -> int:
     walk.demand("{")
     more = not walk.sees("}")
     while more:
+        walk.expects('"')
         name = walk.loose_value()
         walk.demand(":")
         walk.sees("")

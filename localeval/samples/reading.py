@@ -179,7 +179,7 @@ def _with_ids(samples: Iterator[Sample], wanted: set[str], name: str) -> Iterato
         seen.append(sample.id)
         if sample.id in wanted:
             yield sample
-    if missing := sorted(wanted.difference(seen)):
+    if seen and (missing := sorted(wanted.difference(seen))):
         near = difflib.get_close_matches(missing[0], seen, n=1)
         hint = f"did you mean {shown(near[0])}?" if near else f"the first one has {shown(seen[0])}."
         raise InputError(f"{name}: no sample has the id {shown(missing[0])}; {hint}")

@@ -82,7 +82,8 @@ def _checked(columns: Mapping[str, Any], where: str, names: Names) -> dict[str, 
         for name, value in zip(there, values, strict=True):
             if value != values[0]:
                 raise InputError(f"{where}: {there[0]} and {name} are one field but differ; keep one.")
-        checked[field] = values[0] if values else None
+        if values:
+            checked[field] = values[0]
     return checked | {name: value for name, value in columns.items() if name not in read}
 
 

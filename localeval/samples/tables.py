@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -40,7 +39,7 @@ def parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
     number = 0
     try:
         # The index of the columns stands at the end of the file, and a pipe can't be read from there.
-        table = parquet.ParquetFile(file if file.seekable() else io.BytesIO(file.read()))
+        table = parquet.ParquetFile(file if file.seekable() else io.BytesIO(file.read()), pre_buffer=False)
         columns = [column for column in table.schema_arrow.names if not column.startswith(_INDEX)]
         _check_names(columns, name)
         for batch in table.iter_batches(_ROWS_AT_ONCE, columns=columns):
@@ -65,9 +64,11 @@ def _arrow_row(batch: Any, place: int, number: int, name: str, names: Names) -> 
 
 
 def is_frame(source: object) -> bool:
-    """Whether it is a pandas DataFrame. Loads nothing: there is none before pandas is loaded."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(source, pandas.DataFrame)
+    """Whether it is a pandas DataFrame. By name, since asking pandas would load it."""
+    return any(
+        (kind.__module__.split(".")[0], kind.__name__) == ("pandas", "DataFrame")
+        for kind in type(source).__mro__
+    )
 
 
 def frame_rows(frame: Frame, name: str, names: Names) -> Rows:
