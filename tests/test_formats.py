@@ -275,6 +275,11 @@ HEAD = "id,answer,contexts\n"
         ("data.csv", HEAD + "1,A,\"['a', 'b']\"\n", ", line 2: contexts: expected a list of strings in JSON"),
         ("data.csv", HEAD + "1,A,5\n", ", line 2: contexts: expected a list of strings in JSON"),
         ("data.csv", HEAD + "1,A,[5]\n", ", line 2: contexts, item 1: expected a string, found a number 5"),
+        (
+            "data.tsv",
+            'id\tanswer\n1\t"A"B\n',
+            ", line 2: not CSV (a tab expected after '\"'); close every quote",
+        ),
         ("data.tsv", "id\tanswer\n1\tA\n1\tB\n", ": line 2 and line 3 have the same id 1; make every id"),
         (
             "data.csv",
@@ -321,7 +326,7 @@ HEAD = "id,answer,contexts\n"
         ("data.jsonl.gz", "{}", ": can't be read (Not a gzipped file"),
         ("data.jsonl.gz", gzip.compress(b'{"answer": "A"}')[:-9], ": can't be read (Compressed file ended"),
     ],
-    ids=range(35),
+    ids=range(36),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_the_remedy(
     tmp_path: Path, name: str, content: str | bytes, message: str
@@ -354,6 +359,36 @@ def test_text_of_a_parquet_file_that_is_not_utf_8_is_told_with_its_row(tmp_path:
     parquet.write_table(pa.table({"answer": bad}), tmp_path / "data.parquet")
     assert "data.parquet, row 2: answer: can't be read (" in fault(tmp_path / "data.parquet")
     assert len(read_samples(tmp_path / "data.parquet", skip_bad=True)) == 1
+
+
+def test_a_column_of_a_parquet_file_whose_name_is_not_utf_8_is_a_fault_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pa.table({"answerx": ["A"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"answerx", b"answer\xe1"))
+    assert "data.parquet: can't be read as Parquet (" in fault(path)
+
+
+def flipped(content: bytes, place: int, byte: int) -> bytes:
+    at = place % len(content)
+    return content[:at] + bytes([byte]) + content[at + 1 :]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "json in an object", "csv", "tsv in UTF-16", "gzip"])
+@settings(max_examples=40, deadline=None)
+@given(place=st.integers(0, 10_000), byte=st.sampled_from(b"\"'\\,;[]{}:\n\r\t\0N\xff\xfe\x80"))
+def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, place: int, byte: int
+) -> None:
+    name, write = WRITERS[kind]
+    path = write(ROWS, tmp_path_factory.mktemp("damaged") / name)
+    path.write_bytes(flipped(path.read_bytes(), place, byte))
+    for skip_bad in (False, True):
+        told = ""
+        try:
+            read_samples(path, skip_bad=skip_bad)
+        except InputError as error:
+            told = str(error)
+        assert told.isprintable()
 
 
 def test_without_pyarrow_a_parquet_file_says_what_to_install(

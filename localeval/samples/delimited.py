@@ -84,7 +84,8 @@ def _records(lines: Lines, name: str, delimiter: str | None) -> Iterator[tuple[i
             return
         except csv.Error as error:
             remedy = "close every quote, and write a quote inside a cell twice"
-            cells = InputError(f"{name}, line {line}: not CSV ({error}); {remedy}.")
+            cause = str(error).replace("'\t'", "a tab")
+            cells = InputError(f"{name}, line {line}: not CSV ({cause}); {remedy}.")
         for place, text in enumerate(taken, line):
             if fault := lines.fault(text):
                 cells = InputError(f"{name}, line {place}: {fault}.")

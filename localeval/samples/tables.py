@@ -46,7 +46,7 @@ def parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
             for place in range(batch.num_rows):
                 number += 1
                 yield _arrow_row(batch, place, number, name, names)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:  # ValueError: a name not in UTF-8
         cause = shown(" ".join(str(error).split()))
         raise InputError(f"{name}: can't be read as Parquet ({cause}); write the file again.") from None
 
