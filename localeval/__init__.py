@@ -18,7 +18,7 @@ from localeval.metrics import METRICS, Metric, Score, register
 from localeval.plan import Plan
 from localeval.rescore import rescore
 from localeval.result import Result
-from localeval.samples import Sample, read_samples
+from localeval.samples import Sample, Samples, read_samples
 
 __all__ = [
     "METRICS",
@@ -32,6 +32,7 @@ __all__ = [
     "Plan",
     "Result",
     "Sample",
+    "Samples",
     "Score",
     "aevaluate",
     "compare",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,10 +23,9 @@ from localeval.plan import Plan
 from localeval.records import KeptRecords
 from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
-from localeval.samples import Sample, check_columns, read_samples
+from localeval.samples import Sample, Source, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 
-Source = str | Path | Iterable[Sample | Mapping[str, Any]]
 Progress = Callable[[int, Sequence[Sample]], None]
 
 
@@ -49,7 +48,8 @@ def evaluate(
 ) -> Result:
     """Score every sample.
 
-    samples   a JSONL file ("-" is stdin), or an iterable of `Sample` objects or dicts
+    samples   a file, a pandas DataFrame, or an iterable of `Sample` objects or dicts: what `read_samples`
+              takes, which has more options, and whose result can be given too
     metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended
@@ -65,9 +65,8 @@ def evaluate(
     0.75
     """
     choices = Options.read(options)
-    where = str(samples) if isinstance(samples, str | Path) else "the samples"
     read = read_samples(samples)
-    chosen = _metrics(metrics, read, where)
+    chosen = _metrics(metrics, read, read.name)
     with Journal(Path(output) if output is not None else None) as journal, _opened(judge) as opened:
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)

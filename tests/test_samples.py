@@ -102,7 +102,7 @@ GOOD = '{"answer": "A."}\n'
         (GOOD + "null", ", line 2: sample: expected an object with named columns, found null"),
         (GOOD + '"x\\u0007"', 'found a string "x\ufffd"'),
         (GOOD.encode() + b'{"answer": "\xe9"}', ", line 2: byte 13 of the line is not UTF-8"),
-        ("{}".encode("utf-16"), ", line 1: byte 1 of the line is not UTF-8"),
+        (b"{}" + b"\xff\xfe", ", line 1: byte 3 of the line is not UTF-8"),
         ('{"score": NaN}', ", line 1: NaN is not JSON"),
         ('{"answer": -Infinity}', ", line 1: -Infinity is not JSON"),
         ('{"answer": "\\ud800"}', ", line 1: answer: has half a character (a lone surrogate)"),

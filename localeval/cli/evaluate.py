@@ -11,6 +11,7 @@ import click
 
 from localeval.cli.gates import gated
 from localeval.cli.options import judging_options, names, opened, split
+from localeval.cli.reading import Reading, reading_options
 from localeval.cli.talk import say
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file")
+@reading_options
 @judging_options
 @click.option(
     "-o",
@@ -38,9 +40,10 @@ def evaluate(
     quiet: bool,
     as_json: bool,
     metrics: str | None,
+    reading: Reading,
     **rest: Any,
 ) -> Result | None:
-    """Score the samples of FILE (JSONL; - is stdin)."""
+    """Score the samples of FILE (JSONL, JSON, CSV, TSV or Parquet; - is stdin)."""
     from localeval.evaluate import evaluate as run
     from localeval.evaluate import plan
     from localeval.report.progress import live_line
@@ -49,12 +52,13 @@ def evaluate(
 
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = split(rest)
+    samples = reading.read(file, options["seed"])
     if plan_only:
         with opened(judge) as loaded:
-            _tell_plan(plan(file, names(metrics), loaded, folder, **options), as_json)
+            _tell_plan(plan(samples, names(metrics), loaded, folder, **options), as_json)
         return None
     with opened(judge) as loaded, live_line(quiet) as line:
-        result = run(file, names(metrics), loaded, folder, watch=None if quiet else line, **options)
+        result = run(samples, names(metrics), loaded, folder, watch=None if quiet else line, **options)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for reason in reasons_told(result):
         say(reason)

@@ -42,7 +42,7 @@ class EvaluationDataset:
     @classmethod
     def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
         """The samples of a JSONL file of any name. Raises InputError with the line and the field."""
-        return cls(read_samples(path))
+        return cls(read_samples(path, format="jsonl"))
 
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]]) -> EvaluationDataset:

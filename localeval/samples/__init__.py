@@ -1,0 +1,24 @@
+"""The data: `Sample`, one row of it, and `read_samples`, which reads rows from files, tables and Python.
+
+    {"question": "Who won?", "answer": "Ann won.", "contexts": ["Ann won the race."]}
+
+is `Sample(user_input="Who won?", response="Ann won.", retrieved_contexts=["Ann won the race."])`. Every
+fault is an `InputError` of one sentence: where, which field, what was found, what to do.
+"""
+
+from __future__ import annotations
+
+from localeval.samples.formats import FORMATS
+from localeval.samples.reading import Samples, Skipped, Source, read_samples
+from localeval.samples.sample import ALIASES, Sample, check_columns
+
+__all__ = [
+    "ALIASES",
+    "FORMATS",
+    "Sample",
+    "Samples",
+    "Skipped",
+    "Source",
+    "check_columns",
+    "read_samples",
+]

@@ -1,0 +1,121 @@
+"""Files that hold samples: opened, unpacked, and read as lines of text in whatever encoding they have."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from localeval.errors import InputError
+from localeval.samples.faults import shown
+
+STDIN = "-"
+Bytes: TypeAlias = "io.BufferedReader[Any]"
+_UNREADABLE = "localeval.unreadable"
+_MARK = re.compile("[\udc00-\udcff]")
+
+
+def name_of(source: str | Path) -> str:
+    return "stdin" if str(source) == STDIN else shown(str(source))
+
+
+@contextmanager
+def opened(source: str | Path) -> Iterator[Bytes]:
+    """The bytes of a file or of stdin ("-"); those of a .gz file are unpacked. Raises InputError."""
+    name = name_of(source)
+    if str(source) == STDIN:
+        stdin: Bytes = io.BufferedReader(sys.stdin.buffer)  # not all that stands there for stdin can peek
+        try:
+            yield stdin
+        finally:
+            stdin.detach()
+        return
+    try:
+        file = Path(source).open("rb")  # noqa: SIM115
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        cause = getattr(error, "strerror", None) or "not a path"
+        raise InputError(f"{name}: can't be read ({cause}); give the path of a file with samples.") from None
+    with file:
+        try:
+            yield _unpacked(file, Path(source).suffix)
+        except (OSError, EOFError, zlib.error) as error:
+            cause = shown(getattr(error, "strerror", None) or str(error))
+            raise InputError(f"{name}: can't be read ({cause}); check that the file is whole.") from None
+
+
+def _unpacked(file: Bytes, suffix: str) -> Bytes:
+    if suffix.lower() != ".gz":
+        return file
+    return io.BufferedReader(gzip.GzipFile(fileobj=file))
+
+
+class Lines:
+    """The lines of a file as text, with their ends; `fault` tells of one with bytes of another encoding.
+
+    encoding  None for what the first bytes show: UTF-8, or UTF-16 or UTF-32 by their byte order mark
+    newline   as for `open`: "\\n" ends lines there alone, "" also at "\\r"
+
+    Such bytes stop nothing: they are marked, so that the lines behind can be read. Raises InputError for an
+    encoding that is not known, or that can't be read line by line.
+    """
+
+    def __init__(self, file: Bytes, name: str, encoding: str | None, newline: str) -> None:
+        self._file, self._name, self._newline = file, name, newline
+        # Beside the mark, JSON's rule: text that begins with ASCII shows by its zeros how wide its signs are.
+        self.encoding = encoding or json.detect_encoding(file.peek(4)[:4])
+
+    def __iter__(self) -> Iterator[str]:
+        text = _text(self._file, self.encoding, self._newline)
+        try:
+            for number, line in enumerate(text):
+                yield line if number else line.removeprefix("\ufeff")
+        except UnicodeError as error:  # from a codec that knows no marking; UTF-16 without its mark, say
+            remedy = "name another encoding"
+            raise InputError(
+                f"{self._name}: is not {self._shown()} ({shown(str(error))}); {remedy}."
+            ) from None
+        finally:
+            text.detach()
+
+    def fault(self, line: str) -> str:
+        """Which byte of the line can't be read, and what to do; "" if there is none."""
+        found = _MARK.search(line)
+        if found is None:
+            return ""
+        before = len(line[: found.start()].encode(self.encoding)) - len("".encode(self.encoding))
+        remedy = "save the file as UTF-8, or name its encoding, as --encoding gb18030"
+        return f"byte {before + 1} of the line is not {self._shown()}; {remedy}"
+
+    def _shown(self) -> str:
+        return shown(self.encoding.upper().removesuffix("-SIG"))
+
+
+def check_encoding(encoding: str) -> None:
+    """Raises InputError for what is no encoding of text."""
+    try:
+        _text(io.BufferedReader(io.BytesIO()), encoding, "\n")
+    except (LookupError, ValueError):
+        example = "gb18030, utf-16 or cp1252, say"
+        raise InputError(f"encoding {shown(encoding)} is not known; give another one ({example}).") from None
+
+
+def _text(file: Bytes, encoding: str, newline: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(file, encoding=encoding, errors=_UNREADABLE, newline=newline)
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    """A half character for each byte that can't be read: no encoding gives one for bytes that can."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(_UNREADABLE, _mark)
