@@ -5,6 +5,7 @@ run.json       the recipe: metrics, options, replaced prompts, judge and engine
 journal.jsonl  the judgements (see `localeval.journal`)
 results.json   of a finished run: signature, means, and each sample's scores (see `finish`)
 scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
+report.html    the same to look at (see `localeval.report.html`)
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from localeval.result import Result, SampleResult
 from localeval.samples import Sample, read_samples
 from localeval.signature import Signature
 
-SAMPLES, RECIPE, RESULTS = "samples.jsonl", "run.json", "results.json"
+SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", "run.json", "results.json", "report.html"
 SCHEMA = 1
 """Of `results.json`; another number is another form."""
 
@@ -84,7 +85,7 @@ def recorded(options: Options) -> dict[str, Any]:
 
 
 def finish(folder: Path, result: Result) -> None:
-    """Write the tables, and then `results.json`, whole or not at all. One sample a line:
+    """Write the tables, then `results.json`, whole or not at all, and the report of it. One sample a line:
 
     schema     1
     signature  what the numbers were made with, as fields
@@ -116,6 +117,15 @@ def finish(folder: Path, result: Result) -> None:
         beside.replace(folder / RESULTS)
     except OSError as error:
         raise InputError(f"{folder}: the results can't be written there ({error.strerror}).") from error
+    write_report(folder, result, folder / REPORT)
+
+
+def write_report(folder: Path, result: Result, path: Path) -> None:
+    """Write the HTML page of a run, with what it took by its journal. Raises InputError."""
+    from localeval.report import html
+    from localeval.report.html.effort import effort
+
+    html.write(result, path, title=folder.resolve().name, effort=effort(folder))
 
 
 def load(folder: str | Path) -> Result:

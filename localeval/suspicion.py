@@ -53,7 +53,7 @@ _WITH = rf"(?:(?:with|only|always|just){_G}){{0,2}}"
 _UNSAID = "(?<![不得能可勿被未没])(?:忽略|无视|忘记|忘掉|不要理会|不用理会|不必理会)(?![了过的])"
 
 # Kind, words of which one must be there before the pattern is tried (cheap), pattern. The text is in lower
-# case by then. People write about judges in the past tense, and of "yes or no"; orders are what is looked for.
+# case by then. People write about judges in the past tense, and of "yes or no"; orders are looked for.
 _ROWS: tuple[tuple[Kind, tuple[str, ...], str], ...] = (
     (
         "chat_tokens",

@@ -8,6 +8,7 @@ import click
 
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
+from localeval.cli.report import report
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
@@ -30,6 +31,7 @@ def commands() -> None:
 for command in (
     evaluate,
     score,
+    report,
     verify,
     models,
 ):

@@ -29,7 +29,7 @@ def evaluate(
     from localeval.evaluate import evaluate as run
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
-    from localeval.run import RESULTS
+    from localeval.run import REPORT, RESULTS
 
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = split(rest)
@@ -39,6 +39,7 @@ def evaluate(
     for line in reasons_told(result):
         say(line)
     say(f"records and scores: {folder / RESULTS}")
+    say(f"report: {folder / REPORT}")
 
 
 @click.command()
