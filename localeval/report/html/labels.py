@@ -1,4 +1,4 @@
-"""The report's own words in English and Chinese. Both stand in the page; its language says which one shows."""
+"""The report's own words in English and Chinese. Both stand in the page; its language decides."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def words(key: str, language: str, **values: object) -> str:
     return text.format(**values) if values else text
 
 
+@lru_cache(maxsize=4096)
 def both(key: str, **values: object) -> Markup:
     """The words of `key` in both languages, as HTML; values are escaped.
 
@@ -43,6 +44,7 @@ def both(key: str, **values: object) -> Markup:
     return _spans({language: words(key, language, **values) for language in LANGUAGES})
 
 
+@lru_cache
 def definition(metric: str) -> Markup | str:
     """What a metric is; one of the caller's own only in the language in which it was given."""
     if metric not in METRICS:
@@ -52,6 +54,7 @@ def definition(metric: str) -> Markup | str:
     return _spans({"en": english, "zh": chinese}) if chinese else english
 
 
+@lru_cache
 def reason(code: str) -> Markup | str:
     """What a reason code says."""
     if code.startswith("missing_"):

@@ -164,9 +164,10 @@ addEventListener("DOMContentLoaded", () => {
     lit.forEach((e) => e.classList.add("lit"));
     const source = lit.find((e) => e.classList.contains("source"));
     if (source) {
-      const box = source.closest(".text");
-      const above = source.getBoundingClientRect().top - box.getBoundingClientRect().top;
-      if (above < 0 || above > box.clientHeight - 30) box.scrollTop += above - 40;
+      for (const box of [source.closest(".text"), source.closest(".beside")]) {
+        const above = source.getBoundingClientRect().top - box.getBoundingClientRect().top;
+        if (above < 0 || above > box.clientHeight - 30) box.scrollTop += above - 60;
+      }
       if (scroll && source.getBoundingClientRect().top > innerHeight) source.scrollIntoView({ block: "nearest" });
     }
   }

@@ -1,4 +1,4 @@
-"""Text from outside, made fit to be looked at: what is invisible, or turns its surroundings round, is shown."""
+"""Text from outside, made fit to be looked at: what is invisible, or turns what is round it, is shown."""
 
 from __future__ import annotations
 
