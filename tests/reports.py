@@ -156,3 +156,35 @@ def large(count: int, contexts: int = 1_300, response: int = 600, kinds_of: int 
         sample = kind.sample.model_copy(update={"id": f"sample-{number}"})
         made.append(SampleResult(sample, kind.scores, kind.records))
     return Result(made, METRICS_SHOWN, signature(METRICS_SHOWN))
+
+
+HOSTILE = [
+    "<script>window.pwned = 1</script>",
+    '<img src=x onerror="window.pwned = 1">',
+    "</script><script>window.pwned = 1</script>",
+    "</noscript></style></title></textarea><script>window.pwned = 1</script>",
+    "{{ 7 * 7 }} {% for x in y %} ${7*7} <%= 7 %>",
+    "\u202egnp.exe\u202c and \u2066more\u2069",
+    "NUL \x00 bell \x07 escape \x1b[31m end",
+    '<a href="javascript:window.pwned = 1">x</a> data:text/html,<script>window.pwned=1</script>',
+    '" onmouseover="window.pwned = 1" autofocus onfocus=\'window.pwned = 1\' x="',
+    "<!-- --><svg/onload=window.pwned=1><style>*{display:none}</style>",
+    '<meta http-equiv=refresh content="0;url=https://example.org/"><base href=https://example.org/>',
+    "&lt;b&gt; &amp;amp; &#60;i&#62; ]]> \u2028line\u2029 <iframe srcdoc='<script>parent.pwned=1</script>'>",
+]
+"""Texts that would do something, were they not shown as text."""
+
+
+def hostile() -> Result:
+    """One sample for each of `HOSTILE`, which stands in every field of it, and one that failed with it."""
+    made = []
+    for i, text in enumerate(HOSTILE):
+        columns = {
+            "user_input": text,
+            "response": text,
+            "retrieved_contexts": [text, text],
+            "reference": text,
+        }
+        made.append(judged(Sample(id=f"{i} {text}", **columns), [0.3], lambda _, text=text: text))
+        made.append(failed(Sample(id=f"failed {i} {text}", **columns), text))
+    return Result(made, METRICS_SHOWN, signature(METRICS_SHOWN, judge=HOSTILE[0]))

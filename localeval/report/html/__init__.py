@@ -1,9 +1,12 @@
 """A result as one HTML page that loads nothing and sends nothing.
 
 Every sample's scores are in it, and the texts and verdicts of the worst ones, which can be read without
-script. Text from samples and models is escaped by Jinja where it stands in the page, and where the page's
-script reads it by `shown.for_script`; the script only ever puts it into text nodes. A content security policy
-allows the page's own style and script, by their hashes, and nothing else.
+script: each stands in a `noscript` element. A browser with script takes that for one text, so the page opens
+at once, and the page's script parses it when a reader opens the sample.
+
+Text from samples and models is escaped by Jinja where it stands in the page, and where the script reads it by
+`shown.for_script`; the script puts that into text nodes only. A content security policy allows the page's own
+style and script, by their hashes, and nothing else.
 """
 
 from __future__ import annotations
@@ -72,7 +75,7 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
 
     known = standing(result)
     differ = overview.disagreements(result)
-    rows, reasons = lines(result, known.order, known.flagged, {d.sample for d in differ})
+    rows, reasons, cut_at = lines(result, known.order, known.flagged, {d.sample for d in differ})
     template = environment().get_template("page.html")
     style, script = _file("style.css"), _file("script.js")
     worst = known.order[: min(MOST_DETAILS, len(rows))]
@@ -94,6 +97,7 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
         "script_hash": _hash(script),
         "details": details,
         "detailed": len(worst),
+        "cut_at": cut_at,
         "unlisted": len(known.order) - len(rows),
         "data": for_script(
             {
@@ -109,13 +113,15 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
 
 def _details(result: Result, worst: Sequence[int], room: int) -> Iterator[str]:
     """Each of the worst samples as HTML. What one leaves of its share of the room goes to those after it."""
-    from localeval.report.html.detail import ROOMS, detail
+    from localeval.report.html.detail import ROOMS, at_least, detail
 
     template = environment().get_template("sample.html")
     limit = overview.threshold(result)
     for place, number in enumerate(worst):
         share = room // (len(worst) - place)
         for allowed in ROOMS:
+            if at_least(result.samples[number].sample, allowed) > share:
+                continue
             seen = detail(number + 1, result.samples[number], limit, allowed)
             text = template.render(d=seen, place=place, threshold=limit, metrics=result.metrics)
             if (size := len(text.encode("utf-8", "replace"))) <= share:

@@ -11,6 +11,7 @@ from localeval.metrics import Score
 from localeval.report.html import passages
 from localeval.report.html.passages import Passage
 from localeval.result import SampleResult
+from localeval.samples import Sample
 from localeval.suspicion import Suspicion, suspicions
 
 
@@ -25,6 +26,12 @@ class Room(NamedTuple):
 
 ROOMS = (Room(20_000, 60_000, 2_000, 200), Room(4_000, 8_000, 400, 60), Room(600, 1_200, 200, 12))
 """From plenty to little: a sample gets the first one with which it fits into its share of the page."""
+
+
+def at_least(sample: Sample, room: Room) -> int:
+    """Characters that the details of a sample have in any case, so that what can't fit is not made."""
+    contexts = sum(map(len, sample.retrieved_contexts or []))
+    return min(len(sample.response or ""), room.text) + min(contexts, room.contexts)
 
 
 class Check(NamedTuple):

@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from localeval.report.html.shown import cut, for_script, shown
 from localeval.result import Result, SampleResult
 
-ROOM = 6_000_000  # bytes, for all lines together
-MOST = 10_000_000
-LONGEST, SHORTEST = 240, 24  # bytes of a question or a response
+ROOM = 8_000_000  # bytes, for all lines together
+MOST = 12_000_000
+LONGEST, SHORTEST = 4_000, 24  # bytes of a question or a response
+LONGEST_ID = 240
 FLAGGED, SPLIT = 1, 2
 
 Reasons = dict[tuple[str, str], int]
@@ -17,8 +18,9 @@ Reasons = dict[tuple[str, str], int]
 
 def lines(
     result: Result, order: Sequence[int], flagged: Collection[int], split: Collection[str]
-) -> tuple[list[str], Reasons]:
-    """A line each, in `order`, as many as have room; and (status, reason) -> its number in the lines.
+) -> tuple[list[str], Reasons, int]:
+    """A line each, in `order`, as many as have room; (status, reason) -> its number in the lines; and the
+    bytes at which questions and responses are cut, 0 where there is room for long ones.
 
     [place in the input, id, question, response, flags, then for each metric [value, soft] or a number of
     `Reasons`]. Long texts are cut, the shorter the more samples there are.
@@ -33,7 +35,7 @@ def lines(
         line = for_script(
             [
                 number + 1,
-                cut(shown(one.sample.id), LONGEST),
+                cut(shown(one.sample.id), LONGEST_ID),
                 cut(shown(one.sample.user_input or ""), each),
                 cut(shown(one.sample.response or ""), each),
                 flags,
@@ -44,7 +46,7 @@ def lines(
         if size > MOST:
             break
         made.append(line)
-    return made, reasons
+    return made, reasons, each if each < LONGEST else 0
 
 
 def _score(one: SampleResult, metric: str, reasons: Reasons) -> list[float] | int:

@@ -1,6 +1,6 @@
 "use strict";
-// Shows the list of all samples a page at a time. Text goes into text nodes only; nothing is ever parsed as HTML.
-document.documentElement.classList.add("js");
+// Shows the list of all samples a page at a time. Its texts go into text nodes only. The one thing that is parsed
+// as HTML is what this page holds for readers without script, where every text is escaped already.
 addEventListener("DOMContentLoaded", () => {
   const PAGE = 50, FLAGGED = 1, SPLIT = 2, FIRST = 5; // the place of the first score in a row
   const root = document.documentElement;
@@ -26,14 +26,8 @@ addEventListener("DOMContentLoaded", () => {
     return kept.cloneNode(true);
   }
 
-  // What is looked for in the search: the row's own texts, and all texts of a sample that has details.
   function haystack(i) {
-    haystacks ??= new Array(rows.length);
-    if (haystacks[i] === undefined) {
-      const sample = by(`s${i}`);
-      const texts = sample ? [...sample.querySelectorAll("[data-text]")].map((e) => e.textContent) : [];
-      haystacks[i] = [rows[i][1], rows[i][2], rows[i][3], ...texts].join("\n").toLowerCase();
-    }
+    haystacks ??= rows.map((row) => `${row[1]}\n${row[2]}\n${row[3]}`.toLowerCase());
     return haystacks[i];
   }
   function inRange(row, low, high) {
@@ -86,7 +80,7 @@ addEventListener("DOMContentLoaded", () => {
     return made;
   }
   function line(i) {
-    const row = rows[i], name = make("b", "", isolated(row[1])), brief = make("span", "brief", isolated(row[2] || row[3]));
+    const row = rows[i], name = make("b", "", isolated(row[1])), brief = make("span", "brief", isolated((row[2] || row[3]).slice(0, 200)));
     const opener = make("button", "opener", name);
     opener.type = "button";
     opener.setAttribute("aria-expanded", "false");
@@ -98,24 +92,20 @@ addEventListener("DOMContentLoaded", () => {
     opener.addEventListener("click", () => toggle(i, made, opener));
     return made;
   }
-  // The details lie in the page once; an open row borrows them.
+  function details(i) {
+    const kept = by(`n${i}`);
+    const parsed = kept && new DOMParser().parseFromString(kept.textContent, "text/html").querySelector(".body");
+    return parsed ? document.adoptNode(parsed) : make("p", "fine", words("no_details"));
+  }
   function toggle(i, row, opener) {
     const open = opener.getAttribute("aria-expanded") !== "true";
     opener.setAttribute("aria-expanded", String(open));
-    if (!open) return close(row.nextElementSibling);
-    const inside = by(`s${i}`)?.querySelector(".body") ?? make("p", "fine", words("no_details"));
-    const td = make("td", "", inside);
+    if (!open) return row.nextElementSibling.remove();
+    const td = make("td", "", details(i));
     td.colSpan = 2 + metrics.length;
-    const made = make("tr", "detail", td);
-    made.dataset.of = `s${i}`;
-    row.after(made);
-  }
-  function close(detail) {
-    by(detail.dataset.of)?.append(...detail.querySelectorAll(".body"));
-    detail.remove();
+    row.after(make("tr", "detail", td));
   }
   function show() {
-    all("tr.detail").forEach(close);
     const first = state.page * PAGE, last = Math.min(found.length, first + PAGE);
     body.replaceChildren(...found.slice(first, last).map(line));
     all(".previous").forEach((b) => { b.disabled = state.page === 0; });
