@@ -107,6 +107,24 @@ class Result:
 
         return to_pandas(self)
 
+    def to_html(self, path: str | Path, **given: Any) -> None:
+        """Write the result as one page that loads nothing from anywhere; at most 20 MB.
+
+        `given` is what `localeval.report.html.write` takes beside: title, agreement, effort. Raises
+        InputError when the file can't be written.
+
+        >>> result.to_html("report.html", title="answers")                         # doctest: +SKIP
+        """
+        from localeval.report import html
+
+        html.write(self, path, **given)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from localeval.report.notebook import as_html
+
+        return as_html(self)
+
     def __str__(self) -> str:
         from localeval.report.text import as_text
 

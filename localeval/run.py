@@ -6,6 +6,7 @@ plan.json      what the run was to take (see `localeval.plan`), where a plan was
 journal.jsonl  the judgements (see `localeval.journal`)
 results.json   of a finished run: signature, means, and each sample's scores (see `finish`)
 scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
+report.html    the same to look at (see `localeval.report.html`)
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from localeval.result import Result, SampleResult
 from localeval.samples import Sample, read_samples
 from localeval.signature import Signature
 
-SAMPLES, RECIPE, RESULTS = "samples.jsonl", "run.json", "results.json"
+SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", "run.json", "results.json", "report.html"
 SCHEMA = 1
 """Of `results.json`; another number is another form."""
 
@@ -126,8 +127,8 @@ def keep_plan(folder: Path, plan: Plan) -> None:
 def finish(path: Path, result: Result) -> None:
     """Write a result that a folder keeps to `path`, its `results.json`; whole or not at all.
 
-    With a `results.json` come its tables (`localeval.report.tables`): all of them or none. In it stands one
-    sample a line, so that it can be read in parts:
+    With a `results.json` come its tables (`localeval.report.tables`), all of them or none, and the report.
+    In it stands one sample a line, so that it can be read in parts:
 
     schema     1
     signature  what the numbers were made with, as fields
@@ -153,10 +154,19 @@ def finish(path: Path, result: Result) -> None:
             for beside in made:
                 beside.unlink(missing_ok=True)
             raise
-        for beside, (name, _) in zip(
-            made, files, strict=True
-        ):  # the results last: they say that all is there
+        # The results last: they say that all is there.
+        for beside, (name, _) in zip(made, files, strict=True):
             beside.replace(path.with_name(name))
+    if path.name == RESULTS:
+        write_report(path.parent, result, path.with_name(REPORT))
+
+
+def write_report(folder: Path, result: Result, path: Path) -> None:
+    """Write the HTML page of a run, with what it took by its journal. Raises InputError."""
+    from localeval.report import html
+    from localeval.report.html.effort import effort
+
+    html.write(result, path, title=folder.resolve().name, effort=effort(folder))
 
 
 def load(folder: str | Path) -> Result:

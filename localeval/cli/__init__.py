@@ -14,6 +14,7 @@ import click
 from localeval.cli.compare import compare
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
+from localeval.cli.report import report
 from localeval.cli.rescore import rescore
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
@@ -42,6 +43,7 @@ for command in (
     score,
     rescore,
     compare,
+    report,
     verify,
     models,
 ):

@@ -48,7 +48,7 @@ def evaluate(
     from localeval.evaluate import plan
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
-    from localeval.run import RESULTS
+    from localeval.run import REPORT, RESULTS
 
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = split(rest)
@@ -63,6 +63,7 @@ def evaluate(
     for reason in reasons_told(result):
         say(reason)
     say(f"records and scores: {folder / RESULTS}")
+    say(f"report: {folder / REPORT}")
     return result
 
 

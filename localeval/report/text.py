@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from localeval.metrics import METRICS, REASONS
 from localeval.scoring import Summary
+from localeval.suspicion import suspicions
 from localeval.texts import language, listed, printable
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def _note(sample: SampleResult, result: Result) -> str:
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
         notes.append("statements cut")
+    if columns := dict.fromkeys(found.column for found in suspicions(sample.sample)):
+        notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return "; ".join(notes)
 
 

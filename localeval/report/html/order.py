@@ -1,0 +1,63 @@
+"""One look at every sample: the order of the report, worst first, and what is counted over all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from localeval.metrics import METRICS
+from localeval.result import Result, SampleResult
+from localeval.suspicion import suspicions
+from localeval.texts import language
+
+TENTHS = 10
+
+
+@dataclass
+class Standing:
+    """What the report needs to know of all samples before it shows one.
+
+    order      numbers of the samples (from 0), worst first
+    tenths     metric -> how many values lie in each tenth of 0 to 1
+    flagged    numbers of the samples whose text reads like an attack
+    chinese    whether most samples are Chinese
+    """
+
+    order: list[int] = field(default_factory=list)
+    tenths: dict[str, list[int]] = field(default_factory=dict)
+    flagged: set[int] = field(default_factory=set)
+    chinese: bool = False
+
+
+def standing(result: Result) -> Standing:
+    made = Standing(tenths={name: [0] * TENTHS for name in result.metrics})
+    keys: list[tuple[int, float, float]] = []
+    spoken: Counter[str] = Counter()
+    for number, one in enumerate(result.samples):
+        keys.append(badness(one))
+        for name in result.metrics:
+            if (value := one.scores[name].value) is not None:
+                made.tenths[name][min(max(int(value * TENTHS + 1e-9), 0), TENTHS - 1)] += 1
+        if suspicions(one.sample):
+            made.flagged.add(number)
+        spoken[language(f"{one.sample.user_input or ''} {one.sample.response or ''}")] += 1
+    made.order = sorted(range(len(keys)), key=keys.__getitem__)
+    made.chinese = 2 * spoken["zh"] > sum(spoken.values())
+    return made
+
+
+def badness(one: SampleResult) -> tuple[int, float, float]:
+    """What the samples are sorted by: the least is the worst.
+
+    Scored samples by the mean of their values, where lower is better turned round, then by that of soft;
+    then those that failed, then the undefined ones.
+    """
+    values, softs = [], []
+    for name, score in one.scores.items():
+        if score.value is not None and score.soft is not None:
+            turned = name in METRICS and not METRICS[name].higher_is_better
+            values.append(1 - score.value if turned else score.value)
+            softs.append(1 - score.soft if turned else score.soft)
+    if not values:
+        return (1 if any(score.status == "failed" for score in one.scores.values()) else 2, 0.0, 0.0)
+    return (0, sum(values) / len(values), sum(softs) / len(softs))

@@ -1,0 +1,146 @@
+"""What stands at the head of the report: each metric's mean, how sure it is, and how the samples spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from localeval.metrics import METRICS
+from localeval.report.html.order import Standing
+from localeval.result import Disagreement, Result
+from localeval.scoring import Summary
+
+BINS = 10
+MOST_DISAGREEMENTS = 100
+
+# The drawing of a distribution, in its own units.
+LEFT, WIDTH, TOP, HEIGHT = 6, 240, 4, 56
+
+
+class Bar(NamedTuple):
+    """One tenth of the values: its place in the drawing, and what it says."""
+
+    x: float
+    y: float
+    height: float
+    samples: int
+    says: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One metric. `agreement` is what the judge card says of it, "" where there is none."""
+
+    name: str
+    summary: Summary
+    lower: bool
+    bars: list[Bar]
+    agreement: str
+
+    @property
+    def counts(self) -> str:
+        return ", ".join(str(bar.samples) for bar in self.bars)
+
+    @staticmethod
+    def x(value: float) -> float:
+        """Where a value stands in the drawing."""
+        return round(LEFT + WIDTH * value, 1)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a run took, in seconds and in rows, beside what was planned; None where it is not known."""
+
+    seconds: float | None = None
+    rows: int | None = None
+    planned_seconds: float | None = None
+    planned_rows: int | None = None
+
+
+def cards(result: Result, standing: Standing, agreement: Mapping[str, str]) -> list[Card]:
+    return [
+        Card(
+            name,
+            result[name],
+            name in METRICS and not METRICS[name].higher_is_better,
+            bars(standing.tenths[name]),
+            agreement.get(name, ""),
+        )
+        for name in result.metrics
+    ]
+
+
+def bars(tenths: list[int]) -> list[Bar]:
+    """The bars of a distribution, the highest as high as the drawing; one sample is still to be seen.
+
+    >>> [bar.height for bar in bars([0, 2, 4])]
+    [0.0, 28.0, 56.0]
+    """
+    most, step = max([*tenths, 1]), WIDTH / len(tenths)
+    drawn = []
+    for i, count in enumerate(tenths):
+        height = round(max(1.5, HEIGHT * count / most), 1) if count else 0.0
+        says = f"{i / len(tenths):.1f}–{(i + 1) / len(tenths):.1f}: {count}"
+        drawn.append(Bar(round(LEFT + i * step + 1, 1), round(TOP + HEIGHT - height, 1), height, count, says))
+    return drawn
+
+
+def clock(seconds: float) -> str:
+    """
+    >>> clock(42.26), clock(61), clock(3 * 3600 + 125)
+    ('42.3 s', '1:01 min', '3:02:05 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
+class Line(NamedTuple):
+    """One line of plan and actual; each "" where it is not known."""
+
+    label: str
+    planned: str
+    actual: str
+    difference: str
+
+
+def lines(effort: Effort | None) -> list[Line]:
+    """
+    >>> lines(Effort(seconds=110, planned_seconds=100))
+    [Line(label='seconds', planned='1:40 min', actual='1:50 min', difference='+10 %')]
+    """
+    if effort is None:
+        return []
+    pairs = (
+        ("seconds", effort.planned_seconds, effort.seconds),
+        ("rows", effort.planned_rows, effort.rows),
+    )
+    made = []
+    for label, planned, actual in pairs:
+        if planned is None and actual is None:
+            continue
+        told = [
+            "" if value is None else clock(value) if label == "seconds" else f"{value:,}"
+            for value in (planned, actual)
+        ]
+        moved = (
+            f"{(actual - planned) / planned:+.0%}".replace("%", " %")
+            if planned and actual is not None
+            else ""
+        )
+        made.append(Line(label, told[0], told[1], moved))
+    return made
+
+
+def disagreements(result: Result) -> list[Disagreement]:
+    """What judge and HHEM decide differently at the run's threshold; reads no record in vain."""
+    if not {"faithfulness", "faithfulness_hhem"} <= set(result.metrics):
+        return []
+    return result.disagreements(threshold(result))
+
+
+def threshold(result: Result) -> float:
+    return float(result.signature.options.get("threshold", 0.5))

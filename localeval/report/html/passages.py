@@ -1,0 +1,108 @@
+"""Texts in pieces, so that a sentence of the response or of a context can be coloured and pointed at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from localeval.judgements.desk import response_of
+from localeval.result import SampleResult
+
+SUPPORTS = ("support", "support_hhem", "reference_in_contexts")
+"""Judgements whose evidence lies in the contexts."""
+
+
+class Piece(NamedTuple):
+    """A run of text. `key` names its element ("" for what lies between), `share` is its probability."""
+
+    text: str
+    key: str = ""
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One text in pieces, and how many characters of it are left out at its end."""
+
+    pieces: list[Piece]
+    left_out: int = 0
+    useful: float | None = None
+
+
+class Mark(NamedTuple):
+    """A place in a text that has a name, and perhaps a probability."""
+
+    start: int
+    end: int
+    key: str
+    share: float | None = None
+
+
+def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Passage:
+    """`text` up to `room` characters, cut at its marks; of two that overlap the first stays.
+
+    >>> [piece.text for piece in in_pieces("A b. C d. E", [Mark(5, 9, "1")], 100).pieces]
+    ['A b. ', 'C d.', ' E']
+    """
+    pieces: list[Piece] = []
+    at, end = 0, min(room, len(text))
+    for mark in sorted(marks):
+        if at <= mark.start < min(mark.end, end):
+            if mark.start > at:
+                pieces.append(Piece(text[at : mark.start]))
+            at = min(mark.end, end)
+            pieces.append(Piece(text[mark.start : at], mark.key, mark.share))
+    if at < end:
+        pieces.append(Piece(text[at:end]))
+    return Passage(pieces, len(text) - end)
+
+
+def response(one: SampleResult, records: Mapping[str, Any], least: Mapping[int, float], room: int) -> Passage:
+    """The response as it was judged; each sentence with the probability of its least supported statement."""
+    made = records.get("statements")
+    marks = [
+        Mark(s.start, s.end, f"r{i}", least.get(i))
+        for i, s in enumerate(getattr(made, "sentences", ()))
+        if s.statements
+    ]
+    return in_pieces(response_of(one.sample), marks, room)
+
+
+def contexts(one: SampleResult, records: Mapping[str, Any], room: int) -> tuple[list[Passage], int]:
+    """The contexts as far as `room` characters go, and how many are left out.
+
+    A sentence has a name where it is the evidence of a statement or its need was judged.
+    """
+    marks: dict[int, dict[tuple[int, int], Mark]] = {}
+    for sentence in getattr(records.get("needed"), "sentences", ()):
+        _mark(marks, sentence, sentence.probability)
+    for judgement in SUPPORTS:
+        for verdict in getattr(records.get(judgement), "verdicts", ()):
+            if verdict.evidence is not None:
+                _mark(marks, verdict.evidence, None)
+    useful: Sequence[float] = getattr(records.get("useful"), "contexts", ())
+    passages = []
+    given = one.sample.retrieved_contexts or []
+    for i, text in enumerate(given):
+        if room <= 0:
+            break
+        cut = in_pieces(text, marks.get(i, {}).values(), room)
+        passages.append(Passage(cut.pieces, cut.left_out, useful[i] if i < len(useful) else None))
+        room -= len(text)
+    return passages, len(given) - len(passages)
+
+
+def place_of(evidence: Any) -> str:
+    """The name of a context sentence's element.
+
+    >>> from localeval.judgements.evidence import Evidence
+    >>> place_of(Evidence(text="Tea.", context=1, start=5, end=9))
+    'c1-5'
+    """
+    return f"c{evidence.context}-{evidence.start}"
+
+
+def _mark(marks: dict[int, dict[tuple[int, int], Mark]], found: Any, share: float | None) -> None:
+    own = marks.setdefault(found.context, {})
+    own.setdefault((found.start, found.end), Mark(found.start, found.end, place_of(found), share))
