@@ -17,7 +17,7 @@ from localeval.compare import compare, higher_is_better
 from localeval.errors import InputError, LocalevalError
 from localeval.result import Result
 from localeval.scoring import choose_metrics
-from localeval.texts import said
+from localeval.texts import printable, said
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], 
     Worse is a lower mean of value, or a higher one of a rate of a fault, with p < 0.05 (`localeval.compare`).
     Where the runs can't be compared, that is one missed gate. `where` is the baseline as the caller knows it.
     """
-    name = f"no drop from {where}"
+    name = f"no drop from {printable(where)}"
     try:
         compared = compare(baseline, result)
     except LocalevalError as error:

@@ -50,7 +50,8 @@ def gated(command: F) -> F:
     """Add the options to a command that returns a `Result` or None, and hold the result against them.
 
     They are read, with the baseline, before the command begins: what is wrong with them costs no judging.
-    A missed gate is named on stderr, and the exit code is 1.
+    A missed gate is named on stderr, and the exit code is 1. A command that returns None made no run, and
+    no gate is looked at.
     """
 
     @functools.wraps(command)
@@ -67,7 +68,7 @@ def gated(command: F) -> F:
         if junit is not None:
             _check_place(junit, any_gate=bool(bounds) or baseline is not None)
         result = command(*arguments, **rest)
-        if result is None:  # nothing was judged: a plan was asked for
+        if result is None:
             return None
         outcomes = [bound.check(result) for bound in bounds]
         if baseline is not None:
