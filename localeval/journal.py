@@ -72,7 +72,6 @@ class Journal:
             self._kept[key] = record
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
-        self.check()
         try:
             _write(self._file, line)
             if time.monotonic() - self._forced >= SECONDS_UNFORCED:
@@ -85,6 +84,7 @@ class Journal:
                 "kept. Make room, or make the folder writable, and give the same command again."
             ) from error
         self.lines.add(key, len(line))
+        self.check()
 
     def check(self) -> None:
         """Raises FolderError when the folder was moved or removed; a removed journal is put back first."""

@@ -1,9 +1,10 @@
 """Memory and own time of a long run: synthetic samples through an engine that decodes nothing.
 
-    scripts/scale.py [SAMPLES] [--profile]
+    scripts/scale [SAMPLES] [--profile]
 
 Prints how far the peak of memory rose above the start, and the processor time a sample that is localeval's
 own: without the engine, the embedder, fsync, and the sentence splitter, in whose place a plain one stands.
+Exit 1 where the one is above 150 MB or the other above 3 ms.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from localeval import evaluate, rescore
 from localeval.judgements import evidence, statements, windows
 from localeval.run import load
@@ -29,6 +28,7 @@ from localeval.samples import Sample
 from localeval.sentences import Sentence
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
+MOST_MEGABYTES, MOST_MILLISECONDS = 150, 3
 METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
 WORDS = [a + b + c for b in ("a", "e", "i", "ou") for a in "btkmrlsdn" for c in ("l", "nd", "rk", "st", "m")]
 
@@ -78,7 +78,8 @@ class Apart:
         return run
 
 
-def main(number: int, profiled: bool) -> None:
+def main(number: int, profiled: bool) -> bool:
+    """Whether memory and time stay within their bars."""
     apart = Apart()
     for module in (evidence, statements, windows):
         if hasattr(module, "split"):
@@ -98,21 +99,26 @@ def main(number: int, profiled: bool) -> None:
         before, start = peak(), time.thread_time()
         if profiled:
             profile.enable()
-        result = evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder)
+        evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder)
         profile.disable()
         spent = time.thread_time() - start
-        own = spent - sum(apart.seconds.values())
-        print(f"{number} samples: memory {peak() - before:.0f} MB above the start ({before:.0f} MB)")
+        own, risen = spent - sum(apart.seconds.values()), peak() - before
+        print(f"{number} samples: memory {risen:.0f} MB above the start ({before:.0f} MB)")
         for what, seconds in {"own work": own, **apart.seconds}.items():
             print(f"  {what}: {1000 * seconds / number:.2f} ms a sample")
         if profiled:
             pstats.Stats(profile).sort_stats("tottime").print_stats(40)
-            return
-        again("second call", lambda: evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder))
-        again("load", lambda: load(folder))
-        again("rescore", lambda: rescore(folder, threshold=0.6))
-        print(f"  journal: {(folder / 'journal.jsonl').stat().st_size / 1e6:.0f} MB")
-        print(f"memory in the end {peak() - before:.0f} MB above the start; {len(result.samples)} samples")
+        else:
+            more(folder, source)
+        return risen <= MOST_MEGABYTES and 1000 * own / number <= MOST_MILLISECONDS
+
+
+def more(folder: Path, source: Path) -> None:
+    """What a second call, reading back and scoring again take."""
+    again("second call", lambda: evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder))
+    again("load", lambda: load(folder))
+    again("rescore", lambda: rescore(folder, threshold=0.6))
+    print(f"  journal: {(folder / 'journal.jsonl').stat().st_size / 1e6:.0f} MB")
 
 
 def again(what: str, function: Callable[[], Any]) -> None:
@@ -123,4 +129,4 @@ def again(what: str, function: Callable[[], Any]) -> None:
 
 if __name__ == "__main__":
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
-    main(numbers[0] if numbers else 20_000, "--profile" in sys.argv)
+    sys.exit(not main(numbers[0] if numbers else 20_000, "--profile" in sys.argv))

@@ -2,8 +2,8 @@
 
 The constants were chosen on finished judgements by qwen2.5-coder-1.5b with its built-in prompts, on two cores
 with AVX-512: statements and verdicts of 60 English and 60 Chinese responses (RAGTruth, RGB, CMRC 2018,
-UHGEval, OCNLI), and 812 drawn questions. For sums of 20 of these samples, rows were 0.99 to 1.03 of the estimate and
-seconds 0.91 to 1.08; rows of 160 other samples, again 20 by 20, 0.98 to 1.02.
+UHGEval, OCNLI), and 812 drawn questions. For sums of 20 of these samples, rows were 0.99 to 1.03 of the
+estimate and seconds 0.91 to 1.08; rows of 160 other samples, again 20 by 20, 0.98 to 1.02.
 """
 
 from __future__ import annotations
