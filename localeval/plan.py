@@ -101,7 +101,14 @@ class Plan:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values, with the sums over all judgements beside. Times are in seconds."""
+        """Everything as plain JSON values, as `plan.json` keeps it:
+
+        schema                       1
+        samples, looked_at, windows, too_long, speed, memory, free, fits   as above
+        to_make, kept, rows, rows_by_kind, seconds                         of all judgements
+        work                         a dict for each judgement: the fields of `Work`, rows and rows_by_kind
+        rows_by_sample               `rows` of the plan
+        """
         return {
             "schema": SCHEMA,
             "samples": self.samples,
@@ -128,7 +135,9 @@ class Plan:
 
 
 def _row(work: Work) -> dict[str, Any]:
-    return {**asdict(work), "spent": _by_kind(work.spent), "rows": work.spent.rows}
+    plain = asdict(work)
+    del plain["spent"]
+    return {**plain, "rows": work.spent.rows, "rows_by_kind": _by_kind(work.spent)}
 
 
 def _by_kind(spent: Spent) -> dict[str, int]:

@@ -54,8 +54,8 @@ def make_plan(
 
     kept     the journal, where there is one
     most     look at this many samples, evenly spread, where there are more; 0 for all
-    measure  measure the machine's speed where it is not remembered (on two cores in three quarters of a
-             minute); else only a long run does, see `WORTH_MEASURING`
+    measure  measure the machine's speed where it is not remembered, with some 3 800 rows; else only a long
+             run does, see `WORTH_MEASURING`
 
     Raises ModelBroken for a file that is no model.
     """

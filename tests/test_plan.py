@@ -76,7 +76,7 @@ def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judg
     assert told.too_long == ("endless",)
     assert endless.scores["faithfulness"].reason == "context_too_long"
     assert "in windows" in as_text(told)
-    assert "context_too_long: 1 samples, endless" in as_text(told)
+    assert "context_too_long: 1 sample (endless)" in as_text(told)
 
 
 def test_every_judgement_can_be_rehearsed_without_an_answer() -> None:
@@ -102,7 +102,7 @@ def test_what_the_journal_holds_is_not_to_be_made_again(tmp_path: Path) -> None:
     assert (told.to_make, told.kept) == (2, 2)
     assert (told.rows[0], told.rows[1] > 0) == (0, True)
     done = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path)
-    assert before_a_run(done) == ["Plan: all judgements of 1 samples are in the journal; no model is asked."]
+    assert before_a_run(done) == ["Plan: all judgements of 1 sample are in the journal; no model is asked."]
 
 
 def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:
@@ -123,6 +123,7 @@ def test_a_plan_writes_nothing_and_samples_with_nothing_to_judge_take_nothing(tm
         output=tmp_path / "run",
     )
     assert (told.to_make, told.rows, told.seconds) == (0, (0,), 0.0)
+    assert before_a_run(told) == ["Plan: nothing is to be judged in 1 sample; no model is asked."]
     assert not (tmp_path / "run").exists()
 
 

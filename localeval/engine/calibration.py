@@ -39,7 +39,7 @@ def remembered(model: str, settings: EngineSettings) -> Speed | None:
 
 
 def measured(path: Path, model: str, settings: EngineSettings) -> Speed:
-    """Measure the speed, which takes some three quarters of a minute on two cores, and remember it.
+    """Measure the speed, with some 3 800 rows, and remember it.
 
     Raises ModelBroken or InputError where the model can't be loaded.
     """

@@ -40,11 +40,13 @@ def as_text(plan: Plan) -> str:
 
 def before_a_run(plan: Plan) -> list[str]:
     """Two or three lines: what there is to do, how long it takes, whether it fits."""
+    if not plan.to_make and not plan.kept:
+        return [f"Plan: nothing is to be judged in {_samples(plan.samples)}; no model is asked."]
     if not plan.to_make:
-        return [f"Plan: all judgements of {plan.samples:,} samples are in the journal; no model is asked."]
+        return [f"Plan: all judgements of {_samples(plan.samples)} are in the journal; no model is asked."]
     kept = f" ({plan.kept:,} more in the journal)" if plan.kept else ""
     about = "" if plan.looked_at == plan.samples else "about "
-    work = f"{plan.samples:,} samples, {about}{plan.to_make:,} judgements to make{kept}"
+    work = f"{_samples(plan.samples)}, {about}{plan.to_make:,} judgements to make{kept}"
     rows = f", about {plan.spent.rows:,} rows" if plan.spent.rows else ""
     return [f"Plan: {work}{rows}.", *_told(plan, "not known; --plan measures this machine.")]
 
@@ -85,8 +87,12 @@ def _memory(plan: Plan) -> str:
 
 
 def _named(plan: Plan, ids: list[str] | tuple[str, ...]) -> str:
-    share = "" if plan.looked_at == plan.samples else f" of {plan.looked_at:,}"
-    return f"{len(ids):,}{share} samples, {listed(ids, MOST_NAMED)}"
+    among = "" if plan.looked_at == plan.samples else f" of {plan.looked_at:,}"
+    return f"{_samples(len(ids))}{among} ({listed(ids, MOST_NAMED)})"
+
+
+def _samples(n: int) -> str:
+    return f"{n:,} sample" if n == 1 else f"{n:,} samples"
 
 
 def _time(seconds: float | None) -> str:
