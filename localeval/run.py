@@ -75,7 +75,7 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
             if (folder / name).exists() and filecmp.cmp(beside, folder / name, shallow=False):
                 beside.unlink()
             else:
-                for stale in (RESULTS, tables.SCORES, tables.STATEMENTS):
+                for stale in (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT):
                     (folder / stale).unlink(missing_ok=True)  # first: what is there belongs together
                 beside.replace(folder / name)
 
@@ -162,7 +162,7 @@ def finish(path: Path, result: Result) -> None:
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
-    """Write the HTML page of a run, with what it took by its journal. Raises InputError."""
+    """Write the HTML page of a run, with what it took and what was planned. Raises InputError."""
     from localeval.report import html
     from localeval.report.html.effort import effort
 

@@ -175,6 +175,15 @@ HOSTILE = [
 """Texts that would do something, were they not shown as text."""
 
 
+def always(text: str) -> Callable[[str], str]:
+    """A model that writes nothing but `text`."""
+
+    def say(_: str) -> str:
+        return text
+
+    return say
+
+
 def hostile() -> Result:
     """One sample for each of `HOSTILE`, which stands in every field of it, and one that failed with it."""
     made = []
@@ -185,6 +194,6 @@ def hostile() -> Result:
             "retrieved_contexts": [text, text],
             "reference": text,
         }
-        made.append(judged(Sample(id=f"{i} {text}", **columns), [0.3], lambda _, text=text: text))
+        made.append(judged(Sample(id=f"{i} {text}", **columns), [0.3], always(text)))
         made.append(failed(Sample(id=f"failed {i} {text}", **columns), text))
     return Result(made, METRICS_SHOWN, signature(METRICS_SHOWN, judge=HOSTILE[0]))

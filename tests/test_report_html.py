@@ -9,6 +9,7 @@ import re
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ from localeval.testing import FakeEngine, fake_judge
 from tests.reports import HOSTILE, METRICS_SHOWN, hostile, large, signature, small
 
 TEA = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
-ANSWERS = [{"statements": ["Tea grows."]}, {"verdict": 0.9}]
+ANSWERS: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.9}]
 
 
 NOTEBOOK = {"table", "thead", "tbody", "tr", "th", "td", "b", "bdi", "p", "small"}
@@ -210,11 +211,17 @@ def main_ends(arguments: list[str], code: int) -> None:
     assert ended == code
 
 
-def test_what_a_run_took_is_the_sum_of_its_journals_costs(tmp_path: Path) -> None:
+def test_what_a_run_took_is_the_sum_of_its_journals_costs_beside_its_plan(tmp_path: Path) -> None:
     costs = [{"seconds": 1.5, "rows": 10}, {"seconds": 2.0, "rows": 30}]
     lines = [json.dumps({"key": "k", "cost": cost}) for cost in costs]
     (tmp_path / "journal.jsonl").write_text("\n".join([*lines, '{"torn']))
     assert effort(tmp_path) == html.Effort(seconds=3.5, rows=40)
+    (tmp_path / "plan.json").write_text('{"seconds": 3.0, "rows": 50}')
+    assert effort(tmp_path) == html.Effort(3.5, 40, 3.0, 50)
+    text = Page(html.page(small(), effort=effort(tmp_path))).text
+    assert "3.0 s" in text
+    assert "+17 %" in text
+    assert "-20 %" in text
     assert effort(tmp_path / "none") is None
 
 

@@ -118,11 +118,12 @@ def _details(result: Result, worst: Sequence[int], room: int) -> Iterator[str]:
     template = environment().get_template("sample.html")
     limit = overview.threshold(result)
     for place, number in enumerate(worst):
-        share = room // (len(worst) - place)
+        one, share = result.samples[number], room // (len(worst) - place)
+        records = {name: one.records[name] for name in one.records}  # each is read once
         for allowed in ROOMS:
-            if at_least(result.samples[number].sample, allowed) > share:
+            if at_least(one.sample, allowed) > share:
                 continue
-            seen = detail(number + 1, result.samples[number], limit, allowed)
+            seen = detail(number + 1, one, records, limit, allowed)
             text = template.render(d=seen, place=place, threshold=limit, metrics=result.metrics)
             if (size := len(text.encode("utf-8", "replace"))) <= share:
                 break

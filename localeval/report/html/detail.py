@@ -105,9 +105,10 @@ _OF_RESPONSE = {
 _OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response": "in_response"}
 
 
-def detail(number: int, one: SampleResult, threshold: float, room: Room) -> Detail:
-    """What there is to see of one sample. Reads each of its records once."""
-    records: dict[str, Any] = {name: one.records[name] for name in one.records}
+def detail(
+    number: int, one: SampleResult, records: Mapping[str, Any], threshold: float, room: Room
+) -> Detail:
+    """What there is to see of one sample, by these records of it."""
     failures = [(name, r.detail or r.failed) for name, r in records.items() if isinstance(r, Failure)]
     records = {name: record for name, record in records.items() if not isinstance(record, Failure)}
     shown, left_out = passages.contexts(one, records, room.contexts)

@@ -1,4 +1,4 @@
-"""What a run took, by the costs that stand beside its judgements in the journal."""
+"""What a run took, by the costs that stand beside its judgements, and what its plan had said."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 from localeval.lines import FILE
+from localeval.plan import FILE as PLAN
 from localeval.report.html.overview import Effort
 
 
 def effort(folder: Path) -> Effort | None:
-    """Seconds and rows of all judgements in a run's folder; None where none is told.
+    """Seconds and rows of all judgements in a run's folder, beside its plan; None where none is told.
 
     Judgements that a metric no longer reads are counted too: they were made.
     """
@@ -25,4 +26,13 @@ def effort(folder: Path) -> Effort | None:
                     continue  # a damaged line: the journal tells of it
     except OSError:
         return None
-    return Effort(seconds=seconds, rows=rows) if seconds else None
+    return Effort(seconds, rows, *_planned(folder)) if seconds else None
+
+
+def _planned(folder: Path) -> tuple[float | None, int | None]:
+    """Seconds and rows of `plan.json`; None for what is not there, or can't be read: it moves no score."""
+    try:
+        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        return plan["seconds"] or None, plan["rows"] or None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, None
