@@ -30,7 +30,8 @@ class Verified:
 
     again       judgements made again
     judged      judgements that the run holds
-    difference  "" or the first place in which a record is not what the run holds
+    difference  "" or the first place in which a record is not what the run holds, or a line of its journal
+                not what was written
     """
 
     again: int
@@ -70,12 +71,14 @@ def verify(
         raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
     samples, recipe = run.read(Path(folder))
     options = Options.read(recipe.options)
+    lines = Lines(Path(folder) / FILE)
+    if lines.damaged:
+        return Verified(0, 0, f"{FILE}, line {lines.damaged[0]}: not what was written")
     own = judge or Judge.load(
         recipe.judge, embedder=recipe.embedder, classifier=recipe.classifier, **recipe.engine["settings"]
     )
     try:
         _same_engine(recipe.engine, own.signature_of_engine(), folder)
-        lines = Lines(Path(folder) / FILE)
         kept = [k for s in samples for k in _kept(s, recipe.metrics, own, options, lines)]
         if not kept:
             raise InputError(f"{folder}: the run holds no judgement yet; let `evaluate` go on first.")

@@ -25,6 +25,7 @@ from localeval.journal import DAMAGED, Journal
 from localeval.lines import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.run import RESULTS, load
+from localeval.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 
 TIMES = int(os.environ.get("LOCALEVAL_TEST_FAULTS", "10"))
@@ -117,6 +118,14 @@ def test_damaged_lines_are_put_aside_and_said_once(
     assert "第9座".encode() in (folder / DAMAGED).read_bytes()
     with Journal(folder) as journal:
         assert journal.damaged == 0
+
+
+def test_verify_tells_a_damaged_line_before_it_loads_a_model(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    text = (folder / FILE).read_bytes()
+    (folder / FILE).write_bytes(text.replace(b'"rows": 0', b'"rows": 1', 1))
+    assert verify(folder).difference == f"{FILE}, line 1: not what was written"
 
 
 def test_a_disk_that_is_full_stops_the_run_keeps_what_was_judged_and_the_same_command_goes_on(
