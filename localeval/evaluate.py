@@ -86,7 +86,8 @@ def _evaluated(
     judged = [m for m in metrics if m.name not in scores]
     wanted = judgements_for(judged, options)
     records = judge.judge(sample, wanted, options, journal) if wanted else {}
-    scores |= {m.name: compute(m, records, options) for m in judged}
+    curves = judge.curves(options)
+    scores |= {m.name: compute(m, records, options, curves) for m in judged}
     return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records)
 
 

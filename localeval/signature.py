@@ -26,6 +26,7 @@ class Signature(BaseModel):
     embedder, classifier  what they are, if a metric needed one
     engine                the engine's settings, threads as resolved
     options               what the caller chose about the judging
+    calibration           language -> the curve that the probabilities of `support` went through, if any
     packages              package -> version
     """
 
@@ -40,8 +41,14 @@ class Signature(BaseModel):
     classifier: dict[str, Any] = {}
     engine: dict[str, Any]
     options: dict[str, Any]
+    calibration: dict[str, Any] = {}
     packages: dict[str, str]
     machine: str
+
+    @property
+    def raw(self) -> bool:
+        """Whether a score stands on the judge's raw probabilities of support, for want of a calibration."""
+        return "support" in self.judgements and self.options["support_by"] == "llm" and not self.calibration
 
     def __str__(self) -> str:
         metrics = ",".join(f"{name}.{number}" for name, number in self.metrics.items())
@@ -59,6 +66,7 @@ class Signature(BaseModel):
                 f"judge:{self.judge['name']}@{self.judge['sha256'][:8]}",
                 *beside,
                 f"prompts:{prompts}",
+                *([f"calibration:{digest(self.calibration)[:8]}"] if self.calibration else []),
                 *([",".join(chosen)] if chosen else []),
                 f"ctx:{self.engine['n_ctx']}",
                 f"threads:{self.engine['n_threads']}",

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from localeval.cli.card import card
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
 from localeval.cli.talk import say
@@ -31,6 +32,7 @@ for command in (
     evaluate,
     score,
     verify,
+    card,
     models,
 ):
     commands.add_command(command)

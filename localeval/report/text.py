@@ -40,7 +40,7 @@ def as_text(result: Result, width: int | None = None) -> str:
         lines.append(f"... and {more} more samples.")
     if not wide:
         lines += ["", *(_counts(name, result[name]) for name in result.metrics)]
-    return "\n".join([*lines, *_strangers(result), f"signature {result.signature}"])
+    return "\n".join([*lines, *_strangers(result), *_raw(result), f"signature {result.signature}"])
 
 
 def _by_sample(result: Result) -> Table:
@@ -109,6 +109,11 @@ def _note(sample: SampleResult, result: Result) -> str:
     made = sample.records.get("statements")
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
+    if (calibrated := result.signature.calibration) and getattr(made, "language", "") not in (
+        "",
+        *calibrated,
+    ):
+        notes.append("raw probabilities")
     if getattr(made, "thinking_removed", False):
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
@@ -129,6 +134,12 @@ def _strangers(result: Result) -> list[str]:
         for model, met in models.items()
         if met
     ]
+
+
+def _raw(result: Result) -> list[str]:
+    if not result.signature.raw:
+        return []
+    return ["probabilities of support are raw: no calibration is in force for this judge and these options"]
 
 
 def _by_hhem(record: BaseModel) -> bool:
