@@ -2,9 +2,9 @@
 
     card = make("labelled.jsonl", "faithfulness", judge, Path("cards/mine"))
 
-Samples have a `label`, 1 (good) or 0 (bad), or a row holds a better and a worse answer (or contexts). Every
-figure has a 95 % interval; what needs fitting (a threshold, a calibration) is measured on samples that it was
-not fitted on.
+Samples have a `label`, 1 (good) or 0 (bad), or a row holds a better and a worse answer (or contexts). Of a
+metric of which less is better, 1 - score is held against the labels. Every figure has a 95 % interval; what
+needs fitting (a threshold, a calibration) is measured on samples that it was not fitted on.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def score(sample: Sample, metric: str) -> float:
 
 
 def _of_response(metric: str) -> bool:
-    return metric.startswith("faithfulness")
+    return metric.startswith(("faithfulness", "hallucination"))
 
 
 def _share(wanted: str, text: str) -> float:

@@ -79,9 +79,10 @@ def shown(figure: Figure) -> Shown:
 
 def _scored(one: SampleResult, metric: Metric, options: Options, calibrated: bool) -> Scored:
     score, raw = one.scores[metric.name], compute(metric, one.records, options, RAW)
-    scores = {"soft": score.soft or 0.0, "value": score.value or 0.0}
+    scores = {"soft": score.soft, "value": score.value}
     if calibrated:
-        scores |= {"soft raw": raw.soft or 0.0, "value raw": raw.value or 0.0}
+        scores |= {"soft raw": raw.soft, "value raw": raw.value}
+    scores = {name: rather_good(metric, share) for name, share in scores.items()}
     scores[baseline.name(metric.name)] = baseline.score(one.sample, metric.name)
     support = one.records.get("support")
     judged = metric.name == "faithfulness" and getattr(support, "by", "") == "llm"
@@ -93,6 +94,13 @@ def _scored(one: SampleResult, metric: Metric, options: Options, calibrated: boo
         [verdict.probability for verdict in getattr(support, "verdicts", ())] if judged else [],
         scores,
     )
+
+
+def rather_good(metric: Metric, share: float | None) -> float:
+    """The score so that more means "rather good"; 0, the worst, for none."""
+    if share is None:
+        return 0.0
+    return share if metric.higher_is_better else 1 - share
 
 
 def _parts(found: Sequence[Scored]) -> list[tuple[str, list[int]]]:
@@ -123,7 +131,7 @@ def _part(title: str, found: Sequence[Scored], parted: Sequence[int], lexical: s
         apart = parted if name.endswith("refitted") else None
         made = {"auroc": auroc(own, labels, draws, apart)}
         made |= decisions(decided_across(own, labels, within), labels, draws)
-        if name.startswith(("soft", "P(")):
+        if name in ("soft", WHOLE):
             made |= probabilities(own, labels, draws)
         gain = None if name == lexical else shown(auroc_gain(own, others, labels, draws, apart))
         scores[name] = ScoreFigures(figures={key: shown(figure) for key, figure in made.items()}, gain=gain)

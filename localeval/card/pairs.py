@@ -8,8 +8,9 @@ from typing import Any
 
 from localeval.agreement import Draws, mean
 from localeval.card import Part, ScoreFigures, baseline
-from localeval.card.figures import Figures, shown
+from localeval.card.figures import Figures, rather_good, shown
 from localeval.errors import InputError
+from localeval.metrics import METRICS
 from localeval.result import Result
 from localeval.samples import Sample
 
@@ -65,9 +66,10 @@ def figures(result: Result, rows: Sequence[Sample], metric: str) -> Figures:
     scores = [one.scores[metric] for one in result.samples]
     lexical = [baseline.score(one.sample, metric) for one in result.samples]
     name = baseline.name(metric)
+    row = METRICS[metric]
     found = {
-        "soft": won([s.soft for s in scores]),
-        "value": won([s.value for s in scores]),
+        "soft": won([rather_good(row, s.soft) for s in scores]),
+        "value": won([rather_good(row, s.value) for s in scores]),
         name: won(lexical),
     }
     parts: dict[str, list[int]] = defaultdict(list)
@@ -89,14 +91,14 @@ def figures(result: Result, rows: Sequence[Sample], metric: str) -> Figures:
     return Figures(made, dict(missing), name, [], {})
 
 
-def won(scores: Sequence[float | None]) -> list[float]:
-    """For each two scores 1 where the first is higher, 0.5 for a tie, else 0. None counts as 0.
+def won(scores: Sequence[float]) -> list[float]:
+    """For each two scores 1 where the first is higher, 0.5 for a tie, else 0.
 
-    >>> won([0.9, 0.2, 0.2, 0.9, 0.5, 0.5, None, 0.1])
-    [1.0, 0.0, 0.5, 0.0]
+    >>> won([0.9, 0.2, 0.2, 0.9, 0.5, 0.5])
+    [1.0, 0.0, 0.5]
     """
     both = zip(scores[::2], scores[1::2], strict=True)
-    return [0.5 + 0.5 * ((good or 0) > (bad or 0)) - 0.5 * ((good or 0) < (bad or 0)) for good, bad in both]
+    return [0.5 + 0.5 * (good > bad) - 0.5 * (good < bad) for good, bad in both]
 
 
 def _part(title: str, found: dict[str, list[float]], groups: Sequence[str]) -> Part:
