@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from localeval import run
+from localeval.calibration import Curves
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE, Judge
@@ -63,9 +64,9 @@ def evaluate(
                 options=run.recorded(choices),
             )
             run.write(Path(output), read, recipe)
-        finished = []
+        finished, curves = [], opened.curves(choices)
         for sample in read:
-            finished.append(_evaluated(sample, chosen, opened, choices, journal))
+            finished.append(_evaluated(sample, chosen, opened, choices, curves, journal))
             if progress is not None:
                 progress(len(finished), read)
         result = Result(finished, [m.name for m in chosen], opened.signature(chosen, choices))
@@ -80,13 +81,17 @@ async def aevaluate(samples: Source, **arguments: Any) -> Result:
 
 
 def _evaluated(
-    sample: Sample, metrics: Sequence[Metric], judge: Judge, options: Options, journal: Journal
+    sample: Sample,
+    metrics: Sequence[Metric],
+    judge: Judge,
+    options: Options,
+    curves: Curves,
+    journal: Journal,
 ) -> SampleResult:
     scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
     judged = [m for m in metrics if m.name not in scores]
     wanted = judgements_for(judged, options)
     records = judge.judge(sample, wanted, options, journal) if wanted else {}
-    curves = judge.curves(options)
     scores |= {m.name: compute(m, records, options, curves) for m in judged}
     return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records)
 

@@ -79,10 +79,10 @@ def shown(figure: Figure) -> Shown:
 
 def _scored(one: SampleResult, metric: Metric, options: Options, calibrated: bool) -> Scored:
     score, raw = one.scores[metric.name], compute(metric, one.records, options, RAW)
-    scores = {"soft": score.soft, "value": score.value}
+    given = {"soft": score.soft, "value": score.value}
     if calibrated:
-        scores |= {"soft raw": raw.soft, "value raw": raw.value}
-    scores = {name: rather_good(metric, share) for name, share in scores.items()}
+        given |= {"soft raw": raw.soft, "value raw": raw.value}
+    scores = {name: rather_good(metric, share) for name, share in given.items()}
     scores[baseline.name(metric.name)] = baseline.score(one.sample, metric.name)
     support = one.records.get("support")
     judged = metric.name == "faithfulness" and getattr(support, "by", "") == "llm"

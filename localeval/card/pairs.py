@@ -66,10 +66,10 @@ def figures(result: Result, rows: Sequence[Sample], metric: str) -> Figures:
     scores = [one.scores[metric] for one in result.samples]
     lexical = [baseline.score(one.sample, metric) for one in result.samples]
     name = baseline.name(metric)
-    row = METRICS[metric]
+    known = METRICS[metric]
     found = {
-        "soft": won([rather_good(row, s.soft) for s in scores]),
-        "value": won([rather_good(row, s.value) for s in scores]),
+        "soft": won([rather_good(known, s.soft) for s in scores]),
+        "value": won([rather_good(known, s.value) for s in scores]),
         name: won(lexical),
     }
     parts: dict[str, list[int]] = defaultdict(list)
