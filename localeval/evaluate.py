@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from localeval import run
+from localeval.calibration import Curves
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE, Judge
@@ -88,9 +89,9 @@ def evaluate(
                 run.keep_plan(Path(output), planned)
             watch.begin(planned)
             planned.check()
-        finished = []
+        finished, curves = [], opened.curves(choices)
         for sample in read:
-            finished.append(_evaluated(sample, chosen, opened, choices, journal))
+            finished.append(_evaluated(sample, chosen, opened, choices, curves, journal))
             if progress is not None:
                 progress(len(finished), read)
             if watch is not None:
@@ -133,14 +134,19 @@ async def aevaluate(samples: Source, **arguments: Any) -> Result:
 
 
 def _evaluated(
-    sample: Sample, metrics: Sequence[Metric], judge: Judge, options: Options, journal: Journal
+    sample: Sample,
+    metrics: Sequence[Metric],
+    judge: Judge,
+    options: Options,
+    curves: Curves,
+    journal: Journal,
 ) -> SampleResult:
     scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
     judged = [m for m in metrics if m.name not in scores]
     wanted = judgements_for(judged, options)
     made = judge.made(sample, wanted, options, journal) if wanted else {}
     records: Mapping[str, BaseModel] = {name: one.record for name, one in made.items()}
-    scores |= {m.name: compute(m, records, options) for m in judged}
+    scores |= {m.name: compute(m, records, options, curves) for m in judged}
     if journal.lines is not None:  # a record is read again from there when someone asks for it
         records = KeptRecords(journal.lines, {name: one.key for name, one in made.items()})
     return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records)

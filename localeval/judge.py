@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from localeval.calibration import JUDGEMENT, Curves, told
+from localeval.calibration.choice import curves_for
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
@@ -32,6 +34,9 @@ from localeval.store import resolve
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
 
 Records = dict[str, BaseModel]
+
+_TOLD_APART = ("explain", "prompts", "calibration")
+"""Options that a signature tells by their effect, or that have none on a number."""
 
 
 class Made(NamedTuple):
@@ -103,7 +108,8 @@ class Judge:
         read = sample if isinstance(sample, Sample) else Sample(**sample)
         if (undefined := nothing_to_judge(chosen, read)) is not None:
             return undefined
-        return compute(chosen, self.judge(read, chosen.judgements, choices, self._memory), choices)
+        records = self.judge(read, chosen.judgements, choices, self._memory)
+        return compute(chosen, records, choices, self.curves(choices))
 
     async def ascore(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """`score` in a thread of its own, so that an event loop goes on."""
@@ -132,8 +138,19 @@ class Judge:
     def desk(self, options: Options) -> Desk:
         return Desk(self.engine, options, self.companions.embedder, self.companions.classifier)
 
+    def curves(self, options: Options) -> Curves:
+        """What calibrates this judge's verdicts, by language; empty where no calibration fits.
+
+        Raises InputError for a calibration file that can't be used, or does not fit.
+        """
+        return curves_for(str(self.model["sha256"]), options)
+
     def ready(self, metrics: Sequence[Metric], options: Options) -> None:
-        """Check the files of every model that the metrics need. Raises ModelMissing or ModelBroken."""
+        """Check the files of every model that the metrics need, and the calibration.
+
+        Raises ModelMissing, ModelBroken or InputError.
+        """
+        self.curves(options)
         used = _used(_rows(metrics), options)
         if "embedder" in used:
             self.companions.embedder()
@@ -199,6 +216,7 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
     """The signature of these metrics, with the models, packages and machine of `models`."""
     rows = _rows(metrics)
     used = _used(rows, options)
+    curves = curves_for(models.judge["sha256"], options)
     return models.model_copy(
         update={
             "localeval": own_version(),
@@ -212,9 +230,8 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
             },
             "embedder": models.embedder if "embedder" in used else {},
             "classifier": models.classifier if "classifier" in used else {},
-            "options": {
-                name: value for name, value in vars(options).items() if name not in ("explain", "prompts")
-            },
+            "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
+            "calibration": told(curves) if JUDGEMENT in (row.name for row in rows) else {},
         }
     )
 

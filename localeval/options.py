@@ -44,6 +44,8 @@ class Options:
                 in "ragas" any draw
     mode, beta  of factual_correctness: "f1" (F-beta, beta above 0), "precision" or "recall"
     prompts     judgement -> language ("en", "zh") -> a prompt file, as text or path
+    calibration "auto" takes the shipped one that was fitted on just this judge, its prompts and options, else
+                probabilities stay raw; "none"; or a file that `localeval card` wrote, as path or text
     """
 
     statements: StatementsBy = "llm"
@@ -58,6 +60,7 @@ class Options:
     mode: Mode = "f1"
     beta: float = 1.0
     prompts: Mapping[str, Mapping[str, str | Path]] = field(default_factory=dict)
+    calibration: str | Path = "auto"
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
@@ -91,6 +94,6 @@ class Options:
 
 
 DEFAULTS = Options()
-ARITHMETIC = ("threshold", "relevance", "mode", "beta")
+ARITHMETIC = ("threshold", "relevance", "mode", "beta", "calibration")
 """Those that move scores and no judgement that a score is computed from."""
 PROMPTED = ("statements", "support", "support_reasoned", "questions", "needed", "useful")

@@ -11,6 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from localeval import run
+from localeval.calibration import Curves
+from localeval.calibration.choice import curves_for
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
 from localeval.judgements import Desk, Failure, Judgement, in_order
@@ -32,8 +34,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     """The scores of a run by other metrics, or with another threshold, from its journal; nothing is written.
 
     metrics  names of `METRICS`, your own included; by default the run's
-    options  `threshold`, `relevance`, `mode` and `beta`; all others are the run's, as what was judged
-             hangs on them
+    options  `threshold`, `relevance`, `mode`, `beta` and `calibration`; all others are the run's,
+             as what was judged hangs on them
 
     Raises InputError for a folder without a run, and for a judgement that its journal does not hold: the
     message names it, its samples and the command that makes it.
@@ -53,7 +55,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     chosen = choose_metrics(metrics or recipe.metrics)
     choices = Options.read({**recipe.options, **options})
     shelf = _Shelf(path, recipe, choices)
-    found = [_scored(sample, chosen, choices, shelf) for sample in samples]
+    curves = curves_for(recipe.engine["model"], choices)
+    found = [_scored(sample, chosen, choices, curves, shelf) for sample in samples]
     if shelf.missing:
         raise InputError(shelf.what_is_missing(chosen))
     return Result(found, [m.name for m in chosen], _signature(recipe, chosen, choices))
@@ -130,14 +133,16 @@ class _Shelf:
             return None
 
 
-def _scored(sample: Sample, metrics: Sequence[Metric], options: Options, shelf: _Shelf) -> SampleResult:
+def _scored(
+    sample: Sample, metrics: Sequence[Metric], options: Options, curves: Curves, shelf: _Shelf
+) -> SampleResult:
     scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
     judged = [m for m in metrics if m.name not in scores]
     taken = shelf.take(sample, [name for m in judged for name in m.judgements])
     if taken is None:
         return SampleResult(sample, {}, {})
     records, at = taken
-    scores |= {m.name: compute(m, records, options) for m in judged}
+    scores |= {m.name: compute(m, records, options, curves) for m in judged}
     if "support" in at and "reasons" in shelf.own(sample):
         at["reasons"] = shelf.own(sample)["reasons"]
     return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, KeptRecords(shelf.lines, at))
@@ -171,7 +176,7 @@ def _command(folder: Path, recipe: run.Recipe, metrics: Sequence[Metric]) -> str
         if settings[name] != usual[name]:
             words += [flag, str(settings[name])]
     for name, value in recipe.options.items():
-        if name != "prompts" and value != getattr(DEFAULTS, name):
+        if name not in ("prompts", "calibration") and value != getattr(DEFAULTS, name):
             words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
     aside = " (in Python, with the prompts that run.json holds)" if recipe.options.get("prompts") else ""
     return shlex.join(words) + aside

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from localeval.calibration import Curve, as_scored
 from localeval.errors import InputError
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Score
@@ -62,6 +63,14 @@ class Result:
         """The scores of each sample, by metric, in the order of the input."""
         return [dict(s.scores) for s in self.samples]
 
+    def as_scored(self, sample: SampleResult) -> Mapping[str, Any]:
+        """The records of a sample as its metrics read them, with calibrated probabilities of support.
+
+        `sample.records` holds the judge's raw ones. Without a calibration in the signature both are equal.
+        """
+        curves = {language: Curve(**curve) for language, curve in self.signature.calibration.items()}
+        return as_scored(sample.records, curves)
+
     def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
         """Statements whose probability is at least `threshold` for one of judge and HHEM only.
 
@@ -70,7 +79,10 @@ class Result:
         pairs = [
             Disagreement(s.sample.id, one.statement, one.probability, other.probability)
             for s in self.samples
-            for one, other in zip(_verdicts(s, "support"), _verdicts(s, "support_hhem"), strict=False)
+            for records in [self.as_scored(s)]
+            for one, other in zip(
+                _verdicts(records, "support"), _verdicts(records, "support_hhem"), strict=False
+            )
         ]
         return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
 
@@ -131,6 +143,6 @@ class Result:
         return as_text(self)
 
 
-def _verdicts(sample: SampleResult, judgement: str) -> Sequence[Verdict]:
-    record = sample.records.get(judgement)
+def _verdicts(records: Mapping[str, Any], judgement: str) -> Sequence[Verdict]:
+    record = records.get(judgement)
     return record.verdicts if isinstance(record, SupportRecord) else ()

@@ -22,6 +22,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from localeval.calibration.choice import text_of as calibration_text
 from localeval.errors import FolderError, InputError
 from localeval.lines import FILE, Lines
 from localeval.metrics import Score
@@ -104,12 +105,16 @@ def _with_what_was_known(folder: Path, recipe: Recipe) -> Recipe:
 
 
 def recorded(options: Options) -> dict[str, Any]:
-    """`options` as JSON values, every replaced prompt as its text."""
+    """`options` as JSON values, every replaced prompt and a calibration file as their texts."""
     prompts = {
         judgement: {language: text_of(given) for language, given in by_language.items()}
         for judgement, by_language in options.prompts.items()
     }
-    plain: dict[str, Any] = json.loads(json.dumps({**vars(options), "prompts": prompts}))
+    chosen = options.calibration
+    calibration = chosen if chosen in ("auto", "none") else calibration_text(chosen)
+    plain: dict[str, Any] = json.loads(
+        json.dumps({**vars(options), "prompts": prompts, "calibration": calibration})
+    )
     return plain
 
 

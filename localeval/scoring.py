@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from localeval.calibration import Curves, as_scored
 from localeval.errors import InputError
 from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
@@ -69,12 +70,15 @@ def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
     return [*wanted, "reasons"] if options.explain and "support" in wanted else wanted
 
 
-def compute(metric: Metric, records: Mapping[str, Any], options: Options) -> Score:
-    """The metric's score, or the failure of a judgement that it needs."""
+def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves: Curves) -> Score:
+    """The metric's score from raw records, or the failure of a judgement that it needs.
+
+    `curves` calibrate what the metric reads: those of `Judge.curves`, or of a result's signature.
+    """
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
-    return metric.compute(records, options)
+    return metric.compute(as_scored(records, curves), options)
 
 
 def summarize(scores: Iterable[Score]) -> Summary:

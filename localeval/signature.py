@@ -31,6 +31,7 @@ class Signature(BaseModel):
     embedder, classifier  what they are, if a metric needed one
     engine                the engine's settings, threads as resolved
     options               what the caller chose about the judging
+    calibration           language -> the curve that the probabilities of `support` went through, if any
     packages              package -> version
     """
 
@@ -45,8 +46,14 @@ class Signature(BaseModel):
     classifier: dict[str, Any] = {}
     engine: dict[str, Any]
     options: dict[str, Any]
+    calibration: dict[str, Any] = {}
     packages: dict[str, str]
     machine: str
+
+    @property
+    def raw(self) -> bool:
+        """Whether a score stands on the judge's raw probabilities of support, for want of a calibration."""
+        return "support" in self.judgements and self.options["support_by"] == "llm" and not self.calibration
 
     def __str__(self) -> str:
         metrics = ",".join(f"{name}.{number}" for name, number in self.metrics.items())
@@ -64,6 +71,7 @@ class Signature(BaseModel):
                 f"judge:{self.judge['name']}@{self.judge['sha256'][:8]}",
                 *beside,
                 f"prompts:{prompts}",
+                *([f"calibration:{digest(self.calibration)[:8]}"] if self.calibration else []),
                 *([",".join(chosen)] if chosen else []),
                 f"ctx:{self.engine['n_ctx']}",
                 f"threads:{self.engine['n_threads']}",
@@ -123,7 +131,8 @@ def _fields(signature: Signature) -> dict[str, Any]:
     """The signature as "judge.sha256" -> value. A model's name says nothing beside its sha256."""
     fields: dict[str, Any] = {}
     for name, value in signature.model_dump(mode="json").items():
-        if not isinstance(value, dict):
+        # A calibration moves numbers also where only one run has it.
+        if not isinstance(value, dict) or name == "calibration":
             fields[name] = value
             continue
         for part, inner in value.items():

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from labelled import balanced, label, told
 
-from localeval import Judge, Sample
-from localeval.agreement import auroc_difference
+from localeval import Judge, Sample, read_samples
+from localeval.agreement import auroc, auroc_gain
+from localeval.card.labels import balanced, label
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE
-from localeval.judgements import JUDGEMENTS, Desk
+from localeval.judgements import JUDGEMENTS
 from localeval.options import Options
 from localeval.signature import digest
 
@@ -75,7 +75,7 @@ def main(
     variants = [Variant(**row) for row in tomllib.loads(plan.read_text(encoding="utf-8"))["variant"]]
     chosen = [v for i, v in enumerate(variants) if not only or i == 0 or v.name in only]
     for file in files:
-        samples = balanced(file, number, seed)
+        samples = balanced(read_samples(file), number, seed)
         print(f"\n{Path(file).stem}: {len(samples)} samples\n\n{HEAD}")
         first: Found = {}
         for variant in chosen:
@@ -95,7 +95,7 @@ def decided(variant: Variant, samples: list[Sample], statements: dict[str, Any],
     found: Found = {}
     options, ask = variant.choices(), JUDGEMENTS["support"].ask
     with Judge.load(variant.judge, **variant.settings) as judge, Journal(output / variant.name) as journal:
-        desk = Desk(judge.engine, options)
+        desk = judge.desk(options)
         recipe = [judge.signature_of_engine(), [options.prompt("support", x).sha256 for x in ("en", "zh")]]
         for sample in samples:
             made = statements[sample.id]
@@ -128,16 +128,16 @@ def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
     ids = [s.id for s in samples if s.id in found and s.id in first]
     labels = [label(s) for s in samples if s.id in found and s.id in first]
     mean = [sum(found[i][0]) / len(found[i][0]) for i in ids]
-    change = auroc_difference(mean, [sum(first[i][0]) / len(first[i][0]) for i in ids], labels)
+    change = auroc_gain(mean, [sum(first[i][0]) / len(first[i][0]) for i in ids], labels)
     share = [sum(p >= 0.5 for p in found[i][0]) / len(found[i][0]) for i in ids]
     cells = (
         name,
         f"{sorted(found[i][2] for i in ids)[len(ids) // 2]}",
         f"{sorted(found[i][1] for i in ids)[len(ids) // 2]:.1f}",
-        told(mean, labels),
+        str(auroc(mean, labels)),
         f"{change[0]:+.3f} ({change[1]:+.3f} to {change[2]:+.3f})",
-        told(share, labels),
-        told([min(found[i][0]) for i in ids], labels),
+        str(auroc(share, labels)),
+        str(auroc([min(found[i][0]) for i in ids], labels)),
     )
     return f"| {' | '.join(cells)} |"
 

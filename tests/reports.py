@@ -90,7 +90,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
 
 def scored(sample: Sample, records: dict[str, BaseModel]) -> dict[str, Score]:
     rows = [METRICS[name] for name in METRICS_SHOWN]
-    return {row.name: nothing_to_judge(row, sample) or compute(row, records, DEFAULTS) for row in rows}
+    return {row.name: nothing_to_judge(row, sample) or compute(row, records, DEFAULTS, {}) for row in rows}
 
 
 def failed(sample: Sample, why: str) -> SampleResult:

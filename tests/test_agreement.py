@@ -1,58 +1,189 @@
-"""Agreement figures against pairs counted by hand."""
+"""Agreement figures against pairs and fractions counted by hand, and against scikit-learn."""
 
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localeval.agreement import auroc, auroc_difference, auroc_interval
+from localeval.agreement import (
+    Draws,
+    Figure,
+    auroc,
+    auroc_gain,
+    bins,
+    calibration_error,
+    decided_across,
+    decisions,
+    folds,
+    mean,
+    probabilities,
+)
 
 SCORES = st.lists(st.floats(0, 1), min_size=4, max_size=20)
 
 
+def width(figure: Figure) -> float:
+    return figure.high - figure.low
+
+
 def test_auroc_is_the_share_of_pairs_in_order() -> None:
     # good 0.9, 0.3; bad 0.5, 0.1: in order are 0.9 over both and 0.3 over 0.1, so 3 of 4
-    assert auroc([0.9, 0.3, 0.5, 0.1], [1, 1, 0, 0]) == 0.75
-    assert auroc([0.5, 0.5], [1, 0]) == 0.5
+    assert auroc([0.9, 0.3, 0.5, 0.1], [1, 1, 0, 0]).value == 0.75
+    assert auroc([0.5, 0.5], [1, 0]).value == 0.5
+
+
+def test_auroc_within_folds_counts_the_pairs_of_a_fold_alone() -> None:
+    # fold 0: 0.9 over 0.5; fold 1: 0.3 over 0.1. The pair 0.3 < 0.5 lies across.
+    assert auroc([0.9, 0.3, 0.5, 0.1], [1, 1, 0, 0], folds=[0, 1, 0, 1]).value == 1
 
 
 def test_auroc_of_one_label_alone_is_not_a_number() -> None:
-    assert math.isnan(auroc([0.1, 0.2], [1, 1]))
+    assert math.isnan(auroc([0.1, 0.2], [1, 1]).value)
 
 
 @given(SCORES)
 def test_turning_the_scores_round_turns_the_auroc_round(scores: list[float]) -> None:
-    labels = [i % 2 for i in range(len(scores))]
-    assert auroc([-s for s in scores], labels) == pytest.approx(1 - auroc(scores, labels))
+    labels, few = [i % 2 for i in range(len(scores))], 10
+    draws = Draws(labels, number=few)
+    assert auroc([-s for s in scores], labels, draws).value == pytest.approx(
+        1 - auroc(scores, labels, draws).value
+    )
 
 
 @given(SCORES)
-def test_the_interval_holds_the_figure_or_touches_it_and_is_the_same_each_time(scores: list[float]) -> None:
+def test_the_interval_lies_in_the_range_and_is_the_same_each_time(scores: list[float]) -> None:
     labels = [i % 2 for i in range(len(scores))]
-    low, high = auroc_interval(scores, labels, draws=200)
-    assert 0 <= low <= high <= 1
-    assert (low, high) == auroc_interval(scores, labels, draws=200)
+    found = auroc(scores, labels, Draws(labels, number=200))
+    assert 0 <= found.low <= found.high <= 1
+    assert found == auroc(scores, labels, Draws(labels, number=200))
 
 
 def test_more_labels_make_a_narrower_interval() -> None:
     scores, labels = [0.9, 0.3, 0.5, 0.1, 0.6, 0.7], [1, 1, 0, 0, 1, 0]
-    low, high = auroc_interval(scores, labels)
-    low_of_many, high_of_many = auroc_interval(scores * 20, labels * 20)
-    assert high_of_many - low_of_many < (high - low) / 2
+    assert width(auroc(scores * 20, labels * 20)) < width(auroc(scores, labels)) / 2
 
 
-def test_a_difference_between_equal_scores_is_nothing_and_has_no_width() -> None:
+def test_a_gain_over_equal_scores_is_nothing_and_has_no_width() -> None:
     scores, labels = [0.9, 0.3, 0.5, 0.1], [1, 1, 0, 0]
-    assert auroc_difference(scores, scores, labels) == (0, 0, 0)
+    assert auroc_gain(scores, scores, labels) == (0, 0, 0)
 
 
 def test_a_paired_interval_is_narrower_than_that_of_either_figure() -> None:
     labels = [i % 2 for i in range(80)]
     scores = [((i * 37) % 80) / 80 + 0.2 * (i % 2) for i in range(80)]
     others = [s + 0.01 * (-1) ** (i // 7) for i, s in enumerate(scores)]
-    low, high = auroc_interval(scores, labels)
-    _, from_, to = auroc_difference(scores, others, labels)
-    assert to - from_ < (high - low) / 2
+    assert width(auroc_gain(scores, others, labels)) < width(auroc(scores, labels)) / 2
+
+
+def test_no_draw_changes_the_balance_of_labels_nor_parts_a_group() -> None:
+    labels, groups = [1, 1, 0, 0, 1, 0], ["a", "a", "b", "b", "c", "d"]
+    weights = Draws(labels, number=50).weights
+    assert (weights[:, [0, 1, 4]].sum(axis=1) == 3).all()
+    grouped = Draws(labels, groups, number=50).weights
+    assert (grouped[:, 0] == grouped[:, 1]).all()
+    assert (grouped[:, 2] == grouped[:, 3]).all()
+    assert (grouped[:, 0] + grouped[:, 4] == 2).all()  # two groups of label 1, drawn twice
+
+
+def test_samples_that_share_a_group_count_for_less() -> None:
+    generator = random.Random(0)
+    labels = [i % 2 for i in range(40)] * 5
+    scores = [generator.random() + 0.5 * label for label in labels[:40]] * 5
+    groups = [str(i % 40) for i in range(200)]
+    assert width(auroc(scores, labels, Draws(labels, groups))) > 1.5 * width(auroc(scores, labels))
+
+
+def test_decisions_are_the_fractions_counted_by_hand() -> None:
+    # of 3 good ones 2 are said to be good; of 5 bad ones 1 is
+    found = decisions([1, 1, 0, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0])
+    values = {name: figure.value for name, figure in found.items()}
+    assert values["precision"] == values["recall"] == values["f1"] == pytest.approx(2 / 3)
+    assert values["precision_0"] == values["recall_0"] == values["f1_0"] == pytest.approx(4 / 5)
+    assert values["balanced_accuracy"] == pytest.approx((2 / 3 + 4 / 5) / 2)
+    # agreed on 6 of 8; by chance 3/8 x 3/8 + 5/8 x 5/8 = 34/64
+    assert values["kappa"] == pytest.approx((6 / 8 - 34 / 64) / (1 - 34 / 64))
+
+
+def test_decisions_and_probabilities_are_scikit_learns() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    generator = random.Random(1)
+    labels = [generator.randint(0, 1) for _ in range(60)]
+    shares = [min(1, max(0, 0.3 * label + generator.random() * 0.7)) for label in labels]
+    said = [int(share >= 0.5) for share in shares]
+    found = decisions(said, labels) | probabilities(shares, labels) | {"auroc": auroc(shares, labels)}
+    expected = {
+        "balanced_accuracy": metrics.balanced_accuracy_score(labels, said),
+        "precision": metrics.precision_score(labels, said),
+        "recall": metrics.recall_score(labels, said),
+        "f1": metrics.f1_score(labels, said),
+        "precision_0": metrics.precision_score(labels, said, pos_label=0),
+        "recall_0": metrics.recall_score(labels, said, pos_label=0),
+        "f1_0": metrics.f1_score(labels, said, pos_label=0),
+        "kappa": metrics.cohen_kappa_score(labels, said),
+        "brier": metrics.brier_score_loss(labels, shares),
+        "auroc": metrics.roc_auc_score(labels, shares),
+    }
+    assert {name: found[name].value for name in expected} == pytest.approx(expected)
+
+
+def test_a_drawn_figure_is_what_it_is_on_the_drawn_samples() -> None:
+    """The formula over weights says what the plain one says of samples written out."""
+    labels, shares = [1, 0, 1, 0, 1, 0], [0.9, 0.8, 0.6, 0.4, 0.3, 0.1]
+    draws = Draws(labels, number=1, seed=3)
+    times = draws.weights[1].astype(int)
+    assert times.tolist() != [1] * 6
+    again = [i for i, number in enumerate(times) for _ in range(number)]
+    said, drawn = [int(s >= 0.5) for s in shares], [labels[i] for i in again]
+    plain = decisions([said[i] for i in again], drawn)
+    for name, figure in decisions(said, labels, draws).items():
+        assert figure.low == pytest.approx(plain[name].value, nan_ok=True)
+    plain = probabilities([shares[i] for i in again], drawn)
+    for name, figure in probabilities(shares, labels, draws).items():
+        assert figure.low == pytest.approx(plain[name].value)
+
+
+def test_calibration_error_is_the_distance_between_said_and_found() -> None:
+    # five bins of two: said 0.05 .. 0.85, found 0, 0.5, 0.5, 0.5, 1
+    shares = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    labels = [0, 0, 1, 0, 0, 1, 1, 0, 1, 1]
+    assert [(round(b.said, 2), b.found, b.number) for b in bins(shares, labels)] == [
+        (0.05, 0, 2),
+        (0.25, 0.5, 2),
+        (0.45, 0.5, 2),
+        (0.65, 0.5, 2),
+        (0.85, 1, 2),
+    ]
+    assert calibration_error(shares, labels) == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
+
+
+def test_always_saying_the_base_rate_has_no_skill() -> None:
+    found = probabilities([0.25] * 8, [1, 0, 0, 0] * 2)
+    assert found["skill"].value == pytest.approx(0)
+    assert found["calibration_error"].value <= 0.5
+
+
+def test_a_mean_of_pairs_is_their_share_with_ties_as_half() -> None:
+    assert mean([1.0, 0.5, 0.0, 1.0]).value == 0.625
+
+
+def test_folds_part_no_group_and_balance_the_labels() -> None:
+    labels = [i % 2 for i in range(100)]
+    groups = [f"{i // 2}" for i in range(100)]  # each with both labels
+    found = folds(labels, groups, seed=1)
+    assert sorted(set(found)) == [0, 1, 2, 3, 4]
+    assert all(found[i] == found[i + 1] for i in range(0, 100, 2))
+    for fold in range(5):
+        own = [labels[i] for i in range(100) if found[i] == fold]
+        assert own.count(0) == own.count(1) > 5
+    assert found == folds(labels, groups, seed=1) != folds(labels, groups, seed=2)
+
+
+def test_a_threshold_comes_from_the_other_folds() -> None:
+    """In fold 0 every score is 10 higher: the threshold of fold 1 calls all of them good."""
+    scores, labels = [10.1, 10.9, 10.2, 10.8, 0.1, 0.9, 0.2, 0.8], [0, 1, 0, 1, 0, 1, 0, 1]
+    assert decided_across(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
+    assert decided_across(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]

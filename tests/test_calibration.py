@@ -1,82 +1,229 @@
-"""A machine's speed is measured once and remembered for just what it was measured with."""
+"""Calibration: fitted numbers that are known, and that nothing else is ever calibrated."""
 
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from localeval.engine import calibration
-from localeval.engine.calibration import measured, remembered
-from localeval.engine.interface import EngineSettings
-from localeval.engine.price import Speed
+from localeval import InputError, evaluate
+from localeval.calibration import Calibration, Curve, all_supported, as_scored, logit, sigmoid
+from localeval.calibration.choice import calibrations_for, recipe, shipped, write
+from localeval.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
+from localeval.catalog import rows
+from localeval.judge import DEFAULT_JUDGE
+from localeval.judgements.statements import StatementsRecord
+from localeval.judgements.support import SupportRecord, Verdict
+from localeval.metrics.support import faithfulness
+from localeval.options import Options
+from localeval.testing import FakeEngine, fake_judge
 
-SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
+STRICT = Curve(slope=2, intercept=-1)  # 0.5 stands at sigmoid(0.5), which is 0.62
+FAKE = "0" * 64
+QUICK_START = str(rows()[DEFAULT_JUDGE].files[0].sha256)
+SENTENCES = Options(statements="sentences")
+TEA = {"id": "tea", "response": "Tea is green. It sings.", "retrieved_contexts": ["Tea is green."]}
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
-    return tmp_path / "localeval" / "speed"
+def calibration(sha256: str = FAKE, options: Options = SENTENCES, language: str = "en") -> Calibration:
+    known = recipe(sha256, options, language)
+    judge = {"name": "fake", "sha256": known.pop("model")}
+    return Calibration(judge=judge, curve=STRICT, fitted_on={"labels": 60}, **known)
 
 
-def test_a_speed_is_remembered_for_its_model_settings_version_and_processor(
-    cache: Path, tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert remembered("a" * 64, SETTINGS) is None
-    speed = measured(tiny_path, "a" * 64, SETTINGS)
-    assert all(seconds > 0 for seconds in speed)
-    assert remembered("a" * 64, SETTINGS) == speed
-    assert len(list(cache.iterdir())) == 1
-    assert remembered("b" * 64, SETTINGS) is None
-    assert remembered("a" * 64, EngineSettings(n_ctx=2048, n_threads=2)) is None
-    monkeypatch.setattr(calibration, "_processor", lambda: "another")
-    assert remembered("a" * 64, SETTINGS) is None
+def records(*probabilities: float, language: str = "en", **more: Any) -> dict[str, Any]:
+    verdicts = tuple(Verdict(statement="S.", sentence=0, probability=p) for p in probabilities)
+    made = StatementsRecord(sentences=(), language=language)
+    return {"statements": made, "support": SupportRecord(verdicts=verdicts, **more)}
+
+
+def responses(number: int, longest: int, curve: Curve, seed: int = 0) -> tuple[list[list[float]], list[int]]:
+    """Raw probabilities, and labels drawn with just the probability that `curve` says."""
+    generator = random.Random(seed)
+    raw = [[generator.betavariate(2, 1) for _ in range(generator.randint(1, longest))] for _ in range(number)]
+    return raw, [int(generator.random() < share) for share in shares(raw, [curve] * number)]
+
+
+@given(st.lists(st.floats(0, 1), min_size=2), st.floats(0.1, 8), st.floats(-5, 5))
+def test_a_curve_keeps_the_order_and_stays_in_the_range(raw: list[float], slope: float, move: float) -> None:
+    curve = Curve(slope=slope, intercept=move)
+    found = [curve.of(p) for p in sorted(raw)]
+    assert found == sorted(found)
+    assert all(0 <= p <= 1 for p in found)
+
+
+def test_the_curve_moves_the_threshold_and_so_value() -> None:
+    assert STRICT.of(sigmoid(0.5)) == pytest.approx(0.5)
+    raw = records(0.9, 0.6, 0.55, 0.1)
+    assert faithfulness(raw).value == 3 / 4
+    found = faithfulness(as_scored(raw, {"en": STRICT}))
+    assert found.value == 1 / 4
+    assert found.soft == pytest.approx(sum(sigmoid(2 * logit(p) - 1) for p in (0.9, 0.6, 0.55, 0.1)) / 4)
+
+
+def test_the_record_itself_stays_raw() -> None:
+    raw = records(0.6)
+    as_scored(raw, {"en": STRICT})
+    assert raw["support"].verdicts[0].probability == 0.6
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[]", "torn", '"check": "x', '"prefill": -', '"model": "c', '"prefill": NaN, "a": ']
+    "raw",
+    [
+        records(0.6, language="zh"),
+        records(0.6, language="other"),
+        records(0.6, by="hhem"),
+        records(0, windows=0),
+    ],
+    ids=["another language", "neither language", "HHEM", "a premise without a word"],
 )
-def test_a_damaged_or_strange_file_counts_as_none(cache: Path, damage: str) -> None:
-    speed = Speed(0.01, 0.02, 0.05)
-    calibration._keep(speed, calibration._made_with("a" * 64, SETTINGS))
-    assert remembered("a" * 64, SETTINGS) == speed
-    (file,) = cache.iterdir()
-    whole = file.read_text()
-    name = damage.partition(":")[0]
-    spoilt = whole.replace(name + ": ", damage, 1) if ":" in damage else damage
-    if damage == "torn":
-        spoilt = whole[: len(whole) // 2]
-    assert spoilt != whole
-    file.write_text(spoilt)
-    assert remembered("a" * 64, SETTINGS) is None
+def test_what_no_curve_was_fitted_for_stays_raw(raw: dict[str, Any]) -> None:
+    assert as_scored(raw, {"en": STRICT}) is raw
 
 
-def test_a_cache_folder_that_cannot_be_written_costs_nothing_but_the_memory(
-    cache: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "localeval").write_text("a file where the folder should be")
-    calibration._keep(Speed(0.01, 0.02, 0.05), calibration._made_with("a" * 64, SETTINGS))
-    assert "can't be remembered" in caplog.text
-    assert remembered("a" * 64, SETTINGS) is None
-    assert not cache.exists()
+def test_a_fit_finds_the_curve_that_the_labels_were_drawn_with() -> None:
+    raw, labels = responses(3000, 9, STRICT)
+    found = fit(raw, labels)
+    assert found.slope == pytest.approx(STRICT.slope, rel=0.15)
+    assert found.intercept == pytest.approx(STRICT.intercept, abs=0.2)
 
 
-def test_an_engine_of_one_leaf_can_be_measured_too(cache: Path, tiny_path: Path) -> None:
-    narrow = EngineSettings(n_ctx=2048, n_threads=1, width=1)
-    assert measured(tiny_path, "a" * 64, narrow) == remembered("a" * 64, narrow)
+def test_with_one_statement_each_it_is_logistic_regression_of_the_logit() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    raw, labels = responses(900, 1, STRICT)
+    plain = linear.LogisticRegression(C=1e6).fit([[logit(p)] for (p,) in raw], labels)
+    found = fit(raw, labels)
+    assert found.slope == pytest.approx(plain.coef_[0][0], rel=0.05)
+    assert found.intercept == pytest.approx(plain.intercept_[0], abs=0.05)
 
 
-def test_more_rows_in_a_call_take_longer_and_a_batch_is_the_cheapest_a_row() -> None:
-    speed = Speed(0.0132, 0.0183, 0.046)
-    times = [speed.call(rows) for rows in (1, 2, 8, 15, 32, 64, 512, 1024)]
-    assert times == sorted(times)
-    assert speed.call(1024) == 2 * speed.call(512)
-    assert min(range(1, 513), key=lambda rows: speed.call(rows) / rows) == 512
+def test_steps_are_fitted_from_a_thousand_labels_of_single_statements_alone() -> None:
+    raw, labels = responses(ISOTONIC_FROM, 1, STRICT)
+    steps = fit(raw, labels).steps
+    assert list(steps) == sorted(steps, key=lambda pair: (pair[0], pair[1]))
+    assert not fit(raw[:-1], labels[:-1]).steps
+    assert not fit([[*raw[0], 0.5], *raw[1:]], labels).steps
+    curve = Curve(steps=steps)
+    assert [curve.of(p) for p, _ in steps] == [y for _, y in steps]
+    assert curve.of(0) == steps[0][1]
+    assert curve.of(1) == steps[-1][1]
 
 
-def test_kept_text_is_json_that_a_person_can_read(cache: Path) -> None:
-    calibration._keep(Speed(0.01, 0.02, 0.05), calibration._made_with("a" * 64, SETTINGS))
-    (file,) = cache.iterdir()
-    assert json.loads(file.read_text())["made_with"]["settings"]["n_threads"] == 1
+def test_labels_without_one_mistake_give_a_finite_curve() -> None:
+    found = fit([[0.9]] * 20 + [[0.2]] * 20, [1] * 20 + [0] * 20)
+    assert found.of(0.9) > 0.9
+    assert found.of(0.2) < 0.1
+
+
+def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
+    raw, labels = responses(60, 3, STRICT)
+    parts = [i % 3 for i in range(60)]
+    found = curves_across(raw, labels, parts)
+    turned = [1 - label if parts[i] == 0 else label for i, label in enumerate(labels)]
+    again = curves_across(raw, turned, parts)
+    assert [found[i] == again[i] for i in range(3)] == [True, False, False]
+
+
+def test_all_supported_lies_between_the_mean_and_the_product() -> None:
+    """Two of 0.64: the product is 0.41, the geometric mean 0.64, and this is 0.64 ** sqrt(2)."""
+    assert all_supported([0.64, 0.64]) == pytest.approx(0.64**2**0.5)
+    assert all_supported([0.3]) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        recipe("1" * 64, SENTENCES, "en"),
+        recipe(FAKE, Options(), "en"),
+        recipe(FAKE, Options(statements="sentences", verdict="reasoned"), "en"),
+        recipe(FAKE, SENTENCES, "zh"),
+        recipe(FAKE, SENTENCES, "en") | {"judgements": {"statements": "1", "support": "2"}},
+        recipe(FAKE, SENTENCES, "en") | {"prompts": {"support": FAKE}},
+    ],
+    ids=["model", "statements", "verdict", "language", "judgement", "prompt"],
+)
+def test_a_calibration_fits_nothing_but_what_it_was_fitted_on(other: dict[str, Any]) -> None:
+    assert calibration().fits(recipe(FAKE, SENTENCES, "en"))
+    assert not calibration().fits(other)
+
+
+def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() -> None:
+    """Where this fails a prompt or a judgement has changed: fit anew with `localeval card`."""
+    found = calibrations_for(QUICK_START, Options())
+    assert set(found) == {"en", "zh"}
+    assert all(one.fitted_on["labels"] >= 40 and one.fitted_on["date"] for one in shipped())
+
+
+def test_hhem_and_none_are_raw() -> None:
+    assert calibrations_for(QUICK_START, Options(calibration="none")) == {}
+    assert calibrations_for(QUICK_START, Options(support_by="hhem")) == {}
+    assert calibrations_for(FAKE, Options()) == {}
+
+
+def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> None:
+    file, run = tmp_path / "own.json", tmp_path / "run"
+    file.write_text(write([calibration()]), encoding="utf-8")
+    engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}])
+    judge = fake_judge(engine)
+    raw = evaluate([TEA], ["faithfulness"], judge, run, statements="sentences")
+    found = evaluate([TEA], ["faithfulness"], judge, run, statements="sentences", calibration=file)
+    assert len(engine.calls) == 1  # no model for another calibration
+    assert (raw["faithfulness"].value, found["faithfulness"].value) == (1, 1 / 2)
+    assert [v.probability for v in found.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
+    scored = found.as_scored(found.samples[0])["support"].verdicts
+    assert [v.probability for v in scored] == [STRICT.of(0.9), STRICT.of(0.6)]
+    assert found.signature.calibration == {"en": STRICT.model_dump(mode="json")}
+    assert "|calibration:" in str(found.signature)
+    assert "raw" not in str(found)
+    assert "|calibration:" not in str(raw.signature)
+    assert "probabilities of support are raw" in str(raw)
+    kept = json.loads((run / "run.json").read_text(encoding="utf-8"))["options"]["calibration"]
+    again = evaluate([TEA], ["faithfulness"], judge, run, statements="sentences", calibration=kept)
+    assert again.signature == found.signature
+
+
+def test_a_sample_in_another_language_is_said_to_be_raw(tmp_path: Path) -> None:
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}, {"verdict": 0.6}]))
+    other = {"id": "zh", "response": "茶会唱歌。", "retrieved_contexts": ["茶是绿的。"]}
+    text = write([calibration()])
+    found = evaluate([TEA, other], ["faithfulness"], judge, statements="sentences", calibration=text)
+    assert [scores["faithfulness"].value for scores in found.scores] == [1 / 2, 1]
+    lines = {line.split()[0]: line for line in str(found).splitlines() if line}
+    assert "raw probabilities" in lines["zh"]
+    assert "raw" not in lines["tea"]
+
+
+def test_score_is_calibrated_as_a_run_is() -> None:
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}]))
+    text = write([calibration()])
+    assert judge.score("faithfulness", TEA, statements="sentences", calibration=text).value == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("", "no calibration file"),
+        ("[]", "schema"),
+        ('{"schema": 2}', "schema"),
+        ('{"schema": 1, "calibrations": [{}]}', "no calibration file"),
+        (write([calibration()]).replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
+        (write([calibration()]).replace('"slope": 2.0', '"slope": NaN'), "finite"),
+        (write([calibration(sha256="1" * 64)]), "another judge"),
+    ],
+    ids=["empty", "array", "schema", "fields", "falling", "nan", "another model"],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, content: str, what: str) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(content, encoding="utf-8")
+    judge = fake_judge(FakeEngine([]))
+    with pytest.raises(InputError, match=what) as caught:
+        evaluate([TEA], ["faithfulness"], judge, statements="sentences", calibration=str(file))
+    assert "own.json" in str(caught.value)
+    assert str(caught.value).endswith(".")
+    with pytest.raises(InputError, match="no calibration can be read"):
+        evaluate([TEA], ["faithfulness"], judge, calibration=tmp_path / "none.json")

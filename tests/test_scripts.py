@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import json
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from localeval import Sample
 from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.price import Speed
 from localeval.engine.speed import measure
@@ -43,18 +41,6 @@ def test_every_variant_of_a_plan_still_finds_what_it_changes(
                 assert changed.prompt(judgement, language).sha256 != plain.sha256
 
 
-def test_labelled_samples_are_balanced_and_drawn_by_a_seed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    labelled = script("labelled", monkeypatch)
-    rows = [{"id": str(i), "response": "R.", "label": int(i % 3 == 0)} for i in range(30)]
-    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    chosen = labelled.balanced(str(tmp_path / "data.jsonl"), 8, seed=1)
-    assert [labelled.label(s) for s in chosen] == [0, 1] * 4
-    assert chosen == labelled.balanced(str(tmp_path / "data.jsonl"), 8, seed=1)
-    assert chosen != labelled.balanced(str(tmp_path / "data.jsonl"), 8, seed=2)
-
-
 def test_the_floor_counts_each_prompt_row_once_and_the_cost_all_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -70,15 +56,3 @@ def test_a_machine_is_calibrated_on_any_model(tiny_path: Path) -> None:
     speed = measure(tiny_path, EngineSettings(n_threads=2))
     assert 0 < speed.prefill < 1
     assert 0 < speed.row < speed.step
-
-
-def test_pairs_count_a_tie_as_half_and_a_missing_score_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = script("pairs", monkeypatch)
-    assert [pairs._won([0.9, 0.2, 0.2, 0.9, 0.5, 0.5, None, 0.1], i) for i in range(4)] == [1, 0, 0.5, 0]
-
-
-def test_the_baseline_of_pairs_is_the_share_of_the_questions_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = script("pairs", monkeypatch)
-    sample = Sample(user_input="Where grows tea?", response="Tea grows there.", retrieved_contexts=["Tea."])
-    assert pairs._overlap(sample, "response") == 2 / 3
-    assert pairs._overlap(sample, "retrieved_contexts") == 1 / 3

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from localeval.cli.card import card
 from localeval.cli.compare import compare
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
@@ -45,6 +46,7 @@ for command in (
     compare,
     report,
     verify,
+    card,
     models,
 ):
     commands.add_command(command)

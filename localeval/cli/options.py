@@ -61,6 +61,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _choice("--relevance", Relevance, "Whose sufficiency counts in answer_relevance."),
     _choice("--mode", Mode, "Of factual_correctness."),
     _number("--beta", "Of factual_correctness: above 1, recall weighs more."),
+    _option(
+        "--calibration",
+        "auto (the shipped one, where it fits), none, or a file that `card` wrote.",
+        default=DEFAULTS.calibration,
+        show_default=True,
+    ),
     _option("--threads", "Default: the physical cores.", type=int, default=0),
     _option("--n-ctx", "Tokens of context.", type=int, default=8192, show_default=True),
     _option("--gpu-layers", "Layers on a GPU.", type=int, default=0, show_default=True),

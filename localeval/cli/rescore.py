@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--relevance", type=click.Choice(get_args(Relevance)), help="Of answer_relevance.")
 @click.option("--mode", type=click.Choice(get_args(Mode)), help="Of factual_correctness.")
 @click.option("--beta", type=float, help="Of factual_correctness: above 1, recall weighs more.")
+@click.option("--calibration", help="auto, none, or the file that `localeval card` wrote.")
 @click.option(
     "-o",
     "--output",

@@ -93,7 +93,8 @@ class OriginalMetric:
         records = judge_within(self.judge(), sample, wanted, choices, timeout)
         if records is None:
             return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
-        return SampleResult(sample, {self.column: compute(self.metric, records, choices)}, records)
+        score = compute(self.metric, records, choices, self.judge().curves(choices))
+        return SampleResult(sample, {self.column: score}, records)
 
     def number(self, score: Score) -> float:
         """The value, or what the original gives for a score that is undefined or failed."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
 
 if TYPE_CHECKING:
-    from localeval.result import Result, SampleResult
+    from localeval.result import Result
 
 SCORES, STATEMENTS = "scores.csv", "statements.csv"
 STATEMENT_COLUMNS = (
@@ -73,9 +73,10 @@ def score_rows(result: Result) -> Iterator[list[Cell]]:
 def statement_rows(result: Result) -> Iterator[list[Cell]]:
     threshold = float(result.signature.options.get("threshold", 0.5))
     for one in result.samples:
-        for name in one.records:
+        records = result.as_scored(one)
+        for name in records:
             if name in JUDGEMENTS and JUDGEMENTS[name].record is SupportRecord:
-                yield from _statements(one, name, threshold)
+                yield from _statements(one.sample.id, records, name, threshold)
 
 
 def cell(content: Cell) -> Cell:
@@ -115,17 +116,19 @@ def to_pandas(result: Result) -> Any:
     return frame[["id", *own, *columns[1:]]]
 
 
-def _statements(one: SampleResult, judgement: str, threshold: float) -> Iterator[list[Cell]]:
-    record = one.records[judgement]
-    made = one.records.get(JUDGEMENTS[judgement].needs[0])
+def _statements(
+    sample: str, records: Mapping[str, Any], judgement: str, threshold: float
+) -> Iterator[list[Cell]]:
+    record = records[judgement]
+    made = records.get(JUDGEMENTS[judgement].needs[0])
     if not isinstance(record, SupportRecord) or not isinstance(made, StatementsRecord):
         return  # a judgement that could not be made
-    written = one.records.get("reasons") if judgement == "support" else None
+    written = records.get("reasons") if judgement == "support" else None
     reasons: Iterable[str] = written.reasons if isinstance(written, ReasonsRecord) else repeat("")
     for verdict, reason in zip(record.verdicts, reasons, strict=False):
         evidence = verdict.evidence
         yield [
-            one.sample.id,
+            sample,
             judgement,
             made.sentences[verdict.sentence].sentence,
             verdict.statement,

@@ -45,7 +45,8 @@ def as_text(result: Result, width: int | None = None) -> str:
         lines.append(f"... and {more} more samples.")
     if not wide:
         lines += ["", *(f"{name}: {_counts(mean)}" for name, mean in means.items())]
-    return "\n".join([*lines, *_bounds(means), *_strangers(result), f"signature {result.signature}"])
+    lines += [*_bounds(means), *_strangers(result), *_raw(result)]
+    return "\n".join([*lines, f"signature {result.signature}"])
 
 
 def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
@@ -122,6 +123,11 @@ def _note(sample: SampleResult, result: Result) -> str:
     made = sample.records.get("statements")
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
+    if (calibrated := result.signature.calibration) and getattr(made, "language", "") not in (
+        "",
+        *calibrated,
+    ):
+        notes.append("raw probabilities")
     if getattr(made, "thinking_removed", False):
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
@@ -144,6 +150,12 @@ def _strangers(result: Result) -> list[str]:
         for model, met in models.items()
         if met
     ]
+
+
+def _raw(result: Result) -> list[str]:
+    if not result.signature.raw:
+        return []
+    return ["probabilities of support are raw: no calibration is in force for this judge and these options"]
 
 
 def _by_hhem(record: BaseModel) -> bool:

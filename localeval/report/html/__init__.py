@@ -119,7 +119,7 @@ def _details(result: Result, worst: Sequence[int], room: int) -> Iterator[str]:
     limit = overview.threshold(result)
     for place, number in enumerate(worst):
         one, share = result.samples[number], room // (len(worst) - place)
-        records = {name: one.records[name] for name in one.records}  # each is read once
+        records = dict(result.as_scored(one))  # each is read once
         for allowed in ROOMS:
             if at_least(one.sample, allowed) > share:
                 continue

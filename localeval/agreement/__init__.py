@@ -1,0 +1,31 @@
+"""How far scores agree with people's labels: arithmetic on (score, label) pairs, nothing else.
+
+Scores are any numbers where more means "rather 1"; labels are 1 (good) and 0 (bad). Each figure comes with
+the middle 95 % of what it is on samples drawn anew (`Draws`).
+"""
+
+from localeval.agreement.draws import Draws, Figure
+from localeval.agreement.figures import (
+    auroc,
+    auroc_gain,
+    bins,
+    calibration_error,
+    decisions,
+    mean,
+    probabilities,
+)
+from localeval.agreement.folds import decided_across, folds
+
+__all__ = [
+    "Draws",
+    "Figure",
+    "auroc",
+    "auroc_gain",
+    "bins",
+    "calibration_error",
+    "decided_across",
+    "decisions",
+    "folds",
+    "mean",
+    "probabilities",
+]

@@ -1,0 +1,166 @@
+"""The figures. Each is computed for all draws at once, from how often each sample was drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from localeval.agreement.draws import Draws, Figure, Values
+
+BINS = 5
+
+
+def auroc(
+    scores: Sequence[float],
+    labels: Sequence[int],
+    draws: Draws | None = None,
+    folds: Sequence[int] | None = None,
+) -> Figure:
+    """The share of (1, 0) pairs in which the 1 has the higher score, a tie counted as half; 0 to 1.
+
+    0.5 is chance. Undefined (nan) unless both labels occur. With `folds` only pairs of one fold count: scores
+    of different folds came from different fits and have no order. Source: Hanley and McNeil 1982.
+
+    >>> auroc([0.9, 0.4, 0.4, 0.1], [1, 1, 0, 0]).value
+    0.875
+    """
+    draws = draws or Draws(labels)
+    return draws.figure(_auroc(scores, labels, draws, folds))
+
+
+def auroc_gain(
+    scores: Sequence[float],
+    others: Sequence[float],
+    labels: Sequence[int],
+    draws: Draws | None = None,
+    folds: Sequence[int] | None = None,
+) -> Figure:
+    """auroc of `scores` less that of `others`, paired: both see the same draws.
+
+    >>> auroc_gain([0.9, 0.1], [0.1, 0.9], [1, 0])
+    Figure(value=1.0, low=1.0, high=1.0)
+    """
+    draws = draws or Draws(labels)
+    return draws.figure(_auroc(scores, labels, draws, folds) - _auroc(others, labels, draws, folds))
+
+
+def decisions(said: Sequence[int], labels: Sequence[int], draws: Draws | None = None) -> dict[str, Figure]:
+    """Figures of yes-or-no decisions, `said` being 1 or 0; 0 to 1, chance-corrected `kappa` -1 to 1.
+
+    balanced_accuracy        mean of the two recalls
+    precision, recall, f1    of label 1; the same with `_0` of label 0 (an unfaithful answer, found)
+    kappa                    agreement beyond chance (Cohen 1960)
+
+    Undefined (nan): recall of a label that does not occur, precision of one that is never said.
+
+    >>> found = decisions([1, 0, 0, 0], [1, 1, 0, 0])
+    >>> found["balanced_accuracy"].value, found["recall"].value, found["precision_0"].value
+    (0.75, 0.5, 0.6666666666666666)
+    """
+    draws = draws or Draws(labels)
+    one, yes = np.asarray(labels) == 1, np.asarray(said) == 1
+    hit, missed, false, right = (
+        draws.weights @ which.astype(float) for which in (one & yes, one & ~yes, ~one & yes, ~one & ~yes)
+    )
+    total = hit + missed + false + right
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = {
+            "balanced_accuracy": (hit / (hit + missed) + right / (right + false)) / 2,
+            "precision": hit / (hit + false),
+            "recall": hit / (hit + missed),
+            "f1": 2 * hit / (2 * hit + false + missed),
+            "precision_0": right / (right + missed),
+            "recall_0": right / (right + false),
+            "f1_0": 2 * right / (2 * right + false + missed),
+        }
+        chance = ((hit + missed) * (hit + false) + (right + false) * (right + missed)) / total**2
+        found["kappa"] = ((hit + right) / total - chance) / (1 - chance)
+    return {name: draws.figure(values) for name, values in found.items()}
+
+
+def probabilities(
+    shares: Sequence[float], labels: Sequence[int], draws: Draws | None = None
+) -> dict[str, Figure]:
+    """Figures of probabilities (0 to 1) of label 1.
+
+    brier              mean squared error, 0 to 1, lower is better (Brier 1950)
+    skill              1 - brier / that of always saying the share of label 1; 1 best, 0 no better than that
+    calibration_error  see `calibration_error`
+
+    >>> found = probabilities([0.9, 0.7, 0.3, 0.1], [1, 1, 0, 0])
+    >>> round(found["brier"].value, 3), round(found["skill"].value, 3)
+    (0.05, 0.8)
+    """
+    draws = draws or Draws(labels)
+    p, y = np.asarray(shares, dtype=float), np.asarray(labels, dtype=float)
+    total = draws.weights.sum(axis=1)
+    brier, base = draws.weights @ (p - y) ** 2 / total, draws.weights @ y / total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skill = 1 - brier / (base * (1 - base))
+    order = np.argsort(p, kind="stable")
+    errors = [
+        calibration_error(np.repeat(p[order], times), np.repeat(y[order], times))
+        for times in draws.weights[:, order].astype(int)
+    ]
+    return {
+        "brier": draws.figure(brier),
+        "skill": draws.figure(skill),
+        "calibration_error": draws.figure(np.array(errors)),
+    }
+
+
+class Bin(NamedTuple):
+    """A fifth of the samples: their mean probability, the share of label 1 among them, how many they are."""
+
+    said: float
+    found: float
+    number: int
+
+
+def bins(shares: Sequence[float] | Values, labels: Sequence[int] | Values, number: int = BINS) -> list[Bin]:
+    """The samples by rising probability, in `number` bins of equal mass.
+
+    >>> bins([0.2, 0.9, 0.4, 0.7], [0, 1, 1, 0], 2)
+    [Bin(said=0.30000000000000004, found=0.5, number=2), Bin(said=0.8, found=0.5, number=2)]
+    """
+    p, y = np.asarray(shares, dtype=float), np.asarray(labels, dtype=float)
+    parts = np.array_split(np.argsort(p, kind="stable"), number)
+    return [Bin(float(p[i].mean()), float(y[i].mean()), len(i)) for i in parts if len(i)]
+
+
+def calibration_error(shares: Sequence[float] | Values, labels: Sequence[int] | Values) -> float:
+    """Mean distance between what was said and what was found, over five bins of equal mass; 0 (best) to 1.
+
+    It is never 0 by chance: with 30 labels a bin, perfect probabilities have about 0.06. Source: Naeini et
+    al. 2015, with bins of equal mass as in Nguyen and O'Connor 2015.
+    """
+    found = bins(shares, labels)
+    return sum(b.number * abs(b.said - b.found) for b in found) / sum(b.number for b in found)
+
+
+def mean(values: Sequence[float], draws: Draws | None = None) -> Figure:
+    """The mean of `values`: pair accuracy, where each is 1 (right), 0.5 (a tie) or 0.
+
+    >>> mean([1.0, 1.0])
+    Figure(value=1.0, low=1.0, high=1.0)
+    """
+    draws = draws or Draws([0] * len(values))
+    return draws.figure(draws.weights @ np.asarray(values, dtype=float) / draws.weights.sum(axis=1))
+
+
+def _auroc(
+    scores: Sequence[float], labels: Sequence[int], draws: Draws, folds: Sequence[int] | None
+) -> Values:
+    values, one = np.asarray(scores, dtype=float), np.asarray(labels) == 1
+    gaps = values[one][:, None] - values[~one][None, :]
+    counted = np.ones_like(gaps)
+    if folds is not None:
+        own = np.asarray(folds)
+        counted = (own[one][:, None] == own[~one][None, :]).astype(float)
+    won = counted * ((gaps > 0) + 0.5 * (gaps == 0))
+    good, bad = draws.weights[:, one], draws.weights[:, ~one]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Values = ((good @ won) * bad).sum(axis=1) / ((good @ counted) * bad).sum(axis=1)
+    return found

@@ -1,0 +1,124 @@
+"""Which calibration acts on a run: the caller's, or the one that is shipped for the judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from localeval.calibration import JUDGEMENT, Calibration, Curves
+from localeval.errors import InputError
+from localeval.judgements import JUDGEMENTS, in_order
+from localeval.options import Options
+from localeval.prompts import LANGUAGES
+from localeval.texts import said
+
+SCHEMA = 1
+"""Of a calibration file; another number is another form."""
+
+
+def recipe(model_sha256: str, options: Options, language: str) -> dict[str, Any]:
+    """What a calibration has to have been fitted on to act on verdicts made with this, in JSON values."""
+    forms = {"statements": options.statements, "verdict": options.verdict}
+    by = ["support_reasoned" if options.verdict == "reasoned" else "support"]
+    by += ["statements"] if options.statements == "llm" else []
+    return {
+        "model": model_sha256,
+        "language": language,
+        "prompts": {name: options.prompt(name, language).sha256 for name in sorted(by)},
+        "judgements": {row.name: row.version for row in in_order([JUDGEMENT])},
+        "options": forms,
+    }
+
+
+def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibration]:
+    """Those of `options.calibration` that fit the judge and the options, by language; often none.
+
+    Raises InputError for a file that can't be used, or that holds none that fits.
+    """
+    if options.calibration == "none" or options.support_by == "hhem":
+        return {}
+    own = options.calibration != "auto"
+    known = read(options.calibration) if own else shipped()
+    fitting = {
+        language: one
+        for language in LANGUAGES
+        for one in known
+        if one.fits(recipe(model_sha256, options, language))
+    }
+    if own and not fitting:
+        raise InputError(
+            f"{_name(options.calibration)}: it was fitted on another judge, other prompts or other options, "
+            "and is never applied to these; make one with `localeval card`, or leave it out."
+        )
+    return fitting
+
+
+def curves_for(model_sha256: str, options: Options) -> Curves:
+    """The maps of `calibrations_for`, by language."""
+    return {language: one.curve for language, one in calibrations_for(model_sha256, options).items()}
+
+
+def read(source: str | Path) -> list[Calibration]:
+    """The calibrations of a file that `localeval card` wrote, given as its path or its text."""
+    return _parsed(text_of(source), _name(source))
+
+
+def text_of(source: str | Path) -> str:
+    """The text of a calibration file given as its text or its path. Raises InputError if it can't be read."""
+    if _is_text(source):
+        return str(source)
+    try:
+        return Path(source).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{said(source)}: no calibration can be read there; give the file that `localeval card` wrote, "
+            "auto or none."
+        ) from error
+
+
+def write(calibrations: list[Calibration]) -> str:
+    """The text of a calibration file."""
+    rows = [one.model_dump(mode="json") for one in calibrations]
+    return json.dumps({"schema": SCHEMA, "calibrations": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[Calibration, ...]:
+    """Every calibration in this package."""
+    folder = resources.files(__package__)
+    found: list[Calibration] = []
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if file.name.endswith(".json"):
+            found += _parsed(file.read_text(encoding="utf-8"), file.name)
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, where: str) -> list[Calibration]:
+    try:
+        data = json.loads(text)
+        if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+            raise ValueError(f"its schema is not {SCHEMA}")
+        return [Calibration(**row) for row in data["calibrations"]]
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+        raise InputError(
+            f"{where}: this is no calibration file ({said(error, 120)}); "
+            "give one that `localeval card` wrote."
+        ) from error
+
+
+def _is_text(source: str | Path) -> bool:
+    return isinstance(source, str) and source.lstrip().startswith("{")
+
+
+def _name(source: str | Path) -> str:
+    return "the given calibration" if _is_text(source) else said(source)
+
+
+assert JUDGEMENT in JUDGEMENTS  # noqa: S101

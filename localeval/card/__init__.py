@@ -1,0 +1,167 @@
+"""The judge card: how far a judge's scores agree with people's labels, on samples that people labelled.
+
+    card = make("labelled.jsonl", "faithfulness", judge, Path("cards/mine"))
+
+Samples have a `label`, 1 (good) or 0 (bad), or a row holds a better and a worse answer (or contexts). Of a
+metric of which less is better, 1 - score is held against the labels. Every figure has a 95 % interval; what
+needs fitting (a threshold, a calibration) is measured on samples that it was not fitted on.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from localeval.calibration import Calibration
+from localeval.errors import InputError
+from localeval.evaluate import Progress, evaluate
+from localeval.judge import Judge
+from localeval.lines import FILE
+from localeval.options import Options
+from localeval.samples import read_samples
+from localeval.scoring import choose_metrics
+from localeval.signature import Signature
+
+CARD, CALIBRATION = "card.json", "calibration.json"
+
+Shown = tuple[float | None, float | None, float | None]
+"""A figure and the ends of its 95 % interval; None where it is not defined."""
+
+
+class ScoreFigures(BaseModel):
+    """What one score says of the labels: figure -> (figure, low, high); see `localeval.agreement`.
+
+    gain  its AUROC (or its pair accuracy) less that of the baseline, paired
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    figures: dict[str, Shown]
+    gain: Shown | None = None
+
+
+class Part(BaseModel):
+    """Some of the samples: all of them, those of a language, those of a source.
+
+    good, bad  labels 1 and 0; of pairs `good` is how many there are
+    scores     "soft" and "value" as the judge gives them; "... raw" without the calibration in force;
+               "... refitted" with one fitted on the other folds of this data; and the baseline
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    good: int
+    bad: int = 0
+    scores: dict[str, ScoreFigures]
+
+
+class Card(BaseModel):
+    """A judge card. `rows` (tokens put through the model) and `seconds` are medians a sample, without trunks.
+
+    not_scored    samples with no score, by reason
+    baseline      what needs no model
+    in_force      language -> what the calibration in force was fitted on; empty where scores are raw
+    calibrations  those fitted here; `calibration.json` beside the card holds the same
+    reliability   score -> bins of (mean probability said, share of label 1, number of samples)
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    metric: str
+    dataset: str
+    pairs: bool
+    parts: list[Part]
+    not_scored: dict[str, int]
+    baseline: str
+    rows: float | None
+    seconds: float | None
+    in_force: dict[str, dict[str, Any]] = {}
+    calibrations: list[Calibration] = []
+    reliability: dict[str, list[tuple[float, float, int]]] = {}
+    signature: Signature
+
+
+def make(
+    source: str,
+    metric: str,
+    judge: Judge,
+    output: Path,
+    number: int = 0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Card:
+    """Judge labelled samples and say how well that went.
+
+    source  a JSONL file of samples with a `label`, or of pairs; optional columns `lang`, `source`, and
+            `group` (samples of one group, such as answers to one question, are never parted by a fold)
+    output  the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
+            where there are enough labels of faithfulness
+    number  at most so many samples, half of each label, drawn by the seed; of pairs, the first of each part
+
+    Raises InputError for a label that is none, or for fewer than 20 labels (5 of each) or 10 pairs.
+    """
+    from localeval.calibration.choice import calibrations_for, write
+    from localeval.card import figures, fitted, labels, pairs
+
+    row, choices = choose_metrics([metric])[0], Options.read(options)
+    where = "stdin" if source == "-" else Path(source).stem
+    read = read_samples(source)
+    paired = pairs.are_pairs(read, metric)
+    rows = pairs.chosen(read, number) if paired else labels.chosen(read, number, choices.seed, where)
+    samples = pairs.sides(rows, metric) if paired else rows
+    if paired and len(rows) < pairs.FEWEST:
+        raise InputError(f"{where}: {len(rows)} pairs are too few to say anything; give {pairs.FEWEST}.")
+    result = evaluate(samples, [metric], judge, output, progress, **options)
+    found = pairs.figures(result, rows, metric) if paired else figures.figures(result, row, choices)
+    in_force = {} if not result.signature.calibration else calibrations_for(judge.model["sha256"], choices)
+    judged_rows, seconds = costs(output, {sample.id for sample in samples})
+    card = Card(
+        metric=metric,
+        dataset=where,
+        pairs=paired,
+        parts=found.parts,
+        not_scored=found.not_scored,
+        baseline=found.baseline,
+        rows=judged_rows,
+        seconds=seconds,
+        in_force={language: one.fitted_on for language, one in in_force.items()},
+        calibrations=fitted.calibrated(found.scored, judge, choices, where) if not paired else [],
+        reliability=found.reliability,
+        signature=result.signature,
+    )
+    (output / CARD).write_text(as_json(card), encoding="utf-8")
+    if card.calibrations:
+        (output / CALIBRATION).write_text(write(card.calibrations), encoding="utf-8")
+    return card
+
+
+def as_json(card: Card) -> str:
+    return json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
+
+
+def costs(folder: Path, ids: set[str]) -> tuple[float | None, float | None]:
+    """Median rows and seconds a sample, of all judgements, as the run's journal tells; None for none."""
+    rows: dict[str, dict[str, int]] = defaultdict(dict)
+    seconds: dict[str, dict[str, float]] = defaultdict(dict)
+    with (folder / FILE).open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                entry = json.loads(line)
+                cost, sample, name = entry["cost"], entry["sample"], entry["judgement"]
+                counted = cost["rows"] - cost["spent"]["trunk"]
+            except (ValueError, KeyError, TypeError):
+                continue  # a line that a kill cut off
+            if sample in ids:
+                rows[sample][name], seconds[sample][name] = counted, cost["seconds"]
+    if not rows:
+        return None, None
+    return (
+        statistics.median(sum(own.values()) for own in rows.values()),
+        statistics.median(sum(own.values()) for own in seconds.values()),
+    )

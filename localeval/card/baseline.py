@@ -1,0 +1,34 @@
+"""What needs no model: shares of words that two texts have in common."""
+
+from __future__ import annotations
+
+from localeval.judgements.desk import response_of
+from localeval.judgements.evidence import terms
+from localeval.samples import Sample
+
+
+def name(metric: str) -> str:
+    return "lexical precision" if _of_response(metric) else "question overlap"
+
+
+def score(sample: Sample, metric: str) -> float:
+    """0 to 1; 0 where there is no word to look for.
+
+    lexical precision  of metrics that hold the response against the contexts: the share of its words (pairs
+                       of Han characters) that the contexts have
+    question overlap   of all others: the share of the question's words that the contexts have, or for
+                       answer_relevance the response
+    """
+    contexts = "\n".join(sample.retrieved_contexts or [])
+    if _of_response(metric):
+        return _share(response_of(sample), contexts)
+    return _share(sample.user_input or "", response_of(sample) if metric.startswith("answer") else contexts)
+
+
+def _of_response(metric: str) -> bool:
+    return metric.startswith(("faithfulness", "hallucination"))
+
+
+def _share(wanted: str, text: str) -> float:
+    words = terms(wanted)
+    return len(words & terms(text)) / len(words) if words else 0.0

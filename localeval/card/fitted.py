@@ -1,0 +1,87 @@
+"""What a calibration fitted on these labels does, and the calibration itself."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from localeval.agreement import Draws, probabilities
+from localeval.calibration import Calibration, Curve
+from localeval.calibration.choice import recipe
+from localeval.calibration.fit import curves_across, fit, shares
+from localeval.judge import Judge
+from localeval.options import Options
+from localeval.prompts import LANGUAGES
+from localeval.samples import Sample
+
+FEWEST, FEWEST_OF_EACH = 40, 10
+WHOLE = "P(all supported) refitted"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A labelled sample with its scores by name, and what a calibration is fitted to."""
+
+    sample: Sample
+    label: int
+    group: str
+    language: str
+    probabilities: list[float]
+    scores: dict[str, float]
+
+
+def refitted(found: Sequence[Scored], parted: Sequence[int]) -> dict[int, dict[str, float]]:
+    """Scores of each sample under a curve fitted on the other folds, where its language has enough labels."""
+    made: dict[int, dict[str, float]] = {}
+    for language in LANGUAGES:
+        own = [i for i, one in enumerate(found) if one.language == language]
+        if not _enough([found[i] for i in own]):
+            continue
+        raw, labels = [found[i].probabilities for i in own], [found[i].label for i in own]
+        curves = curves_across(raw, labels, [parted[i] for i in own])
+        for i, curve, whole in zip(own, curves, shares(raw, curves), strict=True):
+            soft, value = _aggregated(found[i].probabilities, curve)
+            made[i] = {"soft refitted": soft, "value refitted": value, WHOLE: whole}
+    return made
+
+
+def _aggregated(raw: Sequence[float], curve: Curve) -> tuple[float, float]:
+    """`soft` and, at 0.5, `value` of faithfulness."""
+    own = [curve.of(p) for p in raw]
+    return sum(own) / len(own), sum(p >= 0.5 for p in own) / len(own)
+
+
+def _enough(own: Sequence[Scored]) -> bool:
+    labels = [one.label for one in own]
+    fewest = min(labels.count(0), labels.count(1))
+    several = all(one.probabilities for one in own)
+    return several and len(labels) >= FEWEST and fewest >= FEWEST_OF_EACH
+
+
+def calibrated(found: Sequence[Scored], judge: Judge, options: Options, dataset: str) -> list[Calibration]:
+    """A calibration for each language with enough labels, and its cross-validated figures."""
+    made = []
+    for language in LANGUAGES:
+        own = [one for one in found if one.language == language]
+        if not _enough(own):
+            continue
+        labels, groups = [one.label for one in own], [one.group for one in own]
+        whole = [one.scores[WHOLE] for one in own]
+        figured = probabilities(whole, labels, Draws(labels, groups))
+        known = recipe(judge.model["sha256"], options, language)
+        known["judge"] = {"name": str(judge.model["name"]), "sha256": known.pop("model")}
+        fitted_on = {
+            "metric": "faithfulness",
+            "dataset": dataset,
+            "labels": len(own),
+            "supported": sum(labels),
+            "statements": sum(len(one.probabilities) for one in own),
+            "sources": dict(Counter(str((one.sample.model_extra or {}).get("source", "")) for one in own)),
+            "date": datetime.date.today().isoformat(),
+        }
+        curve = fit([one.probabilities for one in own], labels)
+        shown_figures = {key: tuple(round(x, 4) for x in figure) for key, figure in figured.items()}
+        made.append(Calibration(**known, curve=curve, fitted_on=fitted_on, figures=shown_figures))  # type: ignore[arg-type]
+    return made

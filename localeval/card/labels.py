@@ -1,0 +1,45 @@
+"""Labelled samples: which are taken."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from localeval.errors import InputError
+from localeval.samples import Sample
+from localeval.texts import said
+
+FEWEST, FEWEST_OF_EACH = 20, 5
+
+
+def label(sample: Sample, where: str = "the samples") -> int:
+    """1 or 0. Raises InputError for anything else."""
+    given = (sample.model_extra or {}).get("label")
+    if given not in (0, 1):
+        raise InputError(
+            f"{where}: sample {said(sample.id, 40)} has the label {said(given, 40)}; "
+            "write 1 (good) or 0 (bad)."
+        )
+    return int(given)
+
+
+def balanced(samples: Sequence[Sample], number: int, seed: int) -> list[Sample]:
+    """`number` samples, half of each label, drawn with a seed; labels take turns."""
+    generator = random.Random(seed)  # noqa: S311
+    halves = []
+    for wanted in (0, 1):
+        half = [sample for sample in samples if label(sample) == wanted]
+        generator.shuffle(half)
+        halves.append(half[: number // 2])
+    return [sample for pair in zip(*halves, strict=False) for sample in pair]
+
+
+def chosen(samples: Sequence[Sample], number: int, seed: int, where: str) -> list[Sample]:
+    """The samples to judge; all for 0. Raises InputError where they are too few to say anything."""
+    labels = [label(sample, where) for sample in samples]
+    if len(labels) < FEWEST or min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
+        raise InputError(
+            f"{where}: {labels.count(1)} samples with label 1 and {labels.count(0)} with label 0 are too few "
+            f"to say anything; label at least {FEWEST}, {FEWEST_OF_EACH} of each."
+        )
+    return balanced(samples, max(number, FEWEST), seed) if number else list(samples)

@@ -1,0 +1,136 @@
+"""A judge card as a table for the terminal, and as an HTML page that needs no other file."""
+
+from __future__ import annotations
+
+import io
+from importlib import resources
+from typing import Any
+
+from localeval.calibration import Curve
+from localeval.card import Card, Part, ScoreFigures, Shown
+from localeval.texts import printable
+
+COLUMNS = {
+    "auroc": "AUROC",
+    "pair_accuracy": "pairs right",
+    "balanced_accuracy": "balanced accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "precision_0": "precision of 0",
+    "recall_0": "recall of 0",
+    "f1_0": "F1 of 0",
+    "kappa": "kappa",
+    "brier": "Brier score",
+    "skill": "Brier skill",
+    "calibration_error": "calibration error",
+}
+IN_THE_TABLE = ("auroc", "pair_accuracy", "balanced_accuracy", "f1_0", "kappa", "skill", "calibration_error")
+
+
+def as_text(card: Card) -> str:
+    """The main figures with their intervals, part by part; all of them are in the JSON and the HTML."""
+    lines: list[str] = []
+    for part in card.parts:
+        lines += [printable(title(part, card)), *_table(part), ""]
+    return "\n".join([*lines, *notes(card), f"signature {card.signature}"])
+
+
+def _table(part: Part) -> list[str]:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = [key for key in IN_THE_TABLE if key in _shown_columns(part)]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in ("score", *(COLUMNS[key] for key in columns), "over the baseline"):
+        table.add_column(heading, no_wrap=True)
+    for name, own in part.scores.items():
+        table.add_row(name, *(interval(own.figures.get(key)) for key in columns), interval(own.gain))
+    out = io.StringIO()
+    Console(file=out, width=30 + 24 * (len(columns) + 1), color_system=None, legacy_windows=False).print(
+        table
+    )
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def notes(card: Card) -> list[str]:
+    """What has to be known to read the figures, one line each."""
+    lines = [width_told(card)]
+    if card.not_scored:
+        missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
+        lines.append(f"not scored, and in no figure: {printable(missing)}")
+    if card.rows is not None:
+        lines.append(
+            f"a sample takes {card.rows:.0f} rows and {card.seconds:.1f} s (medians, without worked examples)"
+        )
+    lines.append(f"baseline: {card.baseline}, which needs no model")
+    if card.signature.raw:
+        lines.append("soft and value are raw: no calibration is in force for this judge and these options")
+    for language, fitted in card.in_force.items():
+        same = fitted.get("dataset") == card.dataset
+        also = ": these labels, so read the lines that say refitted" if same else ""
+        known = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
+        lines.append(printable(f"in force for {language}: a calibration fitted on {known}{also}"))
+    for one in card.calibrations:
+        error, skill = (interval(one.figures.get(key)) for key in ("calibration_error", "skill"))
+        lines.append(
+            f"calibration fitted for {one.language}: {curve_told(one.curve)}; "
+            f"of P(all supported), cross-validated: error {error}, skill {skill}"
+        )
+    return lines
+
+
+def width_told(card: Card) -> str:
+    whole = card.parts[0]
+    key = "pair_accuracy" if card.pairs else "auroc"
+    _, low, high = whole.scores["soft"].figures[key]
+    number = f"{whole.good} pairs" if card.pairs else f"{whole.good + whole.bad} labels"
+    if low is None or high is None:
+        return f"{number}: no interval can be told"
+    return f"{number}: {COLUMNS[key]} of soft is known to ±{(high - low) / 2:.2f}"
+
+
+def curve_told(curve: Curve) -> str:
+    if curve.steps:
+        return f"isotonic, {len(curve.steps)} steps"
+    return f"sigmoid({curve.slope:.3f} x logit(p) {curve.intercept:+.3f})"
+
+
+def title(part: Part, card: Card) -> str:
+    counted = f"{part.good} pairs" if card.pairs else f"{part.good} of label 1, {part.bad} of label 0"
+    return f"{part.name}: {counted}"
+
+
+def interval(figure: Shown | None) -> str:
+    if figure is None or figure[0] is None:
+        return "-"
+    value, low, high = figure
+    return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+
+
+def as_html(card: Card) -> str:
+    """One page: every figure, the reliability diagram, the signature. What came from outside is escaped."""
+    from jinja2 import Environment
+
+    source = resources.files("localeval.report").joinpath("card.html.j2").read_text(encoding="utf-8")
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
+    return template.render(
+        card=card,
+        parts=[(title(part, card), _shown_columns(part), part.scores) for part in card.parts],
+        columns=COLUMNS,
+        interval=interval,
+        notes=notes(card),
+        diagrams=[_diagram(name, found) for name, found in card.reliability.items()],
+    )
+
+
+def _shown_columns(part: Part) -> list[str]:
+    scores: list[ScoreFigures] = list(part.scores.values())
+    return [key for key in COLUMNS if any(key in own.figures for own in scores)]
+
+
+def _diagram(name: str, found: list[tuple[float, float, int]]) -> dict[str, Any]:
+    """Places in a square of 100 units: what was said to the right, what was found upwards."""
+    points = [(round(100 * x, 1), round(100 - 100 * y, 1), x, y, n) for x, y, n in found]
+    return {"name": name, "points": points, "line": " ".join(f"{x},{y}" for x, y, *_ in points)}
