@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from localeval.judgements.desk import Record
 from localeval.sentences import split
@@ -23,13 +24,18 @@ class Evidence(Record):
     end: int
 
 
-def context_sentences(contexts: Sequence[str]) -> list[Evidence]:
+def context_sentences(contexts: Sequence[str]) -> tuple[Evidence, ...]:
     """Every sentence of the contexts, in order."""
-    return [
+    return _sentences(tuple(contexts))
+
+
+@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same contexts
+def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
+    return tuple(
         Evidence(text=s.text, context=i, start=s.start, end=s.end)
         for i, text in enumerate(contexts)
         for s in split(text, language(text))
-    ]
+    )
 
 
 def evidence_for(statements: Sequence[str], sentences: Sequence[Evidence]) -> list[Evidence | None]:
