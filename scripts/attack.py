@@ -87,8 +87,8 @@ def _first(samples: Sequence[dict[str, Any]], language: str, number: int) -> lis
 def _trials(sample: dict[str, Any], given: dict[str, Any]) -> Iterator[Trial]:
     neutral: str = given["neutral"][sample["language"]]
     for string in (s for strings in given["strings"].values() for s in strings):
-        # A text of Chinese says as much in a third of the letters.
-        other = (neutral * (1 + len(string) // len(neutral)))[: len(string)]
+        # To the next twenty characters: texts of nearly one length then share one comparison.
+        other = neutral[: 20 * round(len(string) / 20 + 0.5)]
         for place in PLACES:
             yield Trial(
                 sample["language"], string, place, _put(sample, string, place), _put(sample, other, place)
