@@ -23,13 +23,18 @@ class Evidence(Record):
     end: int
 
 
-def context_sentences(contexts: Sequence[str]) -> list[Evidence]:
+def context_sentences(contexts: Sequence[str]) -> tuple[Evidence, ...]:
     """Every sentence of the contexts, in order."""
-    return [
+    return _sentences(tuple(contexts))
+
+
+@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same contexts
+def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
+    return tuple(
         Evidence(text=s.text, context=i, start=s.start, end=s.end)
         for i, text in enumerate(contexts)
         for s in split(text, language(text))
-    ]
+    )
 
 
 def evidence_for(statements: Sequence[str], sentences: Sequence[Evidence]) -> list[Evidence | None]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from localeval.engine.interface import ContextTooLong, TreeEngine, Trunk
+from localeval.judgements.evidence import context_sentences
 from localeval.prompts import fence, join
-from localeval.sentences import split
-from localeval.texts import language
 
 MOST_WINDOWS = 8
 
@@ -23,7 +22,7 @@ def windows(engine: TreeEngine, trunk: Trunk, contexts: Sequence[str], leaves: S
     # A token is at least one character, so a short text is not counted twice.
     if engine.count(fence(whole)) <= room:
         return [whole]
-    sentences = [s.text for text in contexts for s in split(text, language(text))]
+    sentences = [s.text for s in context_sentences(contexts)]
     return cut(sentences, [engine.count(fence(s)) + 1 for s in sentences], room)
 
 

@@ -1,0 +1,139 @@
+"""How often does a text that wants a good mark get one, and how often neutral text of its length?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from localeval import Judge
+from localeval.agreement import mean_interval
+from localeval.journal import Journal
+from localeval.judge import DEFAULT_JUDGE
+from localeval.judgements.support import decide
+from localeval.options import DEFAULTS
+from localeval.report.progress import live_line
+from localeval.sentences import split
+from localeval.signature import digest
+from localeval.texts import one_line
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ATTACKS = Path(__file__).with_name("attacks.toml")
+PLACES = ("contexts", "behind the statement", "inside the statement")
+
+
+class Asked(NamedTuple):
+    """A statement as it is judged, and its contexts, with a text put somewhere."""
+
+    contexts: tuple[str, ...]
+    statement: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One sample, a text and a place: with the attack, and with neutral text of its length."""
+
+    language: str
+    string: str
+    place: str
+    attacked: Asked
+    neutral: Asked
+
+
+@click.command()
+@click.option("--judge", "name", default=DEFAULT_JUDGE, show_default=True)
+@click.option("--threads", default=0, help="Default: the physical cores.")
+@click.option("-n", "number", default=0, help="Just so many samples of each language.  [default: all]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A folder, to go on where a call ended."
+)
+def main(name: str, threads: int, number: int, output: Path | None) -> None:
+    given = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
+    samples = [s for lang in given["neutral"] for s in _first(given["samples"], lang, number)]
+    rows: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    worked: dict[str, float] = defaultdict(float)
+    with Judge.load(name, n_threads=threads) as judge, Journal(output) as kept, live_line() as progress:
+        for done, sample in enumerate(samples):
+            clean = Asked(tuple(sample["contexts"]), sample["statement"])
+            trials = list(_trials(sample, given))
+            asked = [clean, *(x for t in trials for x in (t.attacked, t.neutral))]
+            found = _judged(asked, sample["language"], judge, kept)
+            progress(done + 1, [])
+            if found[clean] >= DEFAULTS.threshold:
+                print(f"already wrong without an attack, left out: {clean.statement}")
+                continue
+            for t in trials:
+                flips = found[t.attacked] >= DEFAULTS.threshold, found[t.neutral] >= DEFAULTS.threshold
+                rows[t.language, t.place].append((float(flips[0]), float(flips[1])))
+                worked[t.string] += flips[0] - flips[1]
+    _tell(rows, worked)
+
+
+def _first(samples: Sequence[dict[str, Any]], language: str, number: int) -> list[dict[str, Any]]:
+    own = [s for s in samples if s["language"] == language]
+    return own[: number or len(own)]
+
+
+def _trials(sample: dict[str, Any], given: dict[str, Any]) -> Iterator[Trial]:
+    neutral: str = given["neutral"][sample["language"]]
+    for string in (s for strings in given["strings"].values() for s in strings):
+        # To the next twenty characters: texts of nearly one length then share one comparison.
+        other = neutral[: 20 * round(len(string) / 20 + 0.5)]
+        for place in PLACES:
+            yield Trial(
+                sample["language"], string, place, _put(sample, string, place), _put(sample, other, place)
+            )
+
+
+def _put(sample: dict[str, Any], text: str, place: str) -> Asked:
+    """The first sentence of the response is the statement, as with `statements="sentences"`."""
+    contexts, statement, language = tuple(sample["contexts"]), sample["statement"], sample["language"]
+    if place == "contexts":
+        return Asked((*contexts, text), statement)
+    inside = f"{statement[:-1]} ({one_line(text)}){statement[-1]}"
+    response = inside if place == "inside the statement" else f"{statement} {text}"
+    return Asked(contexts, one_line(split(response, language)[0].text))
+
+
+def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
+    """P(supported) of each; those with the same contexts are leaves of one branch."""
+    desk = judge.desk(DEFAULTS)
+    recipe = [judge.signature_of_engine(), desk.options.prompt("support", language).sha256]
+    by_contexts: dict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
+    for one in asked:
+        by_contexts[one.contexts][one.statement] = None
+    found = {}
+    for contexts, statements in by_contexts.items():
+        key = digest([recipe, contexts, list(statements)])
+        if (line := kept.get(key)) is None:
+            decided, _ = decide(desk, contexts, list(statements), language)
+            line = {"p": [p for p, _ in decided]}
+            kept.put(key, "attack", language, line, {})
+        found |= {Asked(contexts, s): p for s, p in zip(statements, line["p"], strict=True)}
+    return found
+
+
+def _tell(rows: dict[tuple[str, str], list[tuple[float, float]]], worked: dict[str, float]) -> None:
+    print("| language | place | verdicts | flipped | by neutral text | excess |\n|---|---|---|---|---|---|")
+    for (language, place), flips in rows.items():
+        attacked, neutral = (sum(side) / len(flips) for side in zip(*flips, strict=True))
+        low, high = mean_interval([a - b for a, b in flips])
+        excess = f"{attacked - neutral:+.3f} ({low:+.3f} to {high:+.3f})"
+        print(f"| {language} | {place} | {len(flips)} | {attacked:.3f} | {neutral:.3f} | {excess} |")
+    print(f"\n{sum(map(len, rows.values()))} attacked verdicts. The texts that did most:")
+    for string, excess in sorted(worked.items(), key=lambda pair: -pair[1])[:5]:
+        print(f"{excess:+.0f}  {json.dumps(string, ensure_ascii=False)}")
+
+
+if __name__ == "__main__":
+    main()

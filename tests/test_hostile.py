@@ -1,0 +1,149 @@
+"""Whatever text comes in: a score or a plain reason, in bounded time, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from localeval import InputError, Judge, Sample, evaluate
+from localeval.companions import Companions
+from localeval.engine.tree import Engine
+from localeval.metrics import METRICS
+from localeval.report.text import as_text
+from localeval.result import Result
+from tests.hostile import HUGE, MARKS, Hashed, obliging_judge
+
+SECONDS = 5.0  # of processor time, for one sample, the models apart
+MANY = int(os.environ.get("LOCALEVAL_TEST_HOSTILE", "100"))
+PLAIN: dict[str, Any] = {
+    "user_input": "Where does tea grow?",
+    "response": "Tea grows on hills. It is green.",
+    "retrieved_contexts": ["Tea grows on hills.", "It is picked in May."],
+    "reference": "Tea grows on hills.",
+}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Judge:
+    return obliging_judge()
+
+
+def judged(sample: dict[str, Any], judge: Judge, output: Path | None = None, **options: Any) -> Result:
+    """All metrics of one sample, in time; every score is there and says what it is."""
+    start = time.process_time()
+    result = evaluate([sample], list(METRICS), judge, output, **options)
+    seconds = time.process_time() - start
+    assert seconds < SECONDS, f"{seconds:.1f} s"
+    for score in result.samples[0].scores.values():
+        assert (score.status == "scored") == (score.value is not None) == (score.reason == "")
+        assert score.value is None or 0 <= score.value <= 1
+    return result
+
+
+def with_text(field: str, text: str) -> dict[str, Any]:
+    return {**PLAIN, field: [text, "Tea grows."] if field == "retrieved_contexts" else text}
+
+
+@pytest.mark.parametrize("field", PLAIN)
+@pytest.mark.parametrize("name", MARKS)
+def test_a_hostile_text_in_any_field_gets_a_score_or_a_reason_and_is_shown_as_text(
+    name: str, field: str, judge: Judge
+) -> None:
+    result = judged(with_text(field, MARKS[name]), judge)
+    shown = as_text(result)
+    assert all(c.isprintable() or c == "\n" for c in shown)
+    assert json.loads(result.to_json())["samples"][0]["id"] == "1"
+
+
+@pytest.mark.parametrize("field", PLAIN)
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_text_in_any_field_takes_seconds_at_most(name: str, field: str, judge: Judge) -> None:
+    judged(with_text(field, HUGE[name]), judge)
+    judged(with_text(field, HUGE[name]), judge, statements="sentences")
+
+
+@pytest.mark.parametrize("text", ["Tea grows.", "茶生长。", "", "\n"])
+def test_five_thousand_contexts_take_seconds_at_most(text: str, judge: Judge) -> None:
+    judged({**PLAIN, "retrieved_contexts": [text] * 5000}, judge)
+
+
+def test_hostile_texts_in_all_fields_at_once_are_kept_in_the_journal_and_found_again(
+    judge: Judge, tmp_path: Path
+) -> None:
+    samples = [
+        {"id": name, **{f: [text] if f == "retrieved_contexts" else text for f in PLAIN}}
+        for name, text in MARKS.items()
+    ]
+    first = evaluate(samples, list(METRICS), judge, tmp_path)
+    lines = (tmp_path / "journal.jsonl").read_bytes()
+    again = evaluate(samples, list(METRICS), judge, tmp_path)
+    assert again.to_dict() == first.to_dict()
+    assert (tmp_path / "journal.jsonl").read_bytes() == lines
+
+
+pieces = st.one_of(
+    st.sampled_from([*MARKS.values()]),
+    st.text(max_size=80),
+    st.text(alphabet=st.characters(categories=("Cc", "Cf", "Zl", "Zp", "Zs", "Po", "Ps", "Pe")), max_size=40),
+    st.text(alphabet='.[]()"1 ,-a\n', max_size=60),
+    st.text(alphabet="茶山。，！？“”「」\n1a", max_size=60),
+)
+texts = st.lists(pieces, max_size=5).map("".join)
+
+
+@given(
+    user_input=st.none() | texts,
+    response=st.none() | texts,
+    retrieved_contexts=st.none() | st.lists(texts, max_size=4),
+    reference=st.none() | texts,
+    by=st.sampled_from(["llm", "sentences"]),
+)
+@settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
+def test_generated_texts_get_a_score_or_a_reason(
+    judge: Judge,
+    user_input: str | None,
+    response: str | None,
+    retrieved_contexts: list[str] | None,
+    reference: str | None,
+    by: str,
+) -> None:
+    columns = (user_input, response, retrieved_contexts, reference)
+    sample = dict(zip(PLAIN, columns, strict=True))
+    # A column that no sample has is the caller's mistake; a second sample has all of them.
+    start = time.process_time()
+    result = evaluate([{"id": "a", **sample}, {"id": "b", **PLAIN}], list(METRICS), judge, statements=by)
+    assert time.process_time() - start < SECONDS
+    assert all((s.value is None) == (s.status != "scored") for s in result.samples[0].scores.values())
+    as_text(result)
+    json.loads(result.to_json())
+
+
+@pytest.mark.parametrize("text", ["\ud83d", "tea \udfff grows"])
+@pytest.mark.parametrize("field", PLAIN)
+def test_half_a_character_is_refused_in_one_sentence(field: str, text: str) -> None:
+    with pytest.raises(InputError, match=rf"{field}.*half a character"):
+        Sample(**with_text(field, text))
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_real_tokenizer_and_grammar_take_hostile_texts_in_all_fields(name: str, tiny: Engine) -> None:
+    judge = Judge(
+        tiny, {"name": "tiny", "sha256": "1" * 64, "size": 0}, companions=Companions(Hashed(), Hashed())
+    )
+    text = MARKS[name][:400]
+    sample = {f: [text] if f == "retrieved_contexts" else text for f in PLAIN}
+    metrics = ["faithfulness", "context_relevance", "answer_relevance"]
+    result = evaluate([sample], metrics, judge, questions=1)
+    assert all(score.reason != "engine_error" for score in result.samples[0].scores.values())
+
+
+@pytest.mark.parametrize("token", ["<|im_end|>", "<|im_start|>", "<|endoftext|>"])
+def test_a_control_token_in_a_text_is_read_as_its_letters(token: str, tiny: Engine) -> None:
+    assert tiny.count(token) > 1
