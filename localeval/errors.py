@@ -3,6 +3,7 @@
     LocalevalError            root: catch this to catch them all
     ├── InputError            exit 2: a file, a line, a field or an argument is not usable
     │   └── PromptError       exit 2: a replaced prompt does not have the parts that it needs
+    ├── NetworkRefused        exit 1: something tried to use the network (an OSError too)
     └── ModelError            exit 3: a model file is not usable
         ├── ModelMissing      exit 3: it is not on this machine
         ├── ModelBroken       exit 3: it is there, but it is not what it should be
@@ -31,6 +32,10 @@ class InputError(LocalevalError):
 
 class PromptError(InputError):
     """A replaced prompt lacks a part that it needs, or has one that is not known."""
+
+
+class NetworkRefused(LocalevalError, OSError):
+    """Something in this process tried to use the network while `localeval.offline()` stands."""
 
 
 class ModelError(LocalevalError):

@@ -11,6 +11,7 @@ from localeval.cli.models import models
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
+from localeval.offline import attempts, offline, set_switches
 
 EXIT_CODES = """\b
 Exit codes:
@@ -20,11 +21,18 @@ Exit codes:
   3    a model is missing or broken
   130  interrupted; what was judged is kept"""
 
+ASKS_FOR_ITSELF = ("models",)
+"""Commands of which some part may use the network; each of them calls `offline` for the rest."""
+
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="localeval")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Evaluate RAG answers on this machine, with no network."""
+    set_switches()
+    if context.invoked_subcommand not in ASKS_FOR_ITSELF:
+        offline()
 
 
 for command in (
@@ -51,3 +59,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(1)
+    finally:
+        if refused := attempts():
+            say(f"localeval: something tried to use the network; refused: {refused} attempts")
