@@ -22,8 +22,19 @@ _NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
 _BLOCKS = {  # ggml's type: (numbers in a block, bytes of a block); others are left to llama.cpp
-    **{0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34)},
-    **{10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 30: (1, 2)},
+    0: (1, 4),
+    1: (1, 2),
+    2: (32, 18),
+    3: (32, 20),
+    6: (32, 22),
+    7: (32, 24),
+    8: (32, 34),
+    10: (256, 84),
+    11: (256, 110),
+    12: (256, 144),
+    13: (256, 176),
+    14: (256, 210),
+    30: (1, 2),
 }
 
 
@@ -58,7 +69,9 @@ class _Reader:
         """Step over `length` bytes; where they begin."""
         begin = self.at
         if length > self.size - begin:
-            raise _Fault(f"found the end of the file at byte {self.size:,}, expected at least {length:,} more")
+            raise _Fault(
+                f"found the end of the file at byte {self.size:,}, expected at least {length:,} more"
+            )
         self.at += length
         return begin
 

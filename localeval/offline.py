@@ -107,4 +107,6 @@ def _place(address: Any) -> str:
     from localeval.texts import said
 
     parts = address[:2] if isinstance(address, tuple) else (address,)
-    return said(":".join(p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts), 100)
+    return said(
+        ":".join(p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts), 100
+    )

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from localeval.cli.doctor import doctor
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
 from localeval.cli.talk import say
@@ -18,7 +19,7 @@ Exit codes:
   0    done, also with undefined or failed samples (their counts are said)
   1    verify found a difference; or something went wrong that is none of the below
   2    usage, input that can't be used, or too little memory for the model
-  3    a model is missing or broken
+  3    a model is missing or broken, or doctor found a fault
   130  interrupted; what was judged is kept"""
 
 ASKS_FOR_ITSELF = ("models",)
@@ -40,6 +41,7 @@ for command in (
     score,
     verify,
     models,
+    doctor,
 ):
     commands.add_command(command)
 

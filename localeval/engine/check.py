@@ -43,7 +43,7 @@ def main(path: str, settings: str) -> None:
         kinds = (InputError, ModelBroken, ModelError)
         kind = next((kind.__name__ for kind in kinds if isinstance(error, kind)), "")
         answer = {"fault": str(error), "kind": kind}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (a file can make the libraries raise anything)
         answer = {"fault": f"{path}: this file can't be used ({said(repr(error))}); choose another file."}
     print(json.dumps(answer), flush=True)
 
@@ -64,7 +64,7 @@ def ask(path: Path, settings: EngineSettings) -> None:
 
 
 def limit(weights: int, settings: EngineSettings) -> None:
-    """Hold this process to the memory that an honest file of this size can need, and to leave no core file."""
+    """Hold this process to the memory that an honest file of this size can need; it leaves no core file."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux" and not settings.n_gpu_layers:  # a GPU's driver maps far more than it uses
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]

@@ -113,6 +113,11 @@ def _check_model(path: Path, model: Any, vocab: Any, settings: EngineSettings) -
             f"{path}: this is not a plain text decoder, so it can't judge; "
             "choose a Qwen2.5 or Qwen3 instruct model."
         )
+    if _metadata(model, f"{_metadata(model, 'general.architecture')}.pooling_type"):
+        raise ModelBroken(
+            f"{path}: this is a model for embeddings, so it can't judge; "
+            "choose a Qwen2.5 or Qwen3 instruct model."
+        )
     trained = int(llama_cpp.llama_model_n_ctx_train(model))
     if settings.n_ctx > trained:
         raise InputError(
@@ -138,6 +143,13 @@ def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int)
             "choose a smaller --n-ctx, or a smaller model."
         )
     return context
+
+
+def _metadata(model: Any, key: str) -> str:
+    """A value of the file's metadata as text; empty where there is none."""
+    buffer = ctypes.create_string_buffer(256)
+    found = llama_cpp.llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
+    return buffer.value.decode("utf-8", "replace") if found >= 0 else ""
 
 
 def _cache_bytes(model: Any, settings: EngineSettings) -> int:
