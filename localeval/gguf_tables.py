@@ -18,6 +18,9 @@ HEADER = struct.Struct("<4sIQQ")  # magic, version, tensors, metadata pairs
 MOST_TENSORS, MOST_PAIRS, MOST_DIMENSIONS = 1 << 16, 1 << 16, 4
 MOST_STRINGS = 1 << 21  # in one list; the largest vocabularies have a quarter of a million
 
+TOKENIZERS = ("gpt2", "llama")
+"""Kinds of tokenizers that a judge may have. llama.cpp's code for the others never sees a file."""
+
 _NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
@@ -56,7 +59,13 @@ class Tensor(NamedTuple):
 
 
 class _Fault(Exception):
-    """What is wrong, without the file's name."""
+    """What is wrong, without the file's name, and what to do."""
+
+    def __init__(
+        self, what: str, remedy: str = "the file is damaged or cut off: copy or fetch it again"
+    ) -> None:
+        super().__init__(what)
+        self.remedy = remedy
 
 
 class _Reader:
@@ -106,15 +115,14 @@ class _Reader:
 def check_tables(path: Path) -> None:
     """Raise ModelBroken unless every length in the file's tables, and every tensor, lies inside the file.
 
-    The magic and the version are `gguf_header`'s to check, before this.
+    A tokenizer of another kind than a judge's is refused too. The magic and the version are `gguf_header`'s
+    to check, before this.
     """
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
             _check(data)
         except _Fault as error:
-            raise ModelBroken(
-                f"{path}: {error}; the file is damaged or cut off: copy or fetch it again."
-            ) from error
+            raise ModelBroken(f"{path}: {error}; {error.remedy}.") from error
 
 
 def _check(data: mmap.mmap) -> None:
@@ -127,6 +135,11 @@ def _check(data: mmap.mmap) -> None:
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise _Fault(f"found an alignment of {alignment}, expected a power of two")
+    if (tokenizer := metadata.get("tokenizer.ggml.model", "gpt2")) not in TOKENIZERS:
+        raise _Fault(
+            f"found a tokenizer of the kind {tokenizer!r:.40}, expected {' or '.join(TOKENIZERS)}",
+            "such a model can't judge: choose a Qwen2.5 or Qwen3 instruct model",
+        )
     table = list(_tensors(reader, tensors))
     begin = -(-reader.at // alignment) * alignment
     for tensor in table:

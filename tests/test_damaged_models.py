@@ -23,7 +23,7 @@ from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.gguf_header import check_gguf
 from tests.damage import damaged
 from tests.loopback import HUB, move_in, toml_row
-from tests.tiny import CHATML, write_tiny_model
+from tests.tiny import CHATML, write_tiny_bert, write_tiny_model
 
 SHARE = float(os.environ.get("LOCALEVAL_TEST_DAMAGE", "0.03"))
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
@@ -169,3 +169,10 @@ def test_counts_and_lengths_beyond_the_file_are_refused_before_they_are_believed
     (tmp_path / "m.gguf").write_bytes(content)
     with pytest.raises(ModelBroken, match=found):
         check_gguf(tmp_path / "m.gguf")
+
+
+def test_a_tokenizer_that_no_judge_has_never_reaches_llama_cpp(tmp_path: Path) -> None:
+    with pytest.raises(
+        ModelBroken, match=r"tokenizer of the kind 'bert', expected gpt2 or llama; .* can't judge"
+    ):
+        check_gguf(write_tiny_bert(tmp_path / "bert.gguf"))

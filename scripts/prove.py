@@ -1,0 +1,77 @@
+"""Campaigns by name: what takes too long for the test suite, run whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prove_network import prove_network
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A row of the table: `run` gets the options behind `--` and returns an exit code."""
+
+    name: str
+    shows: str
+    run: Callable[[Sequence[str]], int]
+
+
+def tests(*targets: str, **variables: str) -> Callable[[Sequence[str]], int]:
+    """A campaign that lies in test files: pytest on `targets`, made whole by environment variables."""
+
+    def run(_: Sequence[str]) -> int:
+        command = [sys.executable, "-m", "pytest", "-q", "-s", *targets]
+        whole = {**os.environ, **variables}
+        return subprocess.run(command, cwd=ROOT, env=whole, check=False).returncode  # noqa: S603
+
+    return run
+
+
+CAMPAIGNS = (
+    Campaign(
+        "network",
+        "the shipped example is judged with no network interface, and under strace: no attempt to get out",
+        prove_network,
+    ),
+    Campaign(
+        "damaged-models",
+        "1,100 damaged GGUF files: none ends or hangs the process that was to load them",
+        tests("tests/test_damaged_models.py", LOCALEVAL_TEST_DAMAGE="1"),
+    ),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the campaigns named, in the table's order; 1 if one of them failed, 2 for an unknown name."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    names, options = arguments[:at], arguments[at + 1 :]
+    known = {campaign.name for campaign in CAMPAIGNS}
+    if unknown := sorted(set(names) - known - {"all"}):
+        print(
+            f"prove: {unknown[0]!r} is no campaign; choose from: {', '.join(sorted(known))}, all.",
+            file=sys.stderr,
+        )
+        return 2
+    if not names:
+        for campaign in CAMPAIGNS:
+            print(f"{campaign.name:<16} {campaign.shows}")
+        return 0
+    failed = []
+    for campaign in CAMPAIGNS:
+        if campaign.name in names or "all" in names:
+            print(f"== {campaign.name}: {campaign.shows}", flush=True)
+            if campaign.run(options):
+                failed.append(campaign.name)
+    print(f"failed: {', '.join(failed)}" if failed else "all proved")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
