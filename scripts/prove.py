@@ -23,15 +23,19 @@ class Campaign:
     run: Callable[[Sequence[str]], int]
 
 
-def tests(*targets: str, **variables: str) -> Callable[[Sequence[str]], int]:
-    """A campaign that lies in test files: pytest on `targets`, made whole by environment variables."""
+def program(*command: str, **variables: str) -> Callable[[Sequence[str]], int]:
+    """A campaign that is a program of its own, started in the checkout's root."""
 
     def run(_: Sequence[str]) -> int:
-        command = [sys.executable, "-m", "pytest", "-q", "-s", *targets]
         whole = {**os.environ, **variables}
         return subprocess.run(command, cwd=ROOT, env=whole, check=False).returncode  # noqa: S603
 
     return run
+
+
+def tests(*targets: str, **variables: str) -> Callable[[Sequence[str]], int]:
+    """A campaign that lies in test files: pytest on `targets`, made whole by environment variables."""
+    return program(sys.executable, "-m", "pytest", "-q", "-s", *targets, **variables)
 
 
 CAMPAIGNS = (
@@ -44,6 +48,11 @@ CAMPAIGNS = (
         "damaged-models",
         "1,100 damaged GGUF files: none ends or hangs the process that was to load them",
         tests("tests/test_damaged_models.py", LOCALEVAL_TEST_DAMAGE="1"),
+    ),
+    Campaign(
+        "engine",
+        "1,000 leaves for each schema and temperature: every reply parses, and the same bits come out",
+        tests("tests/test_engine.py", LOCALEVAL_TEST_LEAVES="1000"),
     ),
 )
 

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,6 @@ from localeval.offline import offline
 from localeval.testing import FakeEngine, fake_judge
 from tests import test_classifier, test_embedder
 from tests.loopback import HUB, move_in, toml_row
-from tests.test_cli import localeval
 from tests.tiny import write_tiny_model
 
 
@@ -215,26 +215,38 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(
     assert "localeval models fetch small" in beside["embedder"].found
 
 
+def doctor(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "localeval", "doctor", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **env},
+    )
+
+
 def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(
     tiny_path: Path, tmp_path: Path
 ) -> None:
-    run = localeval("doctor", "--judge", tiny_path, cwd=tmp_path, LOCALEVAL_MODELS=str(tmp_path))
+    run = doctor("--judge", tiny_path, cwd=tmp_path, LOCALEVAL_MODELS=str(tmp_path))
     assert run.returncode == 3, run.stderr
     lines = run.stdout.splitlines()
     assert len(lines) == 14
-    assert [line for line in lines if line.startswith("FAULT")] == [
-        line for line in lines if "faithfulness" in line
-    ]
+    faults = [line for line in lines if line.startswith("FAULT")]
+    assert faults == [line for line in lines if "faithfulness" in line]
     assert run.stderr == ""
 
 
-def test_json_holds_every_finding(tmp_path: Path) -> None:
-    arguments = ("doctor", "--json", "--judge", "none.gguf")
-    run = localeval(*arguments, cwd=tmp_path, LOCALEVAL_MODELS=str(tmp_path))
+def test_json_holds_what_was_found_and_a_check_that_is_no_check_is_exit_2(tmp_path: Path) -> None:
+    chosen = ("--only", "judge", "--only", "grammar", "--judge", "none.gguf")
+    run = doctor("--json", *chosen, cwd=tmp_path)
     assert run.returncode == 3
-    findings = {row["name"]: row for row in json.loads(run.stdout)}
-    assert findings["judge"]["status"] == "fault"
-    assert findings["grammar"]["status"] == "absent"
+    findings = json.loads(run.stdout)
+    assert [(f["name"], f["status"]) for f in findings] == [("judge", "fault"), ("grammar", "absent")]
+    run = doctor("--only", "pulse", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "'pulse' is no check; choose from: python, packages" in run.stderr
 
 
 def test_the_processors_features_are_read_from_what_linux_tells(tmp_path: Path) -> None:
@@ -246,5 +258,5 @@ def test_the_processors_features_are_read_from_what_linux_tells(tmp_path: Path) 
 
 @pytest.mark.model
 def test_the_quick_start_is_sound(tmp_path: Path) -> None:
-    run = localeval("doctor", cwd=tmp_path)
+    run = doctor(cwd=tmp_path)
     assert run.returncode == 0, run.stdout

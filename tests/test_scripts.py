@@ -103,7 +103,7 @@ def test_every_campaign_has_a_name_of_its_own_and_its_tests_are_there(
     assert prove.main([]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
     assert prove.main(["nonsense"]) == 2
-    assert "choose from: damaged-models, network" in capsys.readouterr().err
+    assert "choose from: damaged-models, engine, network" in capsys.readouterr().err
 
 
 def test_pairs_count_a_tie_as_half_and_a_missing_score_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ Exit codes:
   3    a model is missing or broken, or doctor found a fault
   130  interrupted; what was judged is kept"""
 
-ASKS_FOR_ITSELF = ("models",)
-"""Commands of which some part may use the network; each of them calls `offline` for the rest."""
+MAY_USE_IT = ("models", "pack")
+"""Commands that may use the network; `models` refuses it for all of its own but `fetch`."""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -32,7 +32,7 @@ ASKS_FOR_ITSELF = ("models",)
 def commands(context: click.Context) -> None:
     """Evaluate RAG answers on this machine, with no network."""
     set_switches()
-    if context.invoked_subcommand not in ASKS_FOR_ITSELF:
+    if context.invoked_subcommand not in MAY_USE_IT:
         offline()
 
 

@@ -19,8 +19,11 @@ from localeval.judge import DEFAULT_JUDGE
 @click.option(
     "--threads", envvar="LOCALEVAL_THREADS", type=int, default=0, help="Default: the physical cores."
 )
+@click.option("--only", multiple=True, metavar="NAME", help="One check; may be given several times.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(judge: str, embedder: str, classifier: str, threads: int, as_json: bool) -> None:
+def doctor(
+    judge: str, embedder: str, classifier: str, threads: int, only: tuple[str, ...], as_json: bool
+) -> None:
     """Check machine, installation and models; exit 3 if something is wrong.
 
     The judge is asked about two shipped samples. An embedder and HHEM are checked where they are here.
@@ -28,7 +31,7 @@ def doctor(judge: str, embedder: str, classifier: str, threads: int, as_json: bo
     from localeval.doctor import Asked, examine
 
     findings = []
-    for finding in examine(Asked(judge, embedder, classifier, threads, Path.cwd())):
+    for finding in examine(Asked(judge, embedder, classifier, threads, Path.cwd()), only):
         findings.append(finding)
         if not as_json:
             click.echo(str(finding))

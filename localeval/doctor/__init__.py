@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
-from localeval.errors import LocalevalError
+from localeval.errors import InputError, LocalevalError
 from localeval.texts import printable, said
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ Check = Callable[[Asked], str]
 def examine(asked: Asked, only: Collection[str] = ()) -> Iterator[Finding]:
     """A finding for each check, or for each of those named in `only`, as it is made.
 
-    Never raises for what it finds.
+    Never raises for what it finds; raises InputError for a name that is no check's.
 
     >>> [f.name for f in examine(Asked("qwen2.5-coder-1.5b")) if f.status == "fault"]    # doctest: +SKIP
     []
@@ -107,6 +107,9 @@ def examine(asked: Asked, only: Collection[str] = ()) -> Iterator[Finding]:
         ("classifier", models.classifier),
         ("offline", machine.network),  # last: it counts what the others tried
     )
+    if unknown := sorted(set(only) - {name for name, _ in checks}):
+        names = ", ".join(name for name, _ in checks)
+        raise InputError(f"{unknown[0]!r} is no check; choose from: {names}.")
     try:
         for name, check in checks:
             if not only or name in only:

@@ -30,7 +30,7 @@ ROOM = 1_000_000_000
 BESIDE = 1_600_000_000
 """Bytes that a judge takes beside its file, as in the catalog."""
 
-SECONDS = 150
+SECONDS = 300
 _MODULES = {"llama-cpp-python": "llama_cpp", "scikit-learn": "sklearn"}
 _BESIDE = ("torch", "transformers", "tokenizers", "safetensors")  # what sentence-transformers brings
 _FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")

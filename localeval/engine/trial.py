@@ -31,6 +31,9 @@ from localeval.texts import said
 SECONDS, BYTES_A_SECOND = 60, 25_000_000
 """A trial may take this long, and longer by the file's size: a slow disk is no fault of a file."""
 
+_QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+"""No debugger at an abort; no address space for threads that do nothing."""
+
 KINDS = {"InputError": InputError, "ModelError": ModelError}
 
 
@@ -59,7 +62,8 @@ def try_first(path: Path, settings: EngineSettings) -> None:
 
 
 def _try(path: Path, settings: EngineSettings, weights: int) -> None:
-    small = replace(settings, n_ctx=2048, n_batch=min(settings.n_batch, 2048))
+    threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
+    small = replace(settings, n_ctx=2048, n_batch=min(settings.n_batch, 2048), n_threads=threads)
     seconds = SECONDS + weights // BYTES_A_SECOND
     try:
         done = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
@@ -70,7 +74,7 @@ def _try(path: Path, settings: EngineSettings, weights: int) -> None:
             errors="replace",
             timeout=seconds,
             check=False,
-            env={**os.environ, **SWITCHES, "PYTHONPATH": os.pathsep.join(sys.path), "GGML_NO_BACKTRACE": "1"},
+            env={**os.environ, **SWITCHES, **_QUIET, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
     except subprocess.TimeoutExpired as error:
         raise _broken(path, f"loading it did not end within {seconds} seconds") from error
