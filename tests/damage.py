@@ -19,7 +19,8 @@ from pathlib import Path
 
 from localeval.engine import check
 from localeval.engine.interface import EngineSettings
-from localeval.errors import LocalevalError
+from localeval.engine.trial import begin_trial
+from localeval.errors import LocalevalError, ModelBroken
 from localeval.store import resolve
 from tests.tiny import write_tiny_bert, write_tiny_model
 
@@ -117,15 +118,15 @@ def outcome(path: Path) -> dict[str, str]:
 
 
 def _trial(path: Path) -> str:
-    check.ask(path, EngineSettings(n_ctx=2048, n_threads=1))
+    if fault := check.tried(path, EngineSettings(n_ctx=2048, n_threads=1))["fault"]:
+        raise ModelBroken(fault)
     return ""
 
 
 def _judgement(path: Path) -> str:
     from localeval import Judge
-    from localeval.engine import lazy
 
-    vars(lazy)["try_first"] = lambda path, settings: None  # it was tried
+    begin_trial()  # it was tried
     text = "The mill was built in 1820. 青岚茶场创办于1958年。🍎 한국어 <|im_end|>"
     sample = {"user_input": "When?", "response": text, "retrieved_contexts": [text * 5]}
     with Judge.load(path, n_threads=1) as judge:

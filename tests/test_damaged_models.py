@@ -17,8 +17,9 @@ import pytest
 
 from localeval import Judge
 from localeval.checksums import hash_file
-from localeval.engine import trial
+from localeval.engine import loading, trial
 from localeval.engine.interface import EngineSettings
+from localeval.engine.tree import Engine
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.gguf_header import check_gguf
 from tests.damage import damaged
@@ -93,7 +94,7 @@ def test_a_known_file_is_refused_by_its_checksum_whatever_is_damaged_in_it(
 def test_what_aborts_llama_cpp_aborts_a_trial_and_is_refused_here(aborting: Path) -> None:
     check_gguf(aborting)  # its tables are sound
     with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG.*in a trial apart from this process"):
-        trial.try_first(aborting, SETTINGS)
+        Engine(aborting, SETTINGS)
 
 
 def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +113,7 @@ def test_an_unknown_file_is_tried_once_and_again_when_it_changes(
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "run", no_process)
         trial.try_first(path, SETTINGS)
-        trial.try_first(path, EngineSettings(n_ctx=8192, n_threads=2))  # a longer context was proved too
+        Engine(path, EngineSettings(n_ctx=8192, n_threads=2)).close()  # a longer context was proved too
     path.write_bytes(path.read_bytes().replace(b"qwen2.block_count", b"qwen2.block_cound"))
     with pytest.raises(ModelBroken, match=r"key not found in model: qwen2\.block_count"):
         trial.try_first(path, SETTINGS)
@@ -131,9 +132,9 @@ def test_a_model_too_large_for_the_memory_is_not_even_tried(
     tiny_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subprocess, "run", no_process)
-    monkeypatch.setattr(trial, "available", lambda: 1000)
+    monkeypatch.setattr(loading, "available", lambda: 1000)
     with pytest.raises(InputError, match=r"0\.0 GB are free"):
-        trial.try_first(tiny_path, SETTINGS)
+        Engine(tiny_path, SETTINGS)
 
 
 def test_a_program_without_a_python_says_how_to_try_the_file(

@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from localeval.engine.interface import EngineSettings, Trunk
+from localeval.engine.trial import begin_trial
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.gguf_header import split_files
 from localeval.offline import offline
@@ -36,16 +37,20 @@ class _Answer(BaseModel):
 def main(path: str, settings: str) -> None:
     """Print what came of it; the exit code is 0 whatever it is."""
     offline()
-    answer: dict[str, str | None] = {"fault": None}
+    print(json.dumps(tried(Path(path), EngineSettings(**json.loads(settings)))), flush=True)
+
+
+def tried(path: Path, settings: EngineSettings) -> dict[str, str | None]:
+    """`ask` as a JSON object: {"fault": None}, or the fault's sentence and the kind of its error."""
     try:
-        ask(Path(path), EngineSettings(**json.loads(settings)))
+        ask(path, settings)
     except LocalevalError as error:
         kinds = (InputError, ModelBroken, ModelError)
         kind = next((kind.__name__ for kind in kinds if isinstance(error, kind)), "")
-        answer = {"fault": str(error), "kind": kind}
+        return {"fault": str(error), "kind": kind}
     except Exception as error:  # noqa: BLE001 (a file can make the libraries raise anything)
-        answer = {"fault": f"{path}: this file can't be used ({said(repr(error))}); choose another file."}
-    print(json.dumps(answer), flush=True)
+        return {"fault": f"{path}: this file can't be used ({said(repr(error))}); choose another file."}
+    return {"fault": None}
 
 
 def ask(path: Path, settings: EngineSettings) -> None:
@@ -55,6 +60,7 @@ def ask(path: Path, settings: EngineSettings) -> None:
     """
     from localeval.engine.tree import Engine
 
+    begin_trial()
     limit(sum(file.stat().st_size for file in split_files(path) or [path]), settings)
     engine = Engine(path, settings)
     for reply in engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4):

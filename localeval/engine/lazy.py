@@ -1,7 +1,6 @@
 """An engine that loads its model when it is first asked.
 
-A run whose judgements all stand in its journal needs no weights, and so takes no time for them. A file
-that the catalog does not know is tried in a process of its own before.
+A run whose judgements all stand in its journal needs no weights, and so takes no time for them.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from localeval.engine.interface import EngineSettings, Reply, Spent, TreeEngine, Trunk
-from localeval.engine.trial import try_first
 
 T = TypeVar("T", bound=BaseModel)
 
 
 class LazyEngine:
-    """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelError or InputError."""
+    """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelBroken or InputError."""
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self._path, self._settings = path, settings
@@ -51,7 +49,6 @@ class LazyEngine:
 
     def _loaded(self) -> TreeEngine:
         if self._engine is None:
-            try_first(self._path, self._settings)
             from localeval.engine.tree import Engine  # heavy: llama.cpp and outlines
 
             self._engine = Engine(self._path, self._settings)

@@ -18,6 +18,7 @@ import llama_cpp
 
 from localeval.engine.interface import EngineSettings
 from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
+from localeval.engine.trial import try_first
 from localeval.errors import InputError, ModelBroken
 from localeval.gguf_header import split_files
 from localeval.texts import said
@@ -38,17 +39,18 @@ class Loaded(NamedTuple):
 
 
 def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
-    """The model at `path` with one context of `n_sequences`.
+    """The model at `path` with one context of `n_sequences`; an unknown file is tried elsewhere before.
 
     Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit the file,
     this build or this machine's memory.
     """
     _check_gpu(settings)
+    weights = sum(file.stat().st_size for file in split_files(path) or [path])
+    if not settings.n_gpu_layers:
+        check(path, weights + OVERHEAD, available())
+    try_first(path, settings)
     with _log_kept():
         llama_cpp.llama_backend_init()
-        weights = sum(file.stat().st_size for file in split_files(path) or [path])
-        if not settings.n_gpu_layers:
-            check(path, weights + OVERHEAD, available())
         model = _model(path, settings)
         try:
             vocab = llama_cpp.llama_model_get_vocab(model)

@@ -19,7 +19,6 @@ from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import cut
 from localeval.engine.interface import ContextTooLong, EngineSettings, Reply, Spent, Trunk
 from localeval.engine.llama import Llama, Logits, Row
-from localeval.errors import ModelBroken
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -31,16 +30,10 @@ class Engine:
 
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
         self.settings = settings or EngineSettings()
-        self._llama = llama = Llama(path, self.settings)
-        try:
-            self._chat = Chat(llama)
-            self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
-        except BaseException as error:
-            llama.close()
-            if isinstance(error, ValueError):
-                why = f"the vocabulary in this file can't be used ({error})"
-                raise ModelBroken(f"{path}: {why}; choose a Qwen2.5 or Qwen3 instruct model.") from error
-            raise
+        self._llama = Llama(path, self.settings)
+        self._chat = Chat(self._llama)
+        llama = self._llama
+        self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
         self._grammar = Grammar(self._vocabulary)
         self._frames: dict[Trunk, tuple[list[int], list[int]]] = {}
         self._states: dict[Trunk, bytes] = {}

@@ -21,7 +21,6 @@ import platformdirs
 from localeval.catalog import rows
 from localeval.checksums import file_sha256
 from localeval.engine.interface import EngineSettings
-from localeval.engine.memory import OVERHEAD, available, check
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.gguf_header import check_gguf, split_files
 from localeval.offline import SWITCHES
@@ -37,12 +36,29 @@ _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREA
 KINDS = {"InputError": InputError, "ModelError": ModelError}
 
 
-def try_first(path: Path, settings: EngineSettings) -> None:
+class _Process:
+    """What this process is for."""
+
+    is_trial = False
+
+
+_THIS = _Process()
+
+
+def begin_trial() -> None:
+    """From now on this process is one that may end by what it loads: nothing is tried elsewhere first."""
+    _THIS.is_trial = True
+
+
+def try_first(path: Path, settings: EngineSettings | None = None) -> None:
     """Return if the model at `path` may be loaded here: its bytes are the catalog's, or passed a trial.
 
-    Raises ModelBroken if the trial ends in any other way, InputError for settings that don't suit it or too
-    little memory, ModelError where this process can start no other.
+    Raises ModelBroken if the trial ends in any other way, InputError for settings that don't suit it,
+    ModelError where this process can start no other.
     """
+    if _THIS.is_trial:
+        return
+    settings = settings or EngineSettings()
     files = split_files(path) or [path]
     sums = [file_sha256(file) for file in files]
     if set(sums) <= {file.sha256 for row in rows().values() for file in row.files}:
@@ -52,10 +68,7 @@ def try_first(path: Path, settings: EngineSettings) -> None:
         return
     for file in files:
         check_gguf(file)
-    weights = sum(file.stat().st_size for file in files)
-    if not settings.n_gpu_layers:
-        check(path, weights + OVERHEAD, available())
-    _try(path, settings, weights)
+    _try(path, settings, sum(file.stat().st_size for file in files))
     with contextlib.suppress(OSError):  # then it is tried again next time
         passed.parent.mkdir(parents=True, exist_ok=True)
         passed.touch()
