@@ -11,10 +11,11 @@ Importing it loads neither torch nor llama_cpp; a judge does, when it is loaded.
 from __future__ import annotations
 
 from localeval.compare import Comparison, compare
-from localeval.errors import InputError, LocalevalError, ModelError, NotComparable
+from localeval.errors import InputError, LocalevalError, ModelError, NetworkRefused, NotComparable
 from localeval.evaluate import aevaluate, evaluate, plan
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
+from localeval.offline import offline
 from localeval.plan import Plan
 from localeval.rescore import rescore
 from localeval.result import Result
@@ -28,6 +29,7 @@ __all__ = [
     "LocalevalError",
     "Metric",
     "ModelError",
+    "NetworkRefused",
     "NotComparable",
     "Plan",
     "Result",
@@ -37,6 +39,7 @@ __all__ = [
     "aevaluate",
     "compare",
     "evaluate",
+    "offline",
     "plan",
     "read_samples",
     "register",

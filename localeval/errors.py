@@ -4,6 +4,7 @@
     ├── InputError            exit 2: a file, a line, a field or an argument is not usable
     │   ├── FolderError       exit 2: a run's folder can't be written, is in use, or is gone
     │   └── PromptError       exit 2: a replaced prompt does not have the parts that it needs
+    ├── NetworkRefused        exit 1: something tried to use the network (an OSError too)
     ├── NotComparable         exit 1: two runs were made too differently to be compared
     └── ModelError            exit 3: a model file is not usable
         ├── ModelMissing      exit 3: it is not on this machine
@@ -41,6 +42,10 @@ class PromptError(InputError):
 
 class NotComparable(LocalevalError):
     """Two runs were made with different judges, prompts, versions or options; the message names them."""
+
+
+class NetworkRefused(LocalevalError, OSError):
+    """Something in this process tried to use the network while `localeval.offline()` stands."""
 
 
 class ModelError(LocalevalError):

@@ -1,14 +1,13 @@
-"""What can be told of a GGUF file from its name and first bytes, before any engine opens it."""
+"""What can be told of a GGUF file from its name and its tables, before any engine opens it."""
 
 from __future__ import annotations
 
 import re
-import struct
 from pathlib import Path
 
 from localeval.errors import ModelBroken
+from localeval.gguf_tables import HEADER, check_tables
 
-HEADER = struct.Struct("<4sIQQ")  # magic, version, tensors, metadata pairs
 VERSIONS = (2, 3)
 SPLIT = re.compile(r"^(?P<stem>.+)-\d{5}-of-(?P<parts>\d{5})\.gguf$")
 
@@ -45,3 +44,4 @@ def check_gguf(path: Path) -> None:
         raise ModelBroken(
             f"{path}: found GGUF version {version}, expected 2 or 3; convert it with llama.cpp."
         )
+    check_tables(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from localeval import Judge, Result, evaluate
 from localeval.engine.interface import EngineSettings
 from localeval.engine.tree import Engine
+from localeval.offline import SWITCHES
 from tests.tiny import write_tiny_model
 
 SHIPPED_METRICS = ["faithfulness", "answer_relevance", "context_relevance", "context_precision"]
@@ -22,6 +25,19 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _network_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A test may go offline, in the command line above all; the next one finds the network again."""
+    before = {name: os.environ.get(name) for name in SWITCHES}
+    monkeypatch.setattr(sys.modules["localeval.offline"]._GUARD, "shut", False)
+    yield
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @pytest.fixture(scope="session")

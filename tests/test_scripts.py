@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -56,3 +57,37 @@ def test_a_machine_is_calibrated_on_any_model(tiny_path: Path) -> None:
     speed = measure(tiny_path, EngineSettings(n_threads=2))
     assert 0 < speed.prefill < 1
     assert 0 < speed.row < speed.step
+
+
+def test_the_campaign_on_the_network_sees_connections_datagrams_and_look_ups_in_a_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outward = script("prove_network", monkeypatch).outward
+    caught = [
+        '9 connect(4, {sa_family=AF_INET, sin_port=htons(9), sin_addr=inet_addr("192.0.2.1")}, 16) = -1 E',
+        "9 connect(4, {sa_family=AF_INET6, sin6_port=htons(9), sin6_flowinfo=htonl(0)}, 28) = 0",
+        '9 sendto(5, "x", 1, 0, {sa_family=AF_INET, sin_port=htons(9)}, 16) = 1',
+        "9 sendmmsg(3, [{msg_hdr={msg_name={sa_family=AF_INET, sin_port=htons(53)}}}], 2, 0) = 2",
+        '9 openat(AT_FDCWD, "/etc/resolv.conf", O_RDONLY|O_CLOEXEC) = 3',
+    ]
+    other = [
+        '9 connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',
+        "9 socketpair(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0, [3, 4]) = 0",
+        '9 sendto(3, "x", 1, 0, NULL, 0) = 1',
+        '9 openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3',
+    ]
+    assert outward([*other, *caught, *other]) == caught
+
+
+def test_every_campaign_has_a_name_of_its_own_and_its_tests_are_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prove = script("prove", monkeypatch)
+    names = [campaign.name for campaign in prove.CAMPAIGNS]
+    assert len(set(names)) == len(names) >= 2
+    for targets in re.findall(r'tests\("(.*?)"', (ROOT / "scripts" / "prove.py").read_text()):
+        assert (ROOT / targets.split("::")[0]).exists()
+    assert prove.main([]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
+    assert prove.main(["nonsense"]) == 2
+    assert "choose from: attacks, damaged-models, engine" in capsys.readouterr().err

@@ -32,8 +32,8 @@ WORDS = (
 N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
 
 
-def write_tiny_model(path: Path, template: str | None = CHATML, seed: int = 0) -> Path:
-    """Write the model to `path` and return it."""
+def write_tiny_model(path: Path, template: str | None = CHATML, seed: int = 0, pooling: int = 0) -> Path:
+    """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings."""
     tokens, merges = _vocabulary()
     writer = gguf.GGUFWriter(path, "qwen2")
     writer.add_context_length(N_CTX)
@@ -44,6 +44,8 @@ def write_tiny_model(path: Path, template: str | None = CHATML, seed: int = 0) -
     writer.add_head_count_kv(N_KV)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_rope_freq_base(10000.0)
+    if pooling:
+        writer.add_pooling_type(gguf.PoolingType(pooling))
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
@@ -57,6 +59,45 @@ def write_tiny_model(path: Path, template: str | None = CHATML, seed: int = 0) -
         writer.add_chat_template(template)
     for name, tensor in _tensors(len(tokens), np.random.default_rng(seed)).items():
         writer.add_tensor(name, tensor.astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def write_tiny_bert(path: Path) -> Path:
+    """Write a random embedding model, of one layer, to `path` and return it."""
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *map(chr, range(0x21, 0x7F))]
+    writer = gguf.GGUFWriter(path, "bert")
+    writer.add_context_length(N_CTX)
+    writer.add_embedding_length(N_EMBD)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(N_FF)
+    writer.add_head_count(N_HEADS)
+    writer.add_layer_norm_eps(1e-12)
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.MEAN)
+    writer.add_tokenizer_model("bert")
+    writer.add_token_type_count(2)
+    writer.add_token_list(tokens)
+    writer.add_token_types([gguf.TokenType.NORMAL] * len(tokens))
+    rng = np.random.default_rng(0)
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embd.weight": (len(tokens), N_EMBD),
+        "token_types.weight": (2, N_EMBD),
+        "position_embd.weight": (N_CTX, N_EMBD),
+    }
+    for name in ("token_embd_norm", "blk.0.attn_output_norm", "blk.0.layer_output_norm"):
+        shapes |= {f"{name}.weight": (N_EMBD,), f"{name}.bias": (N_EMBD,)}
+    for name, rows, columns in (
+        *((f"attn_{part}", N_EMBD, N_EMBD) for part in ("q", "k", "v", "output")),
+        ("ffn_up", N_FF, N_EMBD),
+        ("ffn_down", N_EMBD, N_FF),
+    ):
+        shapes |= {f"blk.0.{name}.weight": (rows, columns), f"blk.0.{name}.bias": (rows,)}
+    for name, shape in shapes.items():
+        writer.add_tensor(name, rng.normal(0, 0.3, shape).astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

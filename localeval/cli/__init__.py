@@ -13,6 +13,7 @@ import click
 
 from localeval.cli.card import card
 from localeval.cli.compare import compare
+from localeval.cli.doctor import doctor
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
 from localeval.cli.report import report
@@ -20,6 +21,7 @@ from localeval.cli.rescore import rescore
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
+from localeval.offline import attempts, offline, set_switches
 from localeval.texts import printable
 
 EXIT_CODES = """\b
@@ -29,14 +31,22 @@ Exit codes:
        none of the below
   2    usage, input that can't be used, a run's folder that can't be written or is in use, or too little
        memory for the model
-  3    a model is missing or broken
+  3    a model is missing or broken, or doctor found a fault
   130  interrupted (143: by SIGTERM); what was judged is kept"""
+
+
+MAY_USE_IT = ("models", "pack")
+"""Commands that may use the network; `models` refuses it for all of its own but `fetch`."""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="localeval")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Evaluate RAG answers on this machine, with no network."""
+    set_switches()
+    if context.invoked_subcommand not in MAY_USE_IT:
+        offline()
 
 
 for command in (
@@ -48,6 +58,7 @@ for command in (
     verify,
     card,
     models,
+    doctor,
 ):
     commands.add_command(command)
 
@@ -69,6 +80,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(1)
+    finally:
+        if refused := attempts():
+            say(f"localeval: something tried to use the network; refused: {refused} attempts")
 
 
 class _Terminated(KeyboardInterrupt):

@@ -13,14 +13,18 @@ import click
 from localeval import store
 from localeval.catalog import rows
 from localeval.download import Progress, fetch, say
+from localeval.offline import offline
 
 LINE_EVERY = 10  # percent
 LINE_EVERY_BYTES = 100_000_000  # while the whole size is not known
 
 
 @click.group()
-def models() -> None:
+@click.pass_context
+def models(context: click.Context) -> None:
     """List, fetch, verify and locate model files."""
+    if context.invoked_subcommand != "fetch":
+        offline()
 
 
 @models.command("list")

@@ -18,6 +18,7 @@ import llama_cpp
 
 from localeval.engine.interface import EngineSettings
 from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
+from localeval.engine.trial import try_first
 from localeval.errors import InputError, ModelBroken
 from localeval.gguf_header import split_files
 from localeval.texts import said
@@ -38,17 +39,18 @@ class Loaded(NamedTuple):
 
 
 def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
-    """The model at `path` with one context of `n_sequences`.
+    """The model at `path` with one context of `n_sequences`; an unknown file is tried elsewhere before.
 
     Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit the file,
     this build or this machine's memory.
     """
     _check_gpu(settings)
+    weights = sum(file.stat().st_size for file in split_files(path) or [path])
+    if not settings.n_gpu_layers:
+        check(path, weights + OVERHEAD, available())
+    try_first(path, settings)
     with _log_kept():
         llama_cpp.llama_backend_init()
-        weights = sum(file.stat().st_size for file in split_files(path) or [path])
-        if not settings.n_gpu_layers:
-            check(path, weights + OVERHEAD, available())
         model = _model(path, n_gpu_layers=settings.n_gpu_layers, use_mmap=settings.mmap)
         try:
             vocab = llama_cpp.llama_model_get_vocab(model)
@@ -62,6 +64,7 @@ def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
 
 def load_vocabulary(path: Path) -> tuple[Any, Any]:
     """(model, vocab) of the file at `path` without its weights. Raises ModelBroken as `load` does."""
+    try_first(path)
     with _log_kept():
         llama_cpp.llama_backend_init()
         model = _model(path, vocab_only=True)
@@ -121,6 +124,11 @@ def _check_model(path: Path, model: Any, vocab: Any, settings: EngineSettings) -
             f"{path}: this is not a plain text decoder, so it can't judge; "
             "choose a Qwen2.5 or Qwen3 instruct model."
         )
+    if _metadata(model, f"{_metadata(model, 'general.architecture')}.pooling_type"):
+        raise ModelBroken(
+            f"{path}: this is a model for embeddings, so it can't judge; "
+            "choose a Qwen2.5 or Qwen3 instruct model."
+        )
     trained = int(llama_cpp.llama_model_n_ctx_train(model))
     if settings.n_ctx > trained:
         raise InputError(
@@ -146,6 +154,13 @@ def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int)
             "choose a smaller --n-ctx, or a smaller model."
         )
     return context
+
+
+def _metadata(model: Any, key: str) -> str:
+    """A value of the file's metadata as text; empty where there is none."""
+    buffer = ctypes.create_string_buffer(256)
+    found = llama_cpp.llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
+    return buffer.value.decode("utf-8", "replace") if found >= 0 else ""
 
 
 def _cache_bytes(model: Any, settings: EngineSettings) -> int:

@@ -1,0 +1,41 @@
+"""`localeval doctor`: check the machine, the installation and the models, a line each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
+from localeval.judge import DEFAULT_JUDGE
+
+
+@click.command()
+@click.option("--judge", envvar="LOCALEVAL_JUDGE", default=DEFAULT_JUDGE, show_default=True)
+@click.option("--embedder", envvar="LOCALEVAL_EMBEDDER", default=DEFAULT_EMBEDDER, show_default=True)
+@click.option("--classifier", envvar="LOCALEVAL_CLASSIFIER", default=DEFAULT_CLASSIFIER, show_default=True)
+@click.option(
+    "--threads", envvar="LOCALEVAL_THREADS", type=int, default=0, help="Default: the physical cores."
+)
+@click.option("--only", multiple=True, metavar="NAME", help="One check; may be given several times.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(
+    judge: str, embedder: str, classifier: str, threads: int, only: tuple[str, ...], as_json: bool
+) -> None:
+    """Check machine, installation and models; exit 3 if something is wrong.
+
+    The judge is asked about two shipped samples. An embedder and HHEM are checked where they are here.
+    """
+    from localeval.doctor import Asked, examine
+
+    findings = []
+    for finding in examine(Asked(judge, embedder, classifier, threads, Path.cwd()), only):
+        findings.append(finding)
+        if not as_json:
+            click.echo(str(finding))
+    if as_json:
+        click.echo(json.dumps([finding.to_dict() for finding in findings], indent=1, ensure_ascii=False))
+    if any(finding.status == "fault" for finding in findings):
+        sys.exit(3)

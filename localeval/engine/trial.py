@@ -1,0 +1,142 @@
+"""A GGUF file that the catalog does not know is first loaded and asked in a process of its own.
+
+llama.cpp ends the process on some damaged or hostile files, or runs for ever. That must never be the
+caller's process: so the first load of unknown bytes is a trial elsewhere, with a limit of time and memory.
+Bytes that passed are remembered, by their sha256, and tried no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import platformdirs
+
+from localeval.catalog import rows
+from localeval.checksums import file_sha256
+from localeval.engine.interface import EngineSettings
+from localeval.errors import InputError, ModelBroken, ModelError
+from localeval.gguf_header import check_gguf, split_files
+from localeval.offline import SWITCHES
+from localeval.signature import digest, package_versions
+from localeval.texts import said
+
+SECONDS, BYTES_A_SECOND = 60, 25_000_000
+"""A trial may take this long, and longer by the file's size: a slow disk is no fault of a file."""
+
+_QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+"""No debugger at an abort; no address space for threads that do nothing."""
+
+KINDS = {"InputError": InputError, "ModelError": ModelError}
+
+
+class _Process:
+    """What this process is for."""
+
+    is_trial = False
+
+
+_THIS = _Process()
+
+
+def begin_trial() -> None:
+    """From now on this process is one that may end by what it loads: nothing is tried elsewhere first."""
+    _THIS.is_trial = True
+
+
+def try_first(path: Path, settings: EngineSettings | None = None) -> None:
+    """Return if the model at `path` may be loaded here: its bytes are the catalog's, or passed a trial.
+
+    Raises ModelBroken if the trial ends in any other way, InputError for settings that don't suit it,
+    ModelError where this process can start no other.
+    """
+    if _THIS.is_trial:
+        return
+    settings = settings or EngineSettings()
+    files = split_files(path) or [path]
+    sums = [file_sha256(file) for file in files]
+    if set(sums) <= {file.sha256 for row in rows().values() for file in row.files}:
+        return
+    passed = _memory(sums, settings)
+    if passed.exists():
+        return
+    for file in files:
+        check_gguf(file)
+    _try(path, settings, sum(file.stat().st_size for file in files))
+    with contextlib.suppress(OSError):  # then it is tried again next time
+        passed.parent.mkdir(parents=True, exist_ok=True)
+        passed.touch()
+
+
+def _try(path: Path, settings: EngineSettings, weights: int) -> None:
+    threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
+    small = replace(settings, n_ctx=2048, n_batch=min(settings.n_batch, 2048), n_threads=threads)
+    seconds = SECONDS + weights // BYTES_A_SECOND
+    try:
+        done = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
+            [_python(path), "-m", "localeval.engine.check", str(path), json.dumps(asdict(small))],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+            env={**os.environ, **SWITCHES, **_QUIET, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _broken(path, f"loading it did not end within {seconds} seconds") from error
+    except OSError as error:
+        raise ModelError(f"{path}: no process can be started to try it in ({error.strerror}).") from error
+    _judge(path, done)
+
+
+def _judge(path: Path, done: subprocess.CompletedProcess[str]) -> None:
+    """Return if the trial passed; else raise what it found."""
+    try:
+        answer = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        answer = None
+    if isinstance(answer, dict) and answer.get("fault") is None and done.returncode == 0:
+        return
+    if isinstance(answer, dict) and isinstance(answer.get("fault"), str):
+        raise KINDS.get(answer.get("kind", ""), ModelBroken)(answer["fault"])
+    how = _name(-done.returncode) if done.returncode < 0 else f"exit code {done.returncode}"
+    last = next((said(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+    raise _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")
+
+
+def _broken(path: Path, what: str) -> ModelBroken:
+    return ModelBroken(
+        f"{path}: {what}, in a trial apart from this process; copy or fetch it again, or choose another file."
+    )
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _python(path: Path) -> str:
+    """The Python to start; a frozen program has none."""
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise ModelError(
+            f"{path} is not in the catalog, and this program has no Python to try it in; "
+            f"run once, with the same localeval: python -m localeval doctor --judge {path}"
+        )
+    return sys.executable
+
+
+def _memory(sums: list[str], settings: EngineSettings) -> Path:
+    """The file that says these bytes passed, with this llama.cpp and what of the settings a trial proves."""
+    names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
+    proved = {name: getattr(settings, name) for name in names}
+    key = digest({"files": sums, "packages": package_versions(), "settings": proved})
+    return platformdirs.user_cache_path("localeval") / "tried" / key

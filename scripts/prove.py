@@ -1,0 +1,121 @@
+"""Campaigns by name: what takes too long for the test suite, run whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prove_network import prove_network
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A row of the table: `run` gets the options behind `--` and returns an exit code."""
+
+    name: str
+    shows: str
+    run: Callable[[Sequence[str]], int]
+
+
+def program(*command: str, **variables: str) -> Callable[[Sequence[str]], int]:
+    """A campaign that is a program of its own, started in the checkout's root."""
+
+    def run(_: Sequence[str]) -> int:
+        whole = {**os.environ, **variables}
+        return subprocess.run(command, cwd=ROOT, env=whole, check=False).returncode  # noqa: S603
+
+    return run
+
+
+def tests(*targets: str, **variables: str) -> Callable[[Sequence[str]], int]:
+    """A campaign that lies in test files: pytest on `targets`, made whole by environment variables."""
+    return program(sys.executable, "-m", "pytest", "-q", "-s", *targets, **variables)
+
+
+CAMPAIGNS = (
+    Campaign(
+        "network",
+        "the shipped example is judged with no network interface, and under strace: no attempt to get out",
+        prove_network,
+    ),
+    Campaign(
+        "damaged-models",
+        "1,100 damaged GGUF files: none ends or hangs the process that was to load them",
+        tests("tests/test_damaged_models.py", LOCALEVAL_TEST_DAMAGE="1"),
+    ),
+    Campaign(
+        "engine",
+        "1,000 leaves for each schema and temperature: every reply parses, and the same bits come out",
+        tests("tests/test_engine.py", LOCALEVAL_TEST_LEAVES="1000"),
+    ),
+    Campaign(
+        "kills",
+        "20 kills at random moments, 50 cuts and 50 flipped bits of a journal: the same results every time",
+        tests(
+            "tests/test_kills.py",
+            "tests/test_faults.py",
+            LOCALEVAL_TEST_KILLS="20",
+            LOCALEVAL_TEST_FAULTS="50",
+        ),
+    ),
+    Campaign(
+        "scale",
+        "20,000 samples: flat memory, and milliseconds of own work for each",
+        program("scripts/scale"),
+    ),
+    Campaign(
+        "report",
+        "a page of 20,000 samples opens in Chromium",
+        tests("tests/test_report_browser.py", "-rP", LOCALEVAL_REPORT_SAMPLES="20000"),
+    ),
+    Campaign(
+        "intervals",
+        "1,000 draws: how often an interval holds the mean, and how often chance looks like a difference",
+        tests("tests/test_resampling.py", "-rP", LOCALEVAL_TEST_REPEATS="1000"),
+    ),
+    Campaign(
+        "hostile-texts",
+        "10,000 hostile texts: a score or a reason for each, in bounded time",
+        tests("tests/test_hostile.py", LOCALEVAL_TEST_HOSTILE="10000"),
+    ),
+    Campaign(
+        "attacks",
+        "texts that ask the judge for a good mark, beside neutral ones of their length",
+        program("scripts/attack"),
+    ),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the campaigns named, in the table's order; 1 if one of them failed, 2 for an unknown name."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    names, options = arguments[:at], arguments[at + 1 :]
+    known = {campaign.name for campaign in CAMPAIGNS}
+    if unknown := sorted(set(names) - known - {"all"}):
+        print(
+            f"prove: {unknown[0]!r} is no campaign; choose from: {', '.join(sorted(known))}, all.",
+            file=sys.stderr,
+        )
+        return 2
+    if not names:
+        for campaign in CAMPAIGNS:
+            print(f"{campaign.name:<16} {campaign.shows}")
+        return 0
+    failed = []
+    for campaign in CAMPAIGNS:
+        if campaign.name in names or "all" in names:
+            print(f"== {campaign.name}: {campaign.shows}", flush=True)
+            if campaign.run(options):
+                failed.append(campaign.name)
+    print(f"failed: {', '.join(failed)}" if failed else "all proved")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
