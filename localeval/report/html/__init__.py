@@ -89,6 +89,8 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
         "threshold": overview.threshold(result),
         "effort": overview.lines(effort),
         "flagged": len(known.flagged),
+        "foreign": known.foreign,
+        "strangers": overview.strangers(result, known),
         "differ": differ[: overview.MOST_DISAGREEMENTS],
         "differ_count": len(differ),
         "style": style,
