@@ -150,7 +150,7 @@ def test_the_page_shows_means_intervals_bounds_signature_and_what_the_judge_card
         str(result.signature),
         "AUROC 0.9 on 20 samples",
         "out of cells",
-        "1 samples hold text that reads like an attack",
+        "Samples with text that reads like an attack on the judge: 1",
     ):
         assert part in text
 
@@ -178,6 +178,22 @@ def test_the_language_is_that_of_most_samples() -> None:
     result = Result([one], ["faithfulness"], signature(["faithfulness"]))
     assert '<html lang="zh">' in html.page(result)
     assert '<html lang="en">' in html.page(small())
+
+
+def test_models_that_read_english_alone_are_named_where_samples_are_not_in_english() -> None:
+    rows = [
+        SampleResult(Sample(id=str(i), user_input=text), {"faithfulness": Score(1.0, 1.0)}, {})
+        for i, text in enumerate(["茶在哪里？", "Where is tea?", "Où?"])
+    ]
+    beside = {
+        "embedder": {"name": "e", "sha256": "e" * 64, "languages": ["en"]},
+        "classifier": {"name": "hhem", "sha256": "c" * 64},
+    }
+    made = signature(["faithfulness"]).model_copy(update=beside)
+    text = Page(html.page(Result(rows, ["faithfulness"], made))).text
+    assert "which is all that the embedder reads: 1" in text
+    assert "which is all that HHEM reads: 1" in text
+    assert "which is all that" not in Page(html.page(small())).text
 
 
 def test_a_run_writes_the_page_and_the_command_makes_it_again(

@@ -89,6 +89,8 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
         "threshold": overview.threshold(result),
         "effort": overview.lines(effort),
         "flagged": len(known.flagged),
+        "foreign": known.foreign,
+        "strangers": overview.strangers(result, known),
         "differ": differ[: overview.MOST_DISAGREEMENTS],
         "differ_count": len(differ),
         "style": style,
@@ -123,7 +125,7 @@ def _details(result: Result, worst: Sequence[int], room: int) -> Iterator[str]:
         for allowed in ROOMS:
             if at_least(one.sample, allowed) > share:
                 continue
-            seen = detail(number + 1, one, records, limit, allowed)
+            seen = detail(one, records, limit, allowed)
             text = template.render(d=seen, place=place, threshold=limit, metrics=result.metrics)
             if (size := len(text.encode("utf-8", "replace"))) <= share:
                 break

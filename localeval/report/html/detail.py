@@ -76,7 +76,6 @@ class Draw(NamedTuple):
 @dataclass(frozen=True)
 class Detail:
     id: str
-    number: int
     question: str | None
     reference: str | None
     response: Passage | None
@@ -105,9 +104,7 @@ _OF_RESPONSE = {
 _OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response": "in_response"}
 
 
-def detail(
-    number: int, one: SampleResult, records: Mapping[str, Any], threshold: float, room: Room
-) -> Detail:
+def detail(one: SampleResult, records: Mapping[str, Any], threshold: float, room: Room) -> Detail:
     """What there is to see of one sample, by these records of it."""
     failures = [(name, r.detail or r.failed) for name, r in records.items() if isinstance(r, Failure)]
     records = {name: record for name, record in records.items() if not isinstance(record, Failure)}
@@ -120,7 +117,6 @@ def detail(
     notes += ["other_language"] * (getattr(made, "language", "") == "other")
     return Detail(
         id=one.sample.id,
-        number=number,
         question=one.sample.user_input,
         reference=one.sample.reference,
         response=None if one.sample.response is None else found,

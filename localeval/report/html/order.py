@@ -20,12 +20,14 @@ class Standing:
     order      numbers of the samples (from 0), worst first
     tenths     metric -> how many values lie in each tenth of 0 to 1
     flagged    numbers of the samples whose text reads like an attack
+    foreign    how many samples are in another language than English
     chinese    whether most samples are Chinese
     """
 
     order: list[int] = field(default_factory=list)
     tenths: dict[str, list[int]] = field(default_factory=dict)
     flagged: set[int] = field(default_factory=set)
+    foreign: int = 0
     chinese: bool = False
 
 
@@ -42,6 +44,7 @@ def standing(result: Result) -> Standing:
             made.flagged.add(number)
         spoken[language(f"{one.sample.user_input or ''} {one.sample.response or ''}")] += 1
     made.order = sorted(range(len(keys)), key=keys.__getitem__)
+    made.foreign = sum(spoken.values()) - spoken["en"]
     made.chinese = 2 * spoken["zh"] > sum(spoken.values())
     return made
 

@@ -142,5 +142,15 @@ def disagreements(result: Result) -> list[Disagreement]:
     return result.disagreements(threshold(result))
 
 
+def strangers(result: Result, standing: Standing) -> list[str]:
+    """Labels of the models that know English alone, where samples are in another language."""
+    told = []
+    if standing.foreign and result.signature.embedder.get("languages") == ["en"]:
+        told.append("foreign_embedder")
+    if standing.foreign and result.signature.classifier:
+        told.append("foreign_hhem")
+    return told
+
+
 def threshold(result: Result) -> float:
     return float(result.signature.options.get("threshold", 0.5))
