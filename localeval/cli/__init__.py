@@ -8,6 +8,7 @@ import click
 
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
+from localeval.cli.pack import pack, unpack
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
@@ -17,7 +18,7 @@ Exit codes:
   0    done, also with undefined or failed samples (their counts are said)
   1    verify found a difference; or something went wrong that is none of the below
   2    usage, input that can't be used, or too little memory for the model
-  3    a model is missing or broken
+  3    a model, or a file of a pack, is missing or broken
   130  interrupted; what was judged is kept"""
 
 
@@ -32,6 +33,8 @@ for command in (
     score,
     verify,
     models,
+    pack,
+    unpack,
 ):
     commands.add_command(command)
 
