@@ -31,7 +31,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 MARKER = "localeval-pack.txt"  # in an environment: of which pack it was made, or that it is not finished
 TOP = ("install.py", "catalog.toml")  # the files beside wheels/ and models/
-SPARE = 200_000_000  # bytes for the environment itself and for compiled Python
+GROWTH = 1.4  # bytes on the disk for a byte of unpacked wheels: compiled Python comes to them
 SMOKE = "import llama_cpp, numpy, outlines_core, pysbd, sentence_transformers, sklearn"
 
 
@@ -232,7 +232,7 @@ def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | N
     if state == whole:
         say(f"{into} is made of this pack already; its packages are left as they are.")
     else:
-        check_room(into, manifest["installed_bytes"] + SPARE, "the environment")
+        check_room(into, int(manifest["installed_bytes"] * GROWTH), "the environment")
         if state:
             shutil.rmtree(str(into))
         _make_environment(folder, into, python, manifest)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zipfile
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,9 +24,15 @@ from localeval.texts import said
 
 NAME = "llama-cpp-python"
 
-PORTABLE = ("-DGGML_NATIVE=OFF", "-DGGML_OPENMP=OFF")
-"""For any processor of this kind: llama.cpp's own baseline, which is AVX2, FMA, F16C and BMI2 on x86-64, and
-nothing of this machine's. Its own threads instead of OpenMP's: libgomp is missing on many small systems."""
+PORTABLE = ("-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF")
+"""For any processor of this kind: llama.cpp's own baseline (on x86-64: AVX2, FMA, F16C and BMI2) and nothing of
+this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where they outnumber the free cores. Without
+the readers of pictures and sound, which localeval never calls."""
+
+LIBRARIES = "llama_cpp/lib"  # where the wheel keeps them
+
+ONLY_LLAMA = "set(LLAMA_BUILD_COMMON OFF)\n"
+"""CMake for llama.cpp's own project: leave out what only its programs use, half of the compiling."""
 
 NEEDED = {"x86_64": ("avx2", "bmi2", "f16c", "fma"), "AMD64": ("avx2", "bmi2", "f16c", "fma")}
 
@@ -83,7 +90,7 @@ def wheel(build: Build) -> Path:
     with tempfile.TemporaryDirectory(dir=folder, prefix="compiling-") as scratch:
         compiled = _compile(build, Path(scratch))
         if build.label:
-            compiled = relabel(compiled, build.version, Path(scratch) / "relabelled")
+            compiled = relabel(compiled, build.version, Path(scratch) / "relabelled", openmp(compiled))
         return compiled.replace(folder / compiled.name)
 
 
@@ -108,6 +115,9 @@ def _compile(build: Build, folder: Path) -> Path:
         options.append("--no-cache-dir")
     command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), f"{NAME}=={base}"]
     arguments = [os.environ.get("CMAKE_ARGS", ""), *build.flags]
+    if build.flags:
+        (folder / "only-llama.cmake").write_text(ONLY_LLAMA, encoding="utf-8")
+        arguments.append(f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={folder / 'only-llama.cmake'}")
     environment = {**os.environ, "CMAKE_ARGS": " ".join(arguments).strip()}
     done = subprocess.run(  # noqa: S603
         command, env=environment, capture_output=True, text=True, errors="replace", check=False
@@ -120,13 +130,33 @@ def _compile(build: Build, folder: Path) -> Path:
     return found
 
 
-def relabel(path: Path, wanted: str, folder: Path) -> Path:
-    """A copy of the wheel in `folder` with the version `wanted`; only its name and metadata are changed."""
+def openmp(path: Path) -> list[Path]:
+    """The compiler's OpenMP library, if the wheel's libraries need it: many small systems have none."""
+    with zipfile.ZipFile(path) as archive:
+        libraries = [archive.read(member) for member in archive.namelist() if ".so" in member]
+    names = {name.decode() for each in libraries for name in re.findall(rb"lib(?:gomp|omp)\.so[.0-9]*", each)}
+    compiler = os.environ.get("CC") or "cc"
+    found = []
+    for name in sorted(names):
+        command = [compiler, f"-print-file-name={name}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        found += [place / name] if (place := Path(done.stdout.strip()).parent).is_absolute() else []
+    return found
+
+
+def relabel(path: Path, wanted: str, folder: Path, libraries: Sequence[Path] = ()) -> Path:
+    """A copy of the wheel in `folder` with the version `wanted` and these libraries beside its own."""
     folder.mkdir(parents=True, exist_ok=True)
     name, old, tags = path.name.split("-", 2)
     copy = folder / f"{name}-{wanted}-{tags}"
     before, after = f"{name}-{old}.dist-info/", f"{name}-{wanted}.dist-info/"
     record = []
+
+    def write(target: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> None:
+        target.writestr(member, content, zipfile.ZIP_DEFLATED)
+        sum64 = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        record.append(f"{member.filename},sha256={sum64},{len(content)}\n")
+
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as target:
         for member in source.infolist():
             if member.filename == f"{before}RECORD" or member.is_dir():
@@ -135,9 +165,9 @@ def relabel(path: Path, wanted: str, folder: Path) -> Path:
             member.filename = member.filename.replace(before, after, 1)
             if member.filename == f"{after}METADATA":
                 content = re.sub(rb"(?m)^Version: .*$", b"Version: " + wanted.encode(), content, count=1)
-            target.writestr(member, content, zipfile.ZIP_DEFLATED)
-            sum64 = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-            record.append(f"{member.filename},sha256={sum64},{len(content)}\n")
+            write(target, member, content)
+        for library in libraries:  # found there by the others' RUNPATH, $ORIGIN
+            write(target, zipfile.ZipInfo(f"{LIBRARIES}/{library.name}"), library.read_bytes())
         target.writestr(f"{after}RECORD", "".join([*record, f"{after}RECORD,,\n"]))
     return copy
 

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from localeval import catalog, store
 from localeval.errors import InputError, ModelMissing
+from localeval.pack.install import GROWTH
 from localeval.pack.llama import NAME as LLAMA
 from localeval.pack.llama import Build, is_cached
 from localeval.pack.wheels import CPU_INDEX
@@ -64,7 +65,7 @@ class Plan:
             f"  {LLAMA} {self.llama.version}: about {_mb(LLAMA_BYTES)}, {kept}",
             *(f"  {model.name}: {_mb(model.size)}, copied" for model in self.models),
             f"in all about {_mb(self.wheel_bytes + self.model_bytes)}; {_mb(free)} are free there; "
-            f"installed it takes about {_mb(self.unpacked + self.model_bytes)}",
+            f"installed it takes about {_mb(self.unpacked * GROWTH + self.model_bytes)}",
         ]
 
 
