@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from packaging.specifiers import SpecifierSet
 
 from localeval import catalog
 from localeval.cli import main
@@ -208,6 +209,7 @@ def test_without_a_compiler_the_build_is_refused_in_one_sentence(
 
 def test_another_build_has_another_version_and_place_in_the_cache() -> None:
     assert llama.Build().version == f"{llama.NATIVE.version}+portable"
+    assert SpecifierSet(f"=={llama.NATIVE.version}").contains(llama.Build().version)  # localeval takes it
     assert llama.cached(llama.Build()) != llama.cached(llama.NATIVE)
     assert llama.cached(llama.Build(flags=("-DGGML_NATIVE=OFF",))) != llama.cached(llama.Build())
 
@@ -217,6 +219,7 @@ def test_a_relabelled_wheel_has_the_same_files_and_a_true_record(tmp_path: Path)
     plain = write_wheel(tmp_path, "llama_cpp_python", {"llama_cpp/lib/libllama.so": lib}, "0.3.36")
     plain = plain.rename(tmp_path / "llama_cpp_python-0.3.36-py3-none-linux_x86_64.whl")
     assert llama.needed_glibc(plain) == "2.34"
+    assert llama.openmp(plain) == []
     copy = llama.relabel(plain, "0.3.36+portable", tmp_path / "new")
     assert copy.name == "llama_cpp_python-0.3.36+portable-py3-none-linux_x86_64.whl"
     with zipfile.ZipFile(copy) as archive:
@@ -229,6 +232,21 @@ def test_a_relabelled_wheel_has_the_same_files_and_a_true_record(tmp_path: Path)
             content = archive.read(name)
             found = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             assert (digest, int(size)) == (f"sha256={found}", len(content))
+
+
+def test_a_portable_wheel_brings_the_openmp_library_that_its_libraries_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs = write_wheel(tmp_path, "llama_cpp_python", {"llama_cpp/lib/libggml-cpu.so": b"\0libgomp.so.1\0"})
+    compiler, library = tmp_path / "cc", tmp_path / "lib" / "libgomp.so.1"
+    compiler.write_text(f"#!/bin/sh\necho {tmp_path}/lib/${{1#-print-file-name=}}\n")
+    compiler.chmod(0o755)
+    library.parent.mkdir()
+    library.write_bytes(b"threads")
+    monkeypatch.setenv("CC", str(compiler))
+    assert llama.openmp(needs) == [library]
+    with zipfile.ZipFile(llama.relabel(needs, "1.0+portable", tmp_path / "new", [library])) as archive:
+        assert archive.read("llama_cpp/lib/libgomp.so.1") == b"threads"
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,10 @@ def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps
     other = run_installer(packed, home=tmp_path / "home")
     assert other.returncode == 2
     assert other.stderr.splitlines()[-1].startswith(f"install.py: {into} was made of another pack")
+    (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
+    (into / "half").touch()
+    assert run_installer(packed, "--models", str(models), home=tmp_path / "home").returncode == 0
+    assert not (into / "half").exists()
 
 
 def test_a_folder_with_other_things_is_no_place_for_an_environment(packed: Path, tmp_path: Path) -> None:
@@ -133,9 +137,19 @@ def test_a_damaged_file_is_named_and_nothing_is_installed(
 
 @pytest.mark.parametrize(
     "name",
-    ["../evil", "/etc/passwd", "models/../../evil", "models/..", "wheels//a", "wheels\\a", "models/a\0b", "evil.py",
-     "models/C:evil", "models/a\nb", "", "models", "./install.py"],
-)  # fmt: skip
+    [
+        *(
+            "../evil",
+            "/etc/passwd",
+            "models/../../evil",
+            "models/..",
+            "wheels//a",
+            "wheels\\a",
+            "models/a\0b",
+        ),
+        *("evil.py", "models/C:evil", "models/a\nb", "", "models", "./install.py"),
+    ],
+)
 def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: Path, name: str) -> None:
     entry = {"size": 1, "sha256": "0" * 64}
     change(packed, lambda manifest: manifest["files"].update({name: entry}))  # type: ignore[attr-defined]

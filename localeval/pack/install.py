@@ -208,7 +208,10 @@ def check_room(place: Path, needed: int, what: str) -> None:
 
 
 def default_environment() -> Path:
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    try:
+        data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    except RuntimeError:
+        raise Refused("this user has no home folder; say where with --into and --models.") from None
     return Path(data) / "localeval" / "venv"
 
 
@@ -288,7 +291,7 @@ def main(arguments: list[str] | None = None) -> int:
         description="Install the localeval pack that this file lies in, with no network."
     )
     parser.add_argument(
-        "--into", type=Path, metavar="FOLDER", help="of the environment; " + str(default_environment())
+        "--into", type=Path, metavar="FOLDER", help="of the environment; by default in the user's data folder"
     )
     parser.add_argument(
         "--models", type=Path, metavar="FOLDER", help="of the models; by default the user's own"
@@ -321,11 +324,15 @@ def main(arguments: list[str] | None = None) -> int:
         say("\nInterrupted; the same command starts the environment anew.")
         return 130
     print(f"localeval {manifest['localeval']} is installed. Go on with:")
-    print(f"  {program} models list")
+    print(f"  {program} {'doctor' if _has_doctor(into) else 'models list'}")
     print(f"  {program} evaluate {_example(into)} -m faithfulness -o example-run")
     if models:
         print(f"with LOCALEVAL_MODELS={models} in the environment")
     return 0
+
+
+def _has_doctor(into: Path) -> bool:
+    return any(into.glob("lib/python*/site-packages/localeval/cli/doctor.py"))
 
 
 def _example(into: Path) -> Path:

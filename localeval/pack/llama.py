@@ -25,9 +25,9 @@ from localeval.texts import said
 NAME = "llama-cpp-python"
 
 PORTABLE = ("-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF")
-"""For any processor of this kind: llama.cpp's own baseline (on x86-64: AVX2, FMA, F16C and BMI2) and nothing of
-this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where they outnumber the free cores. Without
-the readers of pictures and sound, which localeval never calls."""
+"""For any processor of this kind: llama.cpp's own baseline (on x86-64: AVX2, FMA, F16C and BMI2) and nothing
+of this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where they outnumber the free cores.
+Without the readers of pictures and sound, which localeval never calls."""
 
 LIBRARIES = "llama_cpp/lib"  # where the wheel keeps them
 
