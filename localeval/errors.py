@@ -9,7 +9,8 @@
     └── ModelError            exit 3: a model file is not usable
         ├── ModelMissing      exit 3: it is not on this machine
         ├── ModelBroken       exit 3: it is there, but it is not what it should be
-        └── DownloadFailed    exit 3: `models fetch` got nothing usable from any source
+        ├── PackBroken        exit 3: a file of a pack is missing or damaged
+        └── DownloadFailed    exit 3: `models fetch` or `pack` got nothing usable from any source
 
 What goes wrong with *one sample* is no exception: it is a `Score` with the status "failed" and a
 reason (`localeval.metrics.Score`), so that the rest of the run goes on.
@@ -60,6 +61,10 @@ class ModelMissing(ModelError):
 
 class ModelBroken(ModelError):
     """The file is there, but truncated, of another format, or with other bytes than the catalog names."""
+
+
+class PackBroken(ModelError):
+    """A file of a pack is missing, or has other bytes than its manifest names."""
 
 
 class DownloadFailed(ModelError):

@@ -55,7 +55,7 @@ class _Guard:
         with self._lock:
             self.refused += 1
         raise NetworkRefused(
-            f"{what} was refused: localeval uses no network here; only `localeval models fetch` does."
+            f"{what} was refused: localeval uses no network here; only `localeval models fetch` and `pack` do."
         )
 
 
@@ -70,7 +70,7 @@ def offline() -> None:
     socketpairs and event loops, work on. Connections that are open already stay open, and a program that is
     started from here is not held. The hub's offline switches are set for what is imported later.
 
-    The command line does this in every command but `models fetch`. Calling it again does nothing.
+    The command line does this in every command but `models fetch` and `pack`. Calling it again does nothing.
 
     >>> offline()                                                             # doctest: +SKIP
     >>> urllib.request.urlopen("http://example.org")                          # doctest: +SKIP

@@ -55,6 +55,11 @@ CAMPAIGNS = (
         tests("tests/test_engine.py", LOCALEVAL_TEST_LEAVES="1000"),
     ),
     Campaign(
+        "pack",
+        "packed, carried into an empty environment with no network and no compiler, and evaluated there",
+        program("scripts/prove_pack"),
+    ),
+    Campaign(
         "kills",
         "20 kills at random moments, 50 cuts and 50 flipped bits of a journal: the same results every time",
         tests(

@@ -16,6 +16,7 @@ from localeval.cli.compare import compare
 from localeval.cli.doctor import doctor
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import models
+from localeval.cli.pack import pack, unpack
 from localeval.cli.report import report
 from localeval.cli.rescore import rescore
 from localeval.cli.talk import say
@@ -31,7 +32,7 @@ Exit codes:
        none of the below
   2    usage, input that can't be used, a run's folder that can't be written or is in use, or too little
        memory for the model
-  3    a model is missing or broken, or doctor found a fault
+  3    a model, or a file of a pack, is missing or broken, or doctor found a fault
   130  interrupted (143: by SIGTERM); what was judged is kept"""
 
 
@@ -59,6 +60,8 @@ for command in (
     card,
     models,
     doctor,
+    pack,
+    unpack,
 ):
     commands.add_command(command)
 

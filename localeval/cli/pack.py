@@ -1,0 +1,95 @@
+"""`localeval pack` and `localeval unpack`: over an air gap on a disk."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from localeval.cli.models import draw_progress
+from localeval.cli.talk import say
+from localeval.errors import InputError
+
+_SUM = click.option(
+    "--sha256", default="", metavar="SUM", help="What manifest.json must have, as pack printed it."
+)
+
+
+@click.command()
+@click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A new or empty folder.")
+@click.option(
+    "--judge", metavar="NAME", help="A judge of the catalog; by default the quick start's, if it is here."
+)
+@click.option("--embedder", metavar="NAME", help="Likewise an embedder.")
+@click.option("--models", "names", metavar="A,B", help="These models of the catalog instead.")
+@click.option("--no-models", is_flag=True, help="No models: only the program.")
+@click.option(
+    "--native", is_flag=True, help="Compile llama.cpp for this very processor: faster, and runs only there."
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+def pack(
+    target: Path,
+    judge: str | None,
+    embedder: str | None,
+    names: str | None,
+    no_models: bool,
+    native: bool,
+    yes: bool,
+) -> None:
+    """Collect in a folder all that a machine with no network needs: program, models and an installer.
+
+    It is for machines with this Python version, system and processor type. An interrupted pack goes on
+    where it stopped.
+    """
+    from localeval.pack import collect, llama, plan
+
+    if no_models + bool(names) + bool(judge or embedder) > 1:
+        raise InputError(
+            "--models, --no-models, and --judge with --embedder exclude one another; give one of them."
+        )
+    chosen = [name.strip() for name in names.split(",") if name.strip()] if names else []
+    if not (names or no_models):
+        chosen = plan.default_models(judge, embedder)
+        if not chosen:
+            say("the quick start's models are not here (localeval models fetch); the pack will hold none")
+    target = target.expanduser().absolute()
+    collect.check_target(target)
+    what = plan.make_plan(list(dict.fromkeys(chosen)), llama.NATIVE if native else llama.Build())
+    for line in what.lines(target):
+        say(line)
+    if not yes:
+        _ask()
+    with draw_progress() as progress:
+        manifest = collect.pack(what, target, progress=progress)
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    say(f"{target} is whole: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
+    say("sha256 of its manifest.json, to compare there (install.py --sha256 SUM):")
+    from localeval.checksums import hash_file
+
+    click.echo(hash_file(manifest))
+
+
+def _ask() -> None:
+    if not sys.stdin.isatty():
+        raise InputError("nothing was fetched yet; add --yes to go on.")
+    click.confirm("Go on?", default=True, abort=True, err=True)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--into", type=click.Path(path_type=Path), help="Install all of the pack there, as its install.py does."
+)
+@_SUM
+def unpack(folder: Path, into: Path | None, sha256: str) -> None:
+    """Check the models of the pack FOLDER and put them into this machine's models folder."""
+    from localeval.pack import unpack as unpacking
+
+    folder = folder.expanduser().absolute()
+    if into:
+        click.echo(unpacking.install_pack(folder, into.expanduser().absolute(), sha256))
+        return
+    with draw_progress() as progress:
+        for files in unpacking.unpack(folder, sha256, progress=progress):
+            click.echo(files.path)

@@ -1,0 +1,197 @@
+"""llama-cpp-python as a wheel that runs on other machines than this one; compiled once, then kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import platformdirs
+
+from localeval.errors import DownloadFailed, InputError
+from localeval.texts import said
+
+NAME = "llama-cpp-python"
+
+PORTABLE = ("-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF")
+"""For any processor of this kind: llama.cpp's own baseline (on x86-64: AVX2, FMA, F16C and BMI2) and nothing
+of this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where they outnumber the free cores.
+Without the readers of pictures and sound, which localeval never calls."""
+
+LIBRARIES = "llama_cpp/lib"  # where the wheel keeps them
+
+ONLY_LLAMA = "set(LLAMA_BUILD_COMMON OFF)\n"
+"""CMake for llama.cpp's own project: leave out what only its programs use, half of the compiling."""
+
+NEEDED = {"x86_64": ("avx2", "bmi2", "f16c", "fma"), "AMD64": ("avx2", "bmi2", "f16c", "fma")}
+
+
+@dataclass(frozen=True)
+class Build:
+    """How llama-cpp-python is compiled.
+
+    `label` becomes part of its version, and so of the signature of every run with this build, because another
+    build gives other bits.
+    """
+
+    flags: tuple[str, ...] = PORTABLE
+    label: str = "portable"
+
+    @property
+    def version(self) -> str:
+        """
+        >>> Build().version.endswith("+portable")
+        True
+        """
+        base = version(NAME).partition("+")[0]
+        return f"{base}+{self.label}" if self.label else base
+
+    @property
+    def cpu(self) -> list[str]:
+        """The processor's abilities without which this build does not run, in the words of /proc/cpuinfo."""
+        from localeval.pack.install import cpu_flags
+
+        if self is NATIVE:
+            return sorted(flag for flag in cpu_flags() if flag.startswith(_INSTRUCTIONS))
+        return list(NEEDED.get(platform.machine(), ()))
+
+
+NATIVE = Build((), "")
+"""As scripts/setup compiles it: all that this processor can, so that the bits are as here."""
+
+_INSTRUCTIONS = ("amx_", "asimd", "avx", "bf16", "bmi", "f16c", "fma", "i8mm", "sse4", "sve")
+
+
+def wheel(build: Build) -> Path:
+    """The wheel of this build out of the user's cache; compiled first, 5 to 10 minutes, if it is not there.
+
+    Raises InputError without a C compiler, DownloadFailed with pip's last words.
+    """
+    folder = cached(build)
+    if there := next(iter(sorted(folder.glob("*.whl"))), None):
+        return there
+    if not any(shutil.which(name) for name in (os.environ.get("CC") or "cc", "gcc", "clang")):
+        raise InputError(
+            "pack compiles llama.cpp, and there is no C compiler here; install one "
+            "(Debian: apt install build-essential)."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="compiling-") as scratch:
+        compiled = _compile(build, Path(scratch))
+        if build.label:
+            compiled = relabel(compiled, build.version, Path(scratch) / "relabelled", openmp(compiled))
+        return compiled.replace(folder / compiled.name)
+
+
+def is_cached(build: Build) -> bool:
+    return any(cached(build).glob("*.whl"))
+
+
+def cached(build: Build) -> Path:
+    """The cache's folder for this build: by version, Python, system and flags; `native` also by processor."""
+    from localeval.pack.install import cpu_flags
+
+    parts = [sys.implementation.cache_tag, platform.system(), platform.machine(), platform.libc_ver()[1]]
+    parts += [*build.flags, *(sorted(cpu_flags()) if build is NATIVE else [])]
+    key = hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:12]
+    return platformdirs.user_cache_path("localeval") / "wheels" / f"{NAME}-{build.version}-{key}"
+
+
+def _compile(build: Build, folder: Path) -> Path:
+    base = build.version.partition("+")[0]
+    options = ["--no-deps", "--no-binary", NAME, "--no-input", "--disable-pip-version-check"]
+    if build.flags:  # pip's cache hands out a wheel that was compiled for this machine, whatever the flags
+        options.append("--no-cache-dir")
+    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), f"{NAME}=={base}"]
+    arguments = [os.environ.get("CMAKE_ARGS", ""), *build.flags]
+    if build.flags:
+        (folder / "only-llama.cmake").write_text(ONLY_LLAMA, encoding="utf-8")
+        arguments.append(f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={folder / 'only-llama.cmake'}")
+    environment = {**os.environ, "CMAKE_ARGS": " ".join(arguments).strip()}
+    done = subprocess.run(  # noqa: S603
+        command, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
+    found = next(iter(folder.glob("*.whl")), None)
+    if done.returncode or found is None:
+        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()] or [""]
+        errors = [line for line in lines if "error:" in line.lower()] or lines
+        raise DownloadFailed(f"{NAME}=={base} could not be compiled: {said(errors[0])}")
+    return found
+
+
+def openmp(path: Path) -> list[Path]:
+    """The compiler's OpenMP library, if the wheel's libraries need it: many small systems have none."""
+    with zipfile.ZipFile(path) as archive:
+        libraries = [archive.read(member) for member in archive.namelist() if ".so" in member]
+    names = {name.decode() for each in libraries for name in re.findall(rb"lib(?:gomp|omp)\.so[.0-9]*", each)}
+    compiler = os.environ.get("CC") or "cc"
+    found = []
+    for name in sorted(names):
+        command = [compiler, f"-print-file-name={name}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        found += [place / name] if (place := Path(done.stdout.strip()).parent).is_absolute() else []
+    return found
+
+
+def relabel(path: Path, wanted: str, folder: Path, libraries: Sequence[Path] = ()) -> Path:
+    """A copy of the wheel in `folder` with the version `wanted` and these libraries beside its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name, old, tags = path.name.split("-", 2)
+    copy = folder / f"{name}-{wanted}-{tags}"
+    before, after = f"{name}-{old}.dist-info/", f"{name}-{wanted}.dist-info/"
+    record = []
+
+    def write(target: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> None:
+        target.writestr(member, content, zipfile.ZIP_DEFLATED)
+        sum64 = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        record.append(f"{member.filename},sha256={sum64},{len(content)}\n")
+
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as target:
+        for member in source.infolist():
+            if member.filename == f"{before}RECORD" or member.is_dir():
+                continue
+            content = source.read(member)
+            member.filename = member.filename.replace(before, after, 1)
+            if member.filename == f"{after}METADATA":
+                content = re.sub(rb"(?m)^Version: .*$", b"Version: " + wanted.encode(), content, count=1)
+            write(target, member, content)
+        for library in libraries:  # found there by the others' RUNPATH, $ORIGIN
+            write(target, zipfile.ZipInfo(f"{LIBRARIES}/{library.name}"), library.read_bytes())
+        target.writestr(f"{after}RECORD", "".join([*record, f"{after}RECORD,,\n"]))
+    return copy
+
+
+def needed_glibc(path: Path) -> str:
+    """The oldest glibc that the wheel runs with; "" if it needs none.
+
+    It is the manylinux tag's, else that of the newest symbol which its libraries ask for.
+
+    >>> needed_glibc(Path("numpy-2.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"))
+    '2.27'
+    """
+    platforms = path.stem.rsplit("-", 1)[-1]
+    tagged = [f"{n}" for n in re.findall(r"manylinux_2_(\d+)_", platforms)]
+    tagged += [
+        {"1": "5", "2010": "12", "2014": "17"}[n] for n in re.findall(r"manylinux(1|2010|2014)_", platforms)
+    ]
+    if tagged:
+        return f"2.{min(map(int, tagged))}"
+    if not platforms.startswith("linux_"):
+        return ""
+    found = {0}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            if ".so" in member:
+                found |= {int(n) for n in re.findall(rb"GLIBC_2\.(\d+)", archive.read(member))}
+    return f"2.{max(found)}"
