@@ -55,7 +55,7 @@ class _Guard:
         with self._lock:
             self.refused += 1
         raise NetworkRefused(
-            f"{what} was refused: localeval uses no network here; only `localeval models fetch` and `pack` do."
+            f"{what} was refused: localeval uses no network here; only its `models fetch` and `pack` do."
         )
 
 
