@@ -24,7 +24,7 @@ from localeval.errors import FolderError, ModelBroken
 from localeval.journal import DAMAGED, Journal
 from localeval.lines import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
-from localeval.run import RESULTS, load
+from localeval.run import REPORT, RESULTS, load
 from localeval.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 
@@ -153,7 +153,7 @@ def test_a_disk_that_is_full_stops_the_run_keeps_what_was_judged_and_the_same_co
 def test_results_that_find_no_room_leave_no_half_file(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
-    for name in (RESULTS, SCORES, STATEMENTS):
+    for name in (RESULTS, SCORES, STATEMENTS, REPORT):
         (folder / name).unlink()
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, ((whole / RESULTS).stat().st_size - 100, before[1]))

@@ -20,7 +20,7 @@ def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.M
     """At 2 500 bytes a sample, 20 000 samples take 50 MB beside their texts. In memory it is far more."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
     scale = importlib.import_module("scale")
-    samples = list(scale.samples(60))
+    samples = list(scale.samples(120))
     for module in (evidence, statements):
         monkeypatch.setattr(module, "split", scale.plain)  # pysbd's time is not what is looked at
     judge = steady_judge(SteadyEngine())

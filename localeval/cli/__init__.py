@@ -68,6 +68,7 @@ for command in (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
+    before = attempts()
     try:
         with _stopped_by_sigterm():
             commands.main(arguments, prog_name="localeval", standalone_mode=False)
@@ -84,7 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.exit(1)
     finally:
-        if refused := attempts():
+        if refused := attempts() - before:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
 
 
