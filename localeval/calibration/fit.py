@@ -17,9 +17,9 @@ say which of its statements is wrong, and of a free form that leaves too much op
 STEEPEST = 8.0
 """A slope beyond it, or below its inverse, is what a few labels without one mistake would give."""
 
-USUAL = 2.0
-"""Of the weights of lexical evidence: they are drawn towards 0 as by a normal prior this wide, which a
-hundred labels outweigh and ten do not."""
+USUAL = {"coverage": 0.7, "unknown_number": 2.0}
+"""The weights of lexical evidence are drawn towards 0 as by normal priors this wide, which a hundred labels
+outweigh and ten do not. That of coverage is narrower: false statements can be made of the contexts' own words."""
 
 Responses = Sequence[Sequence[Verdict]]
 """The verdicts on each response's statements, with raw probabilities; at least one."""
@@ -27,15 +27,14 @@ Responses = Sequence[Sequence[Verdict]]
 Array = npt.NDArray[np.float64]
 
 
-def fit(responses: Responses, labels: Sequence[int], lexical: bool = True) -> Curve:
+def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     """The curve under which P(all supported) agrees best with `labels` (see `localeval.calibration`).
 
-    lexical  whether coverage and unknown numbers may have a part; without it this is Platt's scaling
-
-    A sigmoid with Platt's smoothed targets (Platt 1999), from logits; isotonic regression from 1000 labels of
-    responses that have one statement each, where that is all they have. Both labels must occur.
+    A sigmoid with Platt's smoothed targets (Platt 1999), from logits. Where all verdicts have full coverage
+    and no unknown number it is Platt's scaling, or isotonic regression from 1000 labels of responses that
+    have one statement each. Both labels must occur.
     """
-    plain = not lexical or all(v.coverage == 1 and not v.unknown_numbers for one in responses for v in one)
+    plain = all(v.coverage == 1 and not v.unknown_numbers for one in responses for v in one)
     if plain and len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
         return _isotonic([one[0].probability for one in responses], labels)
     return _sigmoid(responses, labels, plain)
@@ -49,7 +48,7 @@ def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
-    pull = np.array([0, 1, 1, 0]) / USUAL**2 / len(labels)
+    pull = np.array([0, USUAL["coverage"] ** -2, USUAL["unknown_number"] ** -2, 0]) / len(labels)
 
     def lost(weights: Array) -> tuple[float, Array]:
         """What the labels say against these weights, a response, and how that grows with each weight."""
@@ -88,14 +87,12 @@ def _isotonic(raw: Sequence[float], labels: Sequence[int]) -> Curve:
     return Curve(steps=tuple(zip(made.X_thresholds_.tolist(), made.y_thresholds_.tolist(), strict=True)))
 
 
-def curves_across(
-    responses: Responses, labels: Sequence[int], folds: Sequence[int], lexical: bool = True
-) -> list[Curve]:
+def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
     """For each response the curve that was fitted on the other folds."""
     made = {}
     for fold in sorted(set(folds)):
         others = [i for i, own in enumerate(folds) if own != fold]
-        made[fold] = fit([responses[i] for i in others], [labels[i] for i in others], lexical)
+        made[fold] = fit([responses[i] for i in others], [labels[i] for i in others])
     return [made[fold] for fold in folds]
 
 
