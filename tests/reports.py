@@ -36,7 +36,7 @@ def signature(metrics: Sequence[str], judge: str = "small-judge") -> Signature:
     return Signature(
         localeval="0.1.0",
         metrics=dict.fromkeys(metrics, "1"),
-        judgements={"support": "2"},
+        judgements={"support": "3"},
         prompts={"support/en": "a" * 64},
         judge={"name": judge, "sha256": "b" * 64, "size": 1},
         engine={"n_ctx": 8192, "n_threads": 2},
@@ -48,7 +48,8 @@ def signature(metrics: Sequence[str], judge: str = "small-judge") -> Signature:
 
 def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = str) -> SampleResult:
     """`sample` with a record of every judgement. Each sentence of its response makes one statement, whose
-    probability is the next of `shares`; HHEM has the opposite one. `say` makes what a model wrote."""
+    probability is the next of `shares`; HHEM has the opposite one. The first has two unknown numbers. `say`
+    makes what a model wrote."""
     text, contexts = sample.response or "", sample.retrieved_contexts or []
     sentences = split(text, language(text))
     statements = StatementsRecord(
@@ -67,6 +68,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
                 sentence=i,
                 probability=1 - shares[i % len(shares)] if turned else shares[i % len(shares)],
                 evidence=places[i % len(places)] if places else None,
+                unknown_numbers=(say("70"), say("90")) if i == 0 else (),
             )
             for i, s in enumerate(sentences)
         ]

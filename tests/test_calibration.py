@@ -36,25 +36,81 @@ def calibration(sha256: str = FAKE, options: Options = SENTENCES, language: str 
     return Calibration(judge=judge, curve=STRICT, fitted_on={"labels": 60}, **known)
 
 
+def said(*probabilities: float) -> tuple[Verdict, ...]:
+    return tuple(Verdict(statement="S.", sentence=0, probability=p) for p in probabilities)
+
+
 def records(*probabilities: float, language: str = "en", **more: Any) -> dict[str, Any]:
-    verdicts = tuple(Verdict(statement="S.", sentence=0, probability=p) for p in probabilities)
+    verdicts = said(*probabilities)
     made = StatementsRecord(sentences=(), language=language)
     return {"statements": made, "support": SupportRecord(verdicts=verdicts, **more)}
 
 
-def responses(number: int, longest: int, curve: Curve, seed: int = 0) -> tuple[list[list[float]], list[int]]:
-    """Raw probabilities, and labels drawn with just the probability that `curve` says."""
+def responses(
+    number: int, longest: int, curve: Curve, seed: int = 0, lexical: bool = False
+) -> tuple[list[tuple[Verdict, ...]], list[int]]:
+    """Raw verdicts, and labels drawn with just the probability that `curve` says."""
     generator = random.Random(seed)
-    raw = [[generator.betavariate(2, 1) for _ in range(generator.randint(1, longest))] for _ in range(number)]
+
+    def drawn() -> Verdict:
+        verdict = Verdict(statement="S.", sentence=0, probability=generator.betavariate(2, 1))
+        if not lexical:
+            return verdict
+        unknown = ("70",) * int(generator.random() < 0.2)
+        return verdict.model_copy(update={"coverage": generator.random(), "unknown_numbers": unknown})
+
+    raw = [tuple(drawn() for _ in range(generator.randint(1, longest))) for _ in range(number)]
     return raw, [int(generator.random() < share) for share in shares(raw, [curve] * number)]
 
 
-@given(st.lists(st.floats(0, 1), min_size=2), st.floats(0.1, 8), st.floats(-5, 5))
-def test_a_curve_keeps_the_order_and_stays_in_the_range(raw: list[float], slope: float, move: float) -> None:
-    curve = Curve(slope=slope, intercept=move)
-    found = [curve.of(p) for p in sorted(raw)]
+SHARE = st.floats(0, 1)
+CURVES = st.builds(
+    Curve,
+    slope=st.floats(0.1, 8),
+    coverage=st.floats(0, 20),
+    unknown_number=st.floats(-20, 0),
+    intercept=st.floats(-20, 20),
+)
+
+
+@given(CURVES, st.lists(SHARE, min_size=2), SHARE, st.integers(0, 9))
+def test_a_curve_rises_with_the_probability_and_stays_in_the_range(
+    curve: Curve, raw: list[float], coverage: float, unknown: int
+) -> None:
+    found = [curve.of(p, coverage, unknown) for p in sorted(raw)]
     assert found == sorted(found)
     assert all(0 <= p <= 1 for p in found)
+
+
+@given(CURVES, SHARE, st.lists(SHARE, min_size=2), st.integers(0, 9))
+def test_coverage_never_lowers_and_an_unknown_number_never_raises(
+    curve: Curve, raw: float, coverage: list[float], unknown: int
+) -> None:
+    found = [curve.of(raw, share, unknown) for share in sorted(coverage)]
+    assert found == sorted(found)
+    assert curve.of(raw, coverage[0], unknown + 1) <= curve.of(raw, coverage[0], unknown)
+
+
+def test_an_unknown_number_counts_twice_at_most() -> None:
+    curve = Curve(unknown_number=-1.5, coverage=2, intercept=-1)
+    assert [curve.of(0.5, 0.5, k) for k in range(4)] == [sigmoid(0), sigmoid(-1.5), sigmoid(-3), sigmoid(-3)]
+
+
+def test_a_verdict_with_an_unknown_number_may_fall_behind_a_less_sure_one() -> None:
+    sure = Verdict(statement="S.", sentence=0, probability=0.8, coverage=0.5, unknown_numbers=("70",))
+    made = StatementsRecord(sentences=(), language="en")
+    raw = {"statements": made, "support": SupportRecord(verdicts=(sure, *said(0.6)))}
+    first, second = as_scored(raw, {"en": Curve(unknown_number=-2, coverage=1)})["support"].verdicts
+    assert first.probability == pytest.approx(sigmoid(logit(0.8) - 2 + 0.5))
+    assert second.probability == pytest.approx(sigmoid(logit(0.6) + 1))
+
+
+def test_a_curve_of_an_older_file_is_the_same_without_lexical_evidence() -> None:
+    old = json.loads(write([calibration()]))
+    for field in ("coverage", "unknown_number"):
+        del old["calibrations"][0]["curve"][field]
+    (found,) = calibrations_for(FAKE, Options(statements="sentences", calibration=json.dumps(old))).values()
+    assert found == calibration()
 
 
 def test_the_curve_moves_the_threshold_and_so_value() -> None:
@@ -93,10 +149,34 @@ def test_a_fit_finds_the_curve_that_the_labels_were_drawn_with() -> None:
     assert found.intercept == pytest.approx(STRICT.intercept, abs=0.2)
 
 
+def test_a_fit_finds_what_lexical_evidence_weighs() -> None:
+    curve = Curve(slope=1.2, coverage=2, unknown_number=-2, intercept=-1)
+    found = fit(*responses(3000, 5, curve, lexical=True))
+    assert found.coverage == pytest.approx(2, abs=0.3)
+    assert found.unknown_number == pytest.approx(-2, abs=0.3)
+
+
+def test_lexical_evidence_that_speaks_the_wrong_way_weighs_nothing() -> None:
+    """Labels that fall with coverage and rise with unknown numbers: the weights stay at 0."""
+    raw, labels = responses(400, 1, Curve(), lexical=True)
+    for i, (verdict,) in enumerate(raw):
+        found = {"coverage": 1 - 0.5 * labels[i], "unknown_numbers": ("70",) * labels[i]}
+        raw[i] = (verdict.model_copy(update=found),)
+    turned = fit(raw, labels)
+    assert (turned.coverage, turned.unknown_number) == (0, 0)
+
+
+def test_a_few_labels_give_lexical_evidence_a_sane_weight() -> None:
+    """Without a prior an evidence that parts 12 labels without a mistake would weigh all that it may."""
+    bad = [(said(0.6)[0].model_copy(update={"unknown_numbers": ("70",)}),)] * 6
+    found = fit([*[said(0.6)] * 6, *bad], [1] * 6 + [0] * 6)
+    assert -4 < found.unknown_number < -0.5
+
+
 def test_with_one_statement_each_it_is_logistic_regression_of_the_logit() -> None:
     linear = pytest.importorskip("sklearn.linear_model")
     raw, labels = responses(900, 1, STRICT)
-    plain = linear.LogisticRegression(C=1e6).fit([[logit(p)] for (p,) in raw], labels)
+    plain = linear.LogisticRegression(C=1e6).fit([[logit(v.probability)] for (v,) in raw], labels)
     found = fit(raw, labels)
     assert found.slope == pytest.approx(plain.coef_[0][0], rel=0.05)
     assert found.intercept == pytest.approx(plain.intercept_[0], abs=0.05)
@@ -107,7 +187,7 @@ def test_steps_are_fitted_from_a_thousand_labels_of_single_statements_alone() ->
     steps = fit(raw, labels).steps
     assert list(steps) == sorted(steps, key=lambda pair: (pair[0], pair[1]))
     assert not fit(raw[:-1], labels[:-1]).steps
-    assert not fit([[*raw[0], 0.5], *raw[1:]], labels).steps
+    assert not fit([raw[0] + said(0.5), *raw[1:]], labels).steps
     curve = Curve(steps=steps)
     assert [curve.of(p) for p, _ in steps] == [y for _, y in steps]
     assert curve.of(0) == steps[0][1]
@@ -115,7 +195,7 @@ def test_steps_are_fitted_from_a_thousand_labels_of_single_statements_alone() ->
 
 
 def test_labels_without_one_mistake_give_a_finite_curve() -> None:
-    found = fit([[0.9]] * 20 + [[0.2]] * 20, [1] * 20 + [0] * 20)
+    found = fit([said(0.9)] * 20 + [said(0.2)] * 20, [1] * 20 + [0] * 20)
     assert found.of(0.9) > 0.9
     assert found.of(0.2) < 0.1
 
@@ -142,7 +222,7 @@ def test_all_supported_lies_between_the_mean_and_the_product() -> None:
         recipe(FAKE, Options(), "en"),
         recipe(FAKE, Options(statements="sentences", verdict="reasoned"), "en"),
         recipe(FAKE, SENTENCES, "zh"),
-        recipe(FAKE, SENTENCES, "en") | {"judgements": {"statements": "1", "support": "2"}},
+        recipe(FAKE, SENTENCES, "en") | {"judgements": {"statements": "1", "support": "3"}},
         recipe(FAKE, SENTENCES, "en") | {"prompts": {"support": FAKE}},
     ],
     ids=["model", "statements", "verdict", "language", "judgement", "prompt"],
@@ -213,9 +293,11 @@ def test_score_is_calibrated_as_a_run_is() -> None:
         ('{"schema": 1, "calibrations": [{}]}', "no calibration file"),
         (write([calibration()]).replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
         (write([calibration()]).replace('"slope": 2.0', '"slope": NaN'), "finite"),
+        (write([calibration()]).replace('"coverage": 0.0', '"coverage": -1.0'), "greater than or equal to 0"),
+        (write([calibration()]).replace('number": 0.0', 'number": 1.0'), "less than or equal to 0"),
         (write([calibration(sha256="1" * 64)]), "another judge"),
     ],
-    ids=["empty", "array", "schema", "fields", "falling", "nan", "another model"],
+    ids=["empty", "array", "schema", "fields", "falling", "nan", "coverage", "rewarded", "another model"],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, content: str, what: str) -> None:
     file = tmp_path / "own.json"

@@ -83,6 +83,11 @@ def test_every_hostile_text_stands_in_the_page_as_text() -> None:
     assert [row[1] for row in rows_of(page) if str(row[1]).startswith("0 ")] == ["0 " + HOSTILE[0]]
 
 
+def test_a_statement_shows_its_numbers_that_are_not_in_the_contexts() -> None:
+    text = " ".join(Page(html.page(small())).text.split())
+    assert "Numbers not found未找到的数字 in the contexts（上下文） 70, 90" in text
+
+
 def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> None:
     page = html.page(small())
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)

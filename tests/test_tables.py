@@ -20,7 +20,12 @@ from localeval.testing import FakeEngine, fake_judge
 
 EVIL = "=HYPERLINK(1)"
 SAMPLES: list[dict[str, Any]] = [
-    {"id": "茶", "response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."], "more": 1},
+    {
+        "id": "茶",
+        "response": "Tea grows. It has 7 or 1,900 songs.",
+        "retrieved_contexts": ["Tea grows."],
+        "more": 1,
+    },
     {"id": EVIL, "response": "@Tea sings.", "retrieved_contexts": ["=Tea sings."]},
     {"id": "c", "response": "", "retrieved_contexts": ["Tea grows."]},
     {"id": "d", "response": "Tea rests.", "retrieved_contexts": ["Tea grows."]},
@@ -58,13 +63,14 @@ def test_scores_csv_has_a_row_a_sample_with_value_soft_status_and_reason(
     assert list(found[0])[1:3] == ["faithfulness", "faithfulness_soft"]
 
 
-def test_statements_csv_has_a_row_a_statement_with_verdict_evidence_and_reason(
+def test_statements_csv_has_a_row_a_statement_with_verdict_evidence_unknown_numbers_and_reason(
     result: Result, tmp_path: Path
 ) -> None:
     found = [list(row.values()) for row in rows(tmp_path / STATEMENTS)]
+    songs = "It has 7 or 1,900 songs."
     assert found == [
-        ["茶", "support", "Tea grows.", "Tea grows.", "0.75", "1", "Tea grows.", "0", "It says so."],
-        ["茶", "support", "It sings.", "It sings.", "0.5", "1", "", "", "'-It may."],
+        ["茶", "support", "Tea grows.", "Tea grows.", "0.75", "1", "Tea grows.", "0", "", "It says so."],
+        ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "'-It may."],
         [
             f"'{EVIL}",
             "support",
@@ -74,6 +80,7 @@ def test_statements_csv_has_a_row_a_statement_with_verdict_evidence_and_reason(
             "0",
             "'=Tea sings.",
             "0",
+            "",
             "'+Nothing.",
         ],
     ]

@@ -1,18 +1,30 @@
 """From the judge's raw probability that a statement is supported to one that means what it says.
 
-What is fitted. People label whole responses (1: all is supported), the judge decides statements. A map
-p' = sigmoid(slope x logit(p) + intercept) of each statement's raw probability is fitted so that of n of them
+What is fitted. People label whole responses (1: all is supported), the judge decides statements. A map of a
+statement's raw probability p, of the share c of its terms that the contexts have, and of the number k of its
+numbers that they name nowhere,
+
+    p' = sigmoid(slope x logit(p) + coverage x c + unknown_number x min(k, 2) + intercept)
+
+is fitted so that of n statements
 
     P(all supported) = (p'1 x p'2 x ... x p'n) ** (1 / sqrt(n))
 
 agrees best with the labels (maximum likelihood). The exponent stands between two wrong extremes: 1 takes the
 statements for independent, and then long responses are never believed; 1 / n takes them for copies of one
-another, and then one false statement among ten is never seen. With one statement it is Platt's scaling. So p'
-is the probability of one statement, and a probability of the whole response comes with it.
+another, and then one false statement among ten is never seen. With one statement it is logistic regression;
+where c and k have no part, Platt's scaling. So p' is the probability of one statement, and a probability of
+the whole response comes with it.
 
-What it does. The map is monotone: within a response it changes no order. It moves the threshold (`value` asks
-whether p', not p, is at least 0.5), and in `soft` it parts the clearly supported from the doubtful. Journals
-keep the raw probabilities; the map is applied to the records that a metric reads, which needs no model.
+What it does. It moves the threshold (`value` asks whether p', not p, is at least 0.5), and in `soft` it parts
+the clearly supported from the doubtful. Of two statements with the same c and k the one with the higher p has
+the higher p'; more coverage never lowers p', and an unknown number never raises it. Where c and k have a part
+it is no map of p alone: a statement that names a number which is nowhere in the contexts may come behind one
+of which the model was less sure. Both stand in the record of the verdict; the fit says how much they weigh,
+and that may be nothing.
+
+Journals keep the raw probabilities; the map is applied to the records that a metric reads, which needs no
+model.
 
 Where it applies. A map belongs to what it was fitted on: the model file, the prompts of one language, the
 versions of the judgements and the forms of `statements` and `verdict`. To anything else it is never applied;
@@ -30,18 +42,28 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.support import SupportRecord
+from localeval.judgements.support import SupportRecord, Verdict
 
 JUDGEMENT = "support"
 CLOSEST = 1e-6
 """Probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite."""
 
+MOST_UNKNOWN = 2
+"""Unknown numbers of one statement that count: a list of ten says little more than two."""
+
 
 class Curve(BaseModel):
-    """A monotone map of probabilities: Platt's two numbers, or the steps of an isotonic regression.
+    """A map of probabilities, rising with each: a sigmoid, or the steps of an isotonic regression.
+
+    coverage        what full coverage adds to the logit, against none
+    unknown_number  what each of at most two unknown numbers adds to it, 0 or less
+
+    With both 0 the sigmoid is Platt's. Steps look at the probability alone.
 
     >>> Curve(slope=1, intercept=0).of(0.25)
     0.25
+    >>> Curve(unknown_number=-2).of(0.5, unknown=1) == sigmoid(-2)
+    True
     >>> Curve(steps=((0.25, 0.0), (0.75, 1.0))).of(0.5)
     0.5
     """
@@ -49,18 +71,25 @@ class Curve(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     slope: float = Field(default=1.0, gt=0)
+    coverage: float = Field(default=0.0, ge=0)
+    unknown_number: float = Field(default=0.0, le=0)
     intercept: float = 0.0
     steps: tuple[tuple[float, float], ...] = ()
 
-    def of(self, probability: float) -> float:
+    def of(self, probability: float, coverage: float = 1.0, unknown: int = 0) -> float:
         """The calibrated probability, 0 to 1. Between two steps it goes straight from one to the other."""
         if not self.steps:
-            return sigmoid(self.slope * logit(probability) + self.intercept)
+            lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
+            return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
         at = bisect_right([raw for raw, _ in self.steps], probability)
         if at in (0, len(self.steps)):
             return self.steps[min(at, len(self.steps) - 1)][1]
         (left, low), (right, high) = self.steps[at - 1], self.steps[at]
         return low + (high - low) * (probability - left) / (right - left)
+
+    def on(self, verdict: Verdict) -> float:
+        """The calibrated probability of a verdict."""
+        return self.of(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
 
 
 class Calibration(BaseModel):
@@ -113,8 +142,7 @@ def as_scored(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
         return records
     curve = curves[made.language]
     verdicts = tuple(
-        verdict.model_copy(update={"probability": curve.of(verdict.probability)})
-        for verdict in support.verdicts
+        verdict.model_copy(update={"probability": curve.on(verdict)}) for verdict in support.verdicts
     )
     return {**records, JUDGEMENT: support.model_copy(update={"verdicts": verdicts})}
 

@@ -5,55 +5,79 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from localeval.calibration import CLOSEST, Curve, all_supported
+from localeval.calibration import CLOSEST, MOST_UNKNOWN, Curve, all_supported, logit
+from localeval.judgements.support import Verdict
 
 ISOTONIC_FROM = 1000
 """Labels of single statements. Steps need many labels, and one for each verdict: a response's label does not
 say which of its statements is wrong, and of a free form that leaves too much open."""
 
 STEEPEST = 8.0
-"""A slope beyond it is what a few labels without one mistake would give."""
+"""A slope beyond it, or below its inverse, is what a few labels without one mistake would give."""
 
-Responses = Sequence[Sequence[float]]
-"""The raw probabilities of each response's statements, at least one."""
+USUAL = {"coverage": 0.7, "unknown_number": 2.0}
+"""The weights of lexical evidence are drawn towards 0 as by normal priors this wide, which a hundred labels
+outweigh and ten do not. That of coverage is narrower: false statements can be made of the contexts' own words."""
+
+Responses = Sequence[Sequence[Verdict]]
+"""The verdicts on each response's statements, with raw probabilities; at least one."""
+
+Array = npt.NDArray[np.float64]
 
 
 def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     """The curve under which P(all supported) agrees best with `labels` (see `localeval.calibration`).
 
-    Platt's two numbers, with his smoothed targets (Platt 1999), from logits; isotonic regression from 1000
-    labels of responses that have one statement each. Both labels must occur.
+    A sigmoid with Platt's smoothed targets (Platt 1999), from logits. Where all verdicts have full coverage
+    and no unknown number it is Platt's scaling, or isotonic regression from 1000 labels of responses that
+    have one statement each. Both labels must occur.
     """
-    if len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
-        return _isotonic([one[0] for one in responses], labels)
-    return _platt(responses, labels)
+    plain = all(v.coverage == 1 and not v.unknown_numbers for one in responses for v in one)
+    if plain and len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
+        return _isotonic([one[0].probability for one in responses], labels)
+    return _sigmoid(responses, labels, plain)
 
 
-def _platt(responses: Responses, labels: Sequence[int]) -> Curve:
+def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    raw = np.clip(np.concatenate([np.asarray(one, dtype=float) for one in responses]), CLOSEST, 1 - CLOSEST)
-    logits = np.log(raw / (1 - raw))
+    seen = np.array([_seen(verdict) for one in responses for verdict in one])
     lengths = np.array([len(one) for one in responses])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
+    pull = np.array([0, USUAL["coverage"] ** -2, USUAL["unknown_number"] ** -2, 0]) / len(labels)
 
-    def lost(numbers: tuple[float, float]) -> float:
-        slope, intercept = np.exp(numbers[0]), numbers[1]
-        logs = -np.logaddexp(0, -(slope * logits + intercept))
-        share = np.clip(np.exp(np.add.reduceat(logs, starts) / np.sqrt(lengths)), CLOSEST, 1 - CLOSEST)
-        return float(-(targets * np.log(share) + (1 - targets) * np.log(1 - share)).mean())
+    def lost(weights: Array) -> tuple[float, Array]:
+        """What the labels say against these weights, a response, and how that grows with each weight."""
+        moved = seen @ weights
+        logs = np.add.reduceat(-np.logaddexp(0, -moved), starts) / np.sqrt(lengths)
+        share = np.clip(np.exp(logs), CLOSEST, 1 - CLOSEST)
+        loss = -(targets * np.log(share) + (1 - targets) * np.log(1 - share)).mean()
+        of_log = ((1 - targets) * share / (1 - share) - targets) / np.sqrt(lengths) / len(lengths)
+        of_weights = (np.repeat(of_log, lengths) / (1 + np.exp(moved))) @ seen
+        return float(loss + pull @ weights**2 / 2), of_weights + pull * weights
 
-    limits = [(-np.log(STEEPEST), np.log(STEEPEST)), (-20.0, 20.0)]
+    most = 0 if plain else 20
+    limits = [(1 / STEEPEST, STEEPEST), (0, most), (-most, 0), (-20 - most, 20)]
     tries = [
-        minimize(lost, start, method="Nelder-Mead", bounds=limits, options={"xatol": 1e-6, "fatol": 1e-9})
-        for start in ((0.0, 0.0), (0.7, -1.0))
+        minimize(
+            lost, start, jac=True, bounds=limits, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}
+        )
+        for start in ((1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0))
     ]
-    slope, intercept = min(tries, key=lambda found: float(found.fun)).x
-    # Six decimals are more than labels can tell, and are the same on every machine.
-    return Curve(slope=round(float(np.exp(slope)), 6), intercept=round(float(intercept), 6))
+    found = min(tries, key=lambda one: float(one.fun)).x
+    # Four decimals are more than labels can tell, and are the same on every machine.
+    slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in found)
+    return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
+
+
+def _seen(verdict: Verdict) -> tuple[float, ...]:
+    """What the weights of a curve stand before."""
+    unknown = min(len(verdict.unknown_numbers), MOST_UNKNOWN)
+    return logit(verdict.probability), verdict.coverage, unknown, 1.0
 
 
 def _isotonic(raw: Sequence[float], labels: Sequence[int]) -> Curve:
@@ -74,4 +98,4 @@ def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[i
 
 def shares(responses: Responses, curves: Sequence[Curve]) -> list[float]:
     """P(all supported) of each response under its curve."""
-    return [all_supported([curve.of(p) for p in one]) for one, curve in zip(responses, curves, strict=True)]
+    return [all_supported([curve.on(v) for v in one]) for one, curve in zip(responses, curves, strict=True)]

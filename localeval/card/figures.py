@@ -91,7 +91,7 @@ def _scored(one: SampleResult, metric: Metric, options: Options, calibrated: boo
         label(one.sample),
         str((one.sample.model_extra or {}).get("group", f"sample {one.sample.id}")),
         getattr(one.records.get("statements"), "language", ""),
-        [verdict.probability for verdict in getattr(support, "verdicts", ())] if judged else [],
+        getattr(support, "verdicts", ()) if judged else (),
         scores,
     )
 

@@ -12,6 +12,7 @@ from localeval.calibration import Calibration, Curve
 from localeval.calibration.choice import recipe
 from localeval.calibration.fit import curves_across, fit, shares
 from localeval.judge import Judge
+from localeval.judgements.support import Verdict
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
 from localeval.samples import Sample
@@ -28,7 +29,7 @@ class Scored:
     label: int
     group: str
     language: str
-    probabilities: list[float]
+    verdicts: tuple[Verdict, ...]
     scores: dict[str, float]
 
 
@@ -39,24 +40,24 @@ def refitted(found: Sequence[Scored], parted: Sequence[int]) -> dict[int, dict[s
         own = [i for i, one in enumerate(found) if one.language == language]
         if not _enough([found[i] for i in own]):
             continue
-        raw, labels = [found[i].probabilities for i in own], [found[i].label for i in own]
+        raw, labels = [found[i].verdicts for i in own], [found[i].label for i in own]
         curves = curves_across(raw, labels, [parted[i] for i in own])
         for i, curve, whole in zip(own, curves, shares(raw, curves), strict=True):
-            soft, value = _aggregated(found[i].probabilities, curve)
+            soft, value = _aggregated(found[i].verdicts, curve)
             made[i] = {"soft refitted": soft, "value refitted": value, WHOLE: whole}
     return made
 
 
-def _aggregated(raw: Sequence[float], curve: Curve) -> tuple[float, float]:
+def _aggregated(raw: Sequence[Verdict], curve: Curve) -> tuple[float, float]:
     """`soft` and, at 0.5, `value` of faithfulness."""
-    own = [curve.of(p) for p in raw]
+    own = [curve.on(verdict) for verdict in raw]
     return sum(own) / len(own), sum(p >= 0.5 for p in own) / len(own)
 
 
 def _enough(own: Sequence[Scored]) -> bool:
     labels = [one.label for one in own]
     fewest = min(labels.count(0), labels.count(1))
-    several = all(one.probabilities for one in own)
+    several = all(one.verdicts for one in own)
     return several and len(labels) >= FEWEST and fewest >= FEWEST_OF_EACH
 
 
@@ -77,11 +78,11 @@ def calibrated(found: Sequence[Scored], judge: Judge, options: Options, dataset:
             "dataset": dataset,
             "labels": len(own),
             "supported": sum(labels),
-            "statements": sum(len(one.probabilities) for one in own),
+            "statements": sum(len(one.verdicts) for one in own),
             "sources": dict(Counter(str((one.sample.model_extra or {}).get("source", "")) for one in own)),
             "date": datetime.date.today().isoformat(),
         }
-        curve = fit([one.probabilities for one in own], labels)
+        curve = fit([one.verdicts for one in own], labels)
         shown_figures = {key: tuple(round(x, 4) for x in figure) for key, figure in figured.items()}
         made.append(Calibration(**known, curve=curve, fitted_on=fitted_on, figures=shown_figures))  # type: ignore[arg-type]
     return made

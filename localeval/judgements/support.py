@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from localeval.judgements.desk import Desk, Record, reference_of, response_of
 from localeval.judgements.evidence import Evidence, context_sentences, evidence_for
+from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import windows
 from localeval.prompts import Prompt
@@ -22,10 +23,12 @@ REASON_TOKENS = 120
 class Verdict(Record):
     """One statement decided.
 
-    sentence     number of its sentence in the text that makes it
-    probability  of "supported", 0 to 1; with several windows that of the best one
-    evidence     the sentence of the premise that shares most with the statement; None where none does
-    reason       what the model wrote before a reasoned verdict
+    sentence         number of its sentence in the text that makes it
+    probability      of "supported", 0 to 1; with several windows that of the best one
+    evidence         the sentence of the premise that shares most with the statement; None where none does
+    reason           what the model wrote before a reasoned verdict
+    coverage         share of its terms that occur in the premise, 0 to 1 (see `lexical`)
+    unknown_numbers  its numbers that the premise names nowhere
     """
 
     statement: str
@@ -33,6 +36,8 @@ class Verdict(Record):
     probability: float
     evidence: Evidence | None = None
     reason: str | None = None
+    coverage: float = Field(default=1.0, ge=0, le=1)
+    unknown_numbers: tuple[str, ...] = ()
 
 
 class SupportRecord(Record):
@@ -83,10 +88,18 @@ class Pair:
             decided: list[tuple[float, str | None]] = [(share, None) for share in shares]
         else:
             decided, count = decide(desk, premise, statements, made.language)
-        evidence = evidence_for(statements, context_sentences(premise))
+        evidence, looked = evidence_for(statements, context_sentences(premise)), premise_of(premise)
         return SupportRecord(
             verdicts=tuple(
-                Verdict(statement=text, sentence=i, probability=p, evidence=seen, reason=reason)
+                Verdict(
+                    statement=text,
+                    sentence=i,
+                    probability=p,
+                    evidence=seen,
+                    reason=reason,
+                    coverage=coverage(text, looked),
+                    unknown_numbers=unknown_numbers(text, looked),
+                )
                 for (i, text), (p, reason), seen in zip(made.flat(), decided, evidence, strict=True)
             ),
             windows=count,

@@ -94,7 +94,9 @@ def width_told(card: Card) -> str:
 def curve_told(curve: Curve) -> str:
     if curve.steps:
         return f"isotonic, {len(curve.steps)} steps"
-    return f"sigmoid({curve.slope:.3f} x logit(p) {curve.intercept:+.3f})"
+    lexical = f"{curve.coverage:+.3f} x coverage " if curve.coverage else ""
+    lexical += f"{curve.unknown_number:+.3f} x unknown numbers " if curve.unknown_number else ""
+    return f"sigmoid({curve.slope:.3f} x logit(p) {lexical}{curve.intercept:+.3f})"
 
 
 def title(part: Part, card: Card) -> str:

@@ -4,7 +4,8 @@ scores.csv      one row a sample: id, and for each metric its value (under the m
                 `_status` and `_reason`, empty where there is none
 statements.csv  one row a statement and judgement: id, judgement ("support" is the response held against the
                 contexts), sentence, statement, probability, verdict (1 from the run's threshold, else 0),
-                evidence, context (the number of the evidence's context, from 0) and reason
+                evidence, context (the number of the evidence's context, from 0), unknown_numbers (those of
+                the statement that what it is held against names nowhere, by spaces) and reason
 
 Both are UTF-8 with a byte order mark, without which spreadsheets read Chinese as something else; lines end in
 \\n. Numbers are written in full. A cell of text that a spreadsheet would take for a formula has an apostrophe
@@ -40,6 +41,7 @@ STATEMENT_COLUMNS = (
     "verdict",
     "evidence",
     "context",
+    "unknown_numbers",
     "reason",
 )
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
@@ -136,6 +138,7 @@ def _statements(
             int(verdict.probability >= threshold),
             evidence.text if evidence else "",
             evidence.context if evidence else None,
+            " ".join(verdict.unknown_numbers),
             reason or verdict.reason or "",
         ]
 

@@ -43,13 +43,18 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """`sentence` and `place` name the elements that belong to it, "" where there is none."""
+    """`sentence` and `place` name the elements that belong to it, "" where there is none.
+
+    unknown  its numbers that the text of the label `held_against` names nowhere
+    """
 
     text: str
     checks: list[Check]
     sentence: str
     place: str
     evidence: str
+    unknown: str
+    held_against: str
     reason: str
     whole: bool
     split: bool
@@ -175,6 +180,8 @@ def _stated(
                 sentence=f"r{first.sentence}" if of == "statements" else "",
                 place=passages.place_of(seen) if seen and judged[0] in passages.SUPPORTS else "",
                 evidence=seen.text if seen else "",
+                unknown=", ".join(first.unknown_numbers),
+                held_against=labels[judged[0]].removesuffix("_hhem"),
                 reason=reason,
                 whole=made.sentences[first.sentence].cut != "",
                 split=len(set(both)) > 1,

@@ -1,0 +1,105 @@
+"""Lexical evidence: coverage and unknown numbers, counted by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localeval.judgements.lexical import coverage, numbers, premise_of, unknown_numbers
+from localeval.testing import FakeEngine, fake_judge
+
+SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
+BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总投资3.5亿元，有二十个桥墩。"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "share"),
+    [
+        ("Gary gets snow.", 3 / 3),
+        ("Gary gets hail in May.", 2 / 4),  # gary, gets; not hail and may
+        ("The towns of the lake", 2 / 2),
+        ("It is", 1),
+        ("", 1),
+        ("...", 1),
+    ],
+)
+def test_coverage_is_the_share_of_terms_that_are_anywhere_in_the_contexts(
+    statement: str, share: float
+) -> None:
+    assert coverage(statement, premise_of(SNOW)) == share
+
+
+def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
+    """大桥 桥有 有桥 桥墩: of these 大桥 and 桥墩 are there."""
+    assert coverage("大桥有桥墩。", premise_of(BRIDGE)) == 2 / 4
+    assert coverage("大桥", premise_of([])) == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "premise", "unknown"),
+    [
+        ("It gets 1200 mm, or 1,200.", SNOW, ()),
+        ("It gets 1,300 mm in 1996 and 1,300 in 1997.", SNOW, ("1300", "1997")),
+        ("The 1st snow falls on 12 towns.", SNOW, ()),
+        ("The humidity is 70% to 90%.", SNOW, ("70", "90")),
+        ("It is -5.5 or 0.50 degrees.", ["5.5 or 0.5"], ("0.50",)),
+        ("According to passages 7, 8 and 9 and [6], it snows (Passage 5).", SNOW, ()),
+        ("7. It snows.", SNOW, ()),
+        ("(8) It snows.", SNOW, ()),
+        ("7.5 mm fall.", SNOW, ("7.5",)),
+        ("It falls on 2021-05-03.", ["May 3, 2021"], ("5",)),
+        ("大桥于1962年建成，全长125米。", BRIDGE, ()),
+        ("大桥于１９６３年建成，全长１２６米。", BRIDGE, ("1963", "126")),
+        ("总投资3.5亿元，20个桥墩，占70％。", BRIDGE, ("70",)),
+        ("根据资料7和第8段，大桥有桥墩。", BRIDGE, ()),
+        ("It snows twice.", SNOW, ()),
+        ("It has 7 lakes.", [], ("7",)),
+    ],
+)
+def test_unknown_numbers_are_those_that_the_contexts_name_nowhere(
+    statement: str, premise: Sequence[str], unknown: tuple[str, ...]
+) -> None:
+    assert unknown_numbers(statement, premise_of(premise)) == unknown
+
+
+@given(st.text(), st.lists(st.text(), max_size=3))
+def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, others: list[str]) -> None:
+    looked = premise_of([*others, statement])
+    assert coverage(statement, looked) == 1
+    assert unknown_numbers(statement, looked) == ()
+    assert 0 <= coverage(statement, premise_of(others)) <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1," * 50_000,
+        "1,111" * 20_000,
+        "passage " * 12_000,
+        "passage" + " " * 99_999,
+        "万" * 99_999,
+        "9" * 99_999,
+    ],
+)
+def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
+    start = time.perf_counter()
+    numbers(text)
+    premise_of([text])
+    assert time.perf_counter() - start < 2
+
+
+def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}]))
+    sample = {"response": "Snow falls in 1996. Hail falls in 1997.", "retrieved_contexts": SNOW}
+    from localeval.journal import Journal
+    from localeval.options import Options
+    from localeval.samples import Sample
+
+    found = judge.judge(Sample(**sample), ["support"], Options(statements="sentences"), Journal())
+    first, second = found["support"].verdicts  # type: ignore[attr-defined]
+    assert (first.coverage, first.unknown_numbers) == (1, ())
+    assert (second.coverage, second.unknown_numbers) == (1 / 3, ("1997",))
