@@ -88,7 +88,7 @@ def changed(part: str, **fields: Any) -> dict[str, Any]:
         (changed("judge", sha256="1" * 64), "judge.sha256 (00000000 and 11111111)"),
         (changed("prompts", **{"support/en": "2" * 64}), "prompts.support/en"),
         (changed("metrics", faithfulness="9"), "metrics.faithfulness (1 and 9)"),
-        (changed("judgements", support="9"), "judgements.support (2 and 9)"),
+        (changed("judgements", support="9"), "judgements.support (3 and 9)"),
         (changed("options", seed=7), "options.seed (0 and 7)"),
         (changed("options", threshold=0.7), "options.threshold (0.5 and 0.7)"),
         (changed("engine", n_ctx=4096), "engine.n_ctx"),

@@ -103,7 +103,7 @@ def test_the_async_ways_give_what_the_others_give() -> None:
     assert score.value == 1
 
 
-def test_records_keep_statement_sentence_probability_and_evidence() -> None:
+def test_records_keep_statement_sentence_probability_evidence_coverage_and_numbers() -> None:
     result = evaluate(SAMPLES[:1], None, fake_judge(FakeEngine(YES)))
     verdict = json.loads(result.to_json())["samples"][0]["records"]["support"]["verdicts"][0]
     assert verdict == {
@@ -112,6 +112,8 @@ def test_records_keep_statement_sentence_probability_and_evidence() -> None:
         "probability": 0.75,
         "evidence": {"text": "Tea grows.", "context": 0, "start": 0, "end": 10},
         "reason": None,
+        "coverage": 1,
+        "unknown_numbers": [],
     }
 
 

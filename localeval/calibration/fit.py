@@ -19,7 +19,7 @@ STEEPEST = 8.0
 
 USUAL = {"coverage": 0.7, "unknown_number": 2.0}
 """The weights of lexical evidence are drawn towards 0 as by normal priors this wide, which a hundred labels
-outweigh and ten do not. That of coverage is narrower: false statements can be made of the contexts' own words."""
+outweigh and ten do not. That of coverage is narrower: the contexts' own words can make a false statement."""
 
 Responses = Sequence[Sequence[Verdict]]
 """The verdicts on each response's statements, with raw probabilities; at least one."""
