@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from localeval.calibration import JUDGEMENT, Curves, told
+from localeval.calibration import Curves
 from localeval.calibration.choice import curves_for
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
@@ -24,19 +24,16 @@ from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
-from localeval.prompts import LANGUAGES
 from localeval.records import as_record, key_of
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature, machine, own_version, package_versions
+from localeval.signing import models_used, rows_of, signed
 from localeval.store import resolve
 
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
 
 Records = dict[str, BaseModel]
-
-_TOLD_APART = ("explain", "prompts", "calibration")
-"""Options that a signature tells by their effect, or that have none on a number."""
 
 
 class Made(NamedTuple):
@@ -151,7 +148,7 @@ class Judge:
         Raises ModelMissing, ModelBroken or InputError.
         """
         self.curves(options)
-        used = _used(_rows(metrics), options)
+        used = models_used(rows_of(metrics), options)
         if "embedder" in used:
             self.companions.embedder()
         if "classifier" in used:
@@ -181,7 +178,7 @@ class Judge:
         return {"model": self.model["sha256"], "settings": dict(settings), "packages": packages}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        used = _used(_rows(metrics), options)
+        used = models_used(rows_of(metrics), options)
         bare = Signature(
             localeval=own_version(),
             metrics={},
@@ -210,46 +207,6 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
-    """The signature of these metrics, with the models, packages and machine of `models`."""
-    rows = _rows(metrics)
-    used = _used(rows, options)
-    curves = curves_for(models.judge["sha256"], options)
-    return models.model_copy(
-        update={
-            "localeval": own_version(),
-            "metrics": {metric.name: metric.version for metric in metrics},
-            "judgements": {row.name: row.version for row in rows},
-            "prompts": {
-                f"{name}/{language}": options.prompt(name, language).sha256
-                for row in rows
-                for name in row.prompts
-                for language in LANGUAGES
-            },
-            "embedder": models.embedder if "embedder" in used else {},
-            "classifier": models.classifier if "classifier" in used else {},
-            "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
-            "calibration": told(curves) if JUDGEMENT in (row.name for row in rows) else {},
-        }
-    )
-
-
-def _rows(metrics: Sequence[Metric]) -> list[Judgement]:
-    """The judgements that the metrics stand on, each once."""
-    return in_order([name for metric in metrics for name in metric.judgements])
-
-
-def _used(rows: Sequence[Judgement], options: Options) -> set[str]:
-    """The models that answer these judgements: "judge", "embedder", "classifier"."""
-    return {answers(row, options) for row in rows}
-
-
-def answers(row: Judgement, options: Options) -> str:
-    """The model that answers a judgement."""
-    by = {"llm": "judge", "hhem": "classifier"}[options.support_by]
-    return by if row.uses == "support" else row.uses
 
 
 def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:

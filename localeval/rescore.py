@@ -158,7 +158,7 @@ def _keys_of_results(folder: Path) -> dict[str, Mapping[str, str]]:
 
 
 def _signature(recipe: run.Recipe, metrics: Sequence[Metric], options: Options) -> Signature:
-    from localeval.judge import signed
+    from localeval.signing import signed
 
     then = Signature(**recipe.signature)
     now = signed(then.model_copy(update=recipe.beside), metrics, options)

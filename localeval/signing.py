@@ -1,0 +1,56 @@
+"""The signature of metrics with options: what judgements they stand on, and the models that answer these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from localeval.calibration import JUDGEMENT, told
+from localeval.calibration.choice import curves_for
+from localeval.judgements import Judgement, in_order
+from localeval.metrics import Metric
+from localeval.options import Options
+from localeval.prompts import LANGUAGES
+from localeval.signature import Signature, own_version
+
+_TOLD_APART = ("explain", "prompts", "calibration")
+"""Options that a signature tells by their effect, or that have none on a number."""
+
+
+def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
+    """The signature of these metrics, with the models, packages and machine of `models`."""
+    rows = rows_of(metrics)
+    used = models_used(rows, options)
+    curves = curves_for(models.judge["sha256"], options)
+    return models.model_copy(
+        update={
+            "localeval": own_version(),
+            "metrics": {metric.name: metric.version for metric in metrics},
+            "judgements": {row.name: row.version for row in rows},
+            "prompts": {
+                f"{name}/{language}": options.prompt(name, language).sha256
+                for row in rows
+                for name in row.prompts
+                for language in LANGUAGES
+            },
+            "embedder": models.embedder if "embedder" in used else {},
+            "classifier": models.classifier if "classifier" in used else {},
+            "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
+            "calibration": told(curves) if JUDGEMENT in (row.name for row in rows) else {},
+        }
+    )
+
+
+def rows_of(metrics: Sequence[Metric]) -> list[Judgement]:
+    """The judgements that the metrics stand on, each once."""
+    return in_order([name for metric in metrics for name in metric.judgements])
+
+
+def models_used(rows: Sequence[Judgement], options: Options) -> set[str]:
+    """The models that answer these judgements: "judge", "embedder", "classifier"."""
+    return {answers(row, options) for row in rows}
+
+
+def answers(row: Judgement, options: Options) -> str:
+    """The model that answers a judgement."""
+    by = {"llm": "judge", "hhem": "classifier"}[options.support_by]
+    return by if row.uses == "support" else row.uses
