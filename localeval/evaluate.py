@@ -26,6 +26,7 @@ from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, Source, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
+from localeval.signature import Signature
 
 Progress = Callable[[int, Sequence[Sample]], None]
 
@@ -66,29 +67,17 @@ def evaluate(
     0.75
     """
     choices = Options.read(options)
+    folder = Path(output) if output is not None else None
     read = read_samples(samples)
     chosen = _metrics(metrics, read, read.name)
-    with Journal(Path(output) if output is not None else None) as journal, _opened(judge) as opened:
+    with Journal(folder) as journal, _opened(judge) as opened:
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)
-        if output is not None:
-            engine = opened.signature_of_engine()
-            recipe = run.Recipe(
-                metrics=[m.name for m in chosen],
-                judge=opened.source,
-                **opened.companions.sources(),
-                engine=engine,
-                options=run.recorded(choices),
-                signature=signature.model_dump(mode="json"),
-                beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
-            )
-            run.write(Path(output), read, recipe)
+        if folder is not None:
+            run.write(folder, read, _recipe(opened, chosen, choices, signature))
         if watch is not None:
             planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
-            if output is not None:
-                run.keep_plan(Path(output), planned)
-            watch.begin(planned)
-            planned.check()
+            _begin(watch, planned, folder)
         finished, curves = [], opened.curves(choices)
         for sample in read:
             finished.append(_evaluated(sample, chosen, opened, choices, curves, journal))
@@ -97,9 +86,9 @@ def evaluate(
             if watch is not None:
                 watch.took(len(finished), read, finished[-1].scores)
         result = Result(finished, [m.name for m in chosen], signature)
-        if output is not None:
+        if folder is not None:
             journal.check()
-            run.finish(Path(output) / run.RESULTS, result)
+            run.finish(folder / run.RESULTS, result)
     return result
 
 
@@ -121,7 +110,7 @@ def plan(
     """
     choices = Options.read(options)
     read = read_samples(samples)
-    chosen = _metrics(metrics, read, str(samples) if isinstance(samples, str | Path) else "the samples")
+    chosen = _metrics(metrics, read, read.name)
     journal = Path(output) / JOURNAL if output is not None else None
     kept = Lines(journal) if journal is not None and journal.exists() else None
     with _opened(judge) as opened:
@@ -131,6 +120,26 @@ def plan(
 async def aevaluate(samples: Source, **arguments: Any) -> Result:
     """`evaluate` in a thread of its own, so that an event loop goes on."""
     return await asyncio.to_thread(evaluate, samples, **arguments)
+
+
+def _recipe(judge: Judge, metrics: Sequence[Metric], options: Options, signature: Signature) -> run.Recipe:
+    return run.Recipe(
+        metrics=[m.name for m in metrics],
+        judge=judge.source,
+        **judge.companions.sources(),
+        engine=judge.signature_of_engine(),
+        options=run.recorded(options),
+        signature=signature.model_dump(mode="json"),
+        beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
+    )
+
+
+def _begin(watch: Watch, planned: Plan, folder: Path | None) -> None:
+    """Keep the plan and tell it. Raises InputError where the judge does not fit into memory."""
+    if folder is not None:
+        run.keep_plan(folder, planned)
+    watch.begin(planned)
+    planned.check()
 
 
 def _evaluated(

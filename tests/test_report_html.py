@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Result, Sample, Score, evaluate
+from localeval.calibration.choice import shipped
 from localeval.cli import main
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
+from localeval.report.html.agreement import known
 from localeval.report.html.effort import effort
 from localeval.report.html.labels import labels
 from localeval.report.html.order import standing
@@ -252,3 +254,16 @@ def test_a_notebook_gets_a_table_of_escaped_text_and_no_script() -> None:
     assert "0 " + HOSTILE[0] in page.text
     assert f"{hostile()['faithfulness'].value:.3f}" in page.text
     assert all(name in page.text for name in METRICS_SHOWN)
+
+
+def test_a_shipped_calibration_in_force_is_told_beside_the_score_and_no_other() -> None:
+    own = next(one for one in shipped() if one.language == "en")
+    result = small()
+    judge = {**result.signature.judge, "sha256": own.judge["sha256"]}
+    curve = own.curve.model_dump(mode="json")
+    result.signature = result.signature.model_copy(update={"judge": judge, "calibration": {"en": curve}})
+    sentence = known(result)["faithfulness"]
+    assert sentence.startswith(f"en, {own.fitted_on['labels']} labelled answers: calibration error 0.")
+    assert sentence in html.page(result, agreement=known(result))
+    result.signature = result.signature.model_copy(update={"calibration": {"en": {**curve, "slope": 9.0}}})
+    assert known(result) == {}
