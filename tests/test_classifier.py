@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from localeval.classifier import LONGEST, WINDOW, Classifier
+from localeval.doctor.models import PUBLISHED
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError, ModelBroken, ModelMissing
 from tests.loopback import HUB, move_in, toml_row
@@ -411,30 +412,6 @@ print(os.environ["HF_HUB_OFFLINE"], os.environ["TRANSFORMERS_OFFLINE"])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("refused\n1\nTrue True\n1 1\n", "")
-
-
-# The model card's own pairs and numbers.
-PUBLISHED = [
-    ("The capital of France is Berlin.", "The capital of France is Paris.", 0.0111),
-    ("I am in California", "I am in United States.", 0.6474),
-    ("I am in United States", "I am in California.", 0.1290),
-    (
-        "A person on a horse jumps over a broken down airplane.",
-        "A person is outdoors, on a horse.",
-        0.8969,
-    ),
-    (
-        "A boy is jumping on skateboard in the middle of a red bridge.",
-        "The boy skates down the sidewalk on a red bridge",
-        0.1846,
-    ),
-    (
-        "A man with blond-hair, and a brown shirt drinking out of a public water fountain.",
-        "A blond man wearing a brown shirt is reading a book.",
-        0.0050,
-    ),
-    ("Mark Wahlberg was a fan of Manny.", "Manny was a fan of Mark Wahlberg.", 0.0543),
-]
 
 
 @pytest.mark.model
