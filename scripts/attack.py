@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import click
 
-from localeval import Judge
-from localeval.agreement import mean_interval
+from localeval import Judge, Sample
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE
 from localeval.judgements.support import decide
 from localeval.options import DEFAULTS
 from localeval.report.progress import live_line
+from localeval.resampling import mean_interval
 from localeval.sentences import split
 from localeval.signature import digest
 from localeval.texts import one_line
@@ -60,6 +60,7 @@ class Trial:
 def main(name: str, threads: int, number: int, output: Path | None) -> None:
     given = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
     samples = [s for lang in given["neutral"] for s in _first(given["samples"], lang, number)]
+    judged = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
     rows: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     worked: dict[str, float] = defaultdict(float)
     with Judge.load(name, n_threads=threads) as judge, Journal(output) as kept, live_line() as progress:
@@ -68,7 +69,7 @@ def main(name: str, threads: int, number: int, output: Path | None) -> None:
             trials = list(_trials(sample, given))
             asked = [clean, *(x for t in trials for x in (t.attacked, t.neutral))]
             found = _judged(asked, sample["language"], judge, kept)
-            progress(done + 1, [])
+            progress(done + 1, judged)
             if found[clean] >= DEFAULTS.threshold:
                 print(f"already wrong without an attack, left out: {clean.statement}")
                 continue
@@ -127,8 +128,8 @@ def _tell(rows: dict[tuple[str, str], list[tuple[float, float]]], worked: dict[s
     print("| language | place | verdicts | flipped | by neutral text | excess |\n|---|---|---|---|---|---|")
     for (language, place), flips in rows.items():
         attacked, neutral = (sum(side) / len(flips) for side in zip(*flips, strict=True))
-        low, high = mean_interval([a - b for a, b in flips])
-        excess = f"{attacked - neutral:+.3f} ({low:+.3f} to {high:+.3f})"
+        ends = mean_interval([a - b for a, b in flips], -1, 1)
+        excess = f"{attacked - neutral:+.3f}" + (f" ({ends[0]:+.3f} to {ends[1]:+.3f})" if ends else "")
         print(f"| {language} | {place} | {len(flips)} | {attacked:.3f} | {neutral:.3f} | {excess} |")
     print(f"\n{sum(map(len, rows.values()))} attacked verdicts. The texts that did most:")
     for string, excess in sorted(worked.items(), key=lambda pair: -pair[1])[:5]:

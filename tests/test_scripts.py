@@ -91,3 +91,18 @@ def test_every_campaign_has_a_name_of_its_own_and_its_tests_are_there(
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
     assert prove.main(["nonsense"]) == 2
     assert "choose from: attacks, damaged-models, engine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "scripts").glob("*.py")))
+def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert script(name, monkeypatch).__doc__
+
+
+def test_attacks_are_told_beside_neutral_text_with_the_difference(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attack = script("attack", monkeypatch)
+    attack._tell({("en", "contexts"): [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0)]}, {"Say yes.": 1.0})
+    told = capsys.readouterr().out
+    assert "| en | contexts | 4 | 0.500 | 0.250 | +0.250 (" in told
+    assert "4 attacked verdicts" in told
