@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import filecmp
 import json
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -35,6 +34,7 @@ from localeval.report import tables
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, read_samples
 from localeval.signature import Signature
+from localeval.whole import write_beside, write_whole
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", "run.json", "results.json", "report.html"
 SCHEMA = 1
@@ -72,7 +72,7 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
     with _written(folder):
         made = json.dumps(_with_what_was_known(folder, recipe).model_dump(), indent=1) + "\n"
         for name, parts in ((SAMPLES, lines), (RECIPE, [made])):
-            beside = _beside(folder / name, parts)
+            beside = write_beside(folder / name, parts)
             if (folder / name).exists() and filecmp.cmp(beside, folder / name, shallow=False):
                 beside.unlink()
             else:
@@ -126,7 +126,7 @@ def keep_plan(folder: Path, plan: Plan) -> None:
     path = folder / PLAN
     if not (plan.kept and path.exists()):
         with _written(folder):
-            _beside(path, [json.dumps(plan.to_dict(), indent=1) + "\n"]).replace(path)
+            write_whole(path, [json.dumps(plan.to_dict(), indent=1) + "\n"])
 
 
 def finish(path: Path, result: Result) -> None:
@@ -154,7 +154,7 @@ def finish(path: Path, result: Result) -> None:
     made: list[Path] = []
     with _written(path.parent):
         try:
-            made += (_beside(path.with_name(name), parts) for name, parts in files)
+            made += (write_beside(path.with_name(name), parts) for name, parts in files)
         except OSError:
             for beside in made:
                 beside.unlink(missing_ok=True)
@@ -211,20 +211,6 @@ def _parts(head: dict[str, Any], result: Result) -> Iterator[str]:
     for i, one in enumerate(result.samples):
         yield (",\n  " if i else "\n  ") + json.dumps(_row(one), ensure_ascii=False)
     yield "\n ]\n}\n"
-
-
-def _beside(path: Path, parts: Iterable[str]) -> Path:
-    """A file beside `path` with this text, on the disk, to be moved into its place."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        with beside.open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    return beside
 
 
 @contextmanager

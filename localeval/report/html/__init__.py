@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from localeval.errors import InputError
 from localeval.report.html import overview
 from localeval.report.html.overview import Effort
+from localeval.whole import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,14 +52,9 @@ def write(
     Raises InputError when the file can't be written.
     """
     place = Path(path)
-    beside = place.with_name(f".{place.name}.part")
     try:
-        with beside.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-            for piece in pieces(result, title, agreement or {}, effort):
-                file.write(piece)
-        beside.replace(place)
+        write_whole(place, pieces(result, title, agreement or {}, effort), "replace")
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise InputError(f"{path}: the report can't be written there ({error.strerror}).") from error
 
 
