@@ -14,14 +14,14 @@ KEPT = (
         "The mill, built of oak, grinds rye and wheat.",
         ["The mill is built of oak.", "The mill grinds rye and wheat."],
     ),
-    ("根据所给资料,水车建于明代。", ["水车建于明代。"]),
+    ("根据所给资料，水车建于明代。", ["水车建于明代。"]),
 )
 LEFT_OUT = (
     ("The mill grinds rye, which farmers from three villages bring on Fridays.", ["The mill grinds rye."]),
     ("The mill burned down in 1820.", ["The mill burned down."]),
     ("It costs 1,200 euros a year to repair the mill.", ["It costs money to repair the mill."]),
-    ("水车建于明代,由一座旧粮仓的木料改造而成。", ["水车建于明代。"]),
-    ("村里的路较窄,桥面上的栏杆十分低矮,水车已停转。", ["村里的路较窄。", "水车已停转。"]),
+    ("水车建于明代，由一座旧粮仓的木料改造而成。", ["水车建于明代。"]),
+    ("村里的路较窄，桥面上的栏杆十分低矮，水车已停转。", ["村里的路较窄。", "水车已停转。"]),
     ("水车建于1402年。", ["水车建于明代。"]),
 )
 

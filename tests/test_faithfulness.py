@@ -149,10 +149,21 @@ def test_headings_introductions_and_questions_claim_nothing(statements: str) -> 
     judge = fake_judge(engine)
     score = judge.score(
         "faithfulness",
-        sample("# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n**Notes**"),
+        sample(
+            "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n在哪里\uff1f\n如下\uff1a\n**Notes**\n"
+            "(Passages 1, 2)"
+        ),
         statements=statements,
     )
     assert score.value == 1
+    judge.close()
+
+
+def test_a_bare_mention_of_a_passage_that_the_judge_writes_down_is_no_statement() -> None:
+    written = {"statements": ["Tea grows.", "(Passage 2)", "[3]"]}
+    judge = fake_judge(FakeEngine([written, {"verdict": 1.0}]))
+    score = judge.score("faithfulness", sample("Tea grows (Passage 2) [3]."))
+    assert (score.value, score.status) == (1, "scored")
     judge.close()
 
 

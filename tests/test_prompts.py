@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -145,3 +146,11 @@ def test_an_option_that_is_not_known_or_out_of_range_says_what_is(
 def test_there_is_a_prompt_for_each_form_of_verdict() -> None:
     assert get_args(VerdictForm) == ("direct", "reasoned")
     assert {"support", "support_reasoned"} <= set(PROMPTED)
+
+
+@pytest.mark.parametrize("judgement", PROMPTED)
+def test_chinese_prompts_are_written_with_chinese_marks(judgement: str) -> None:
+    """As the texts are that they judge: a comma of the width of a letter behind a Han character is a slip."""
+    prompt = load(judgement, "zh")
+    texts = [prompt.system, *prompt.leaves.values(), str(prompt.examples)]
+    assert not re.findall(r"[\u4e00-\u9fff][,:;?!()]", "\n".join(texts))

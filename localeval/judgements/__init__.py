@@ -49,7 +49,7 @@ class Judgement:
 def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
     return Judgement(
         name,
-        "2",
+        "3",
         ("user_input", column),
         (),
         partial(statements.recipe, of=of),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from localeval.judgements.evidence import terms
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_CLAUSE = re.compile(r"[,;:](?!\d)|[,;:、()]|\s(?:and|but)\s")
+_CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
 
 LEFT_OUT = 4  # words of a clause that no statement has: "based on the given passages" has fewer
 SHARE_LEFT_OUT = 0.6

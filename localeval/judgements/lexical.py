@@ -99,7 +99,12 @@ def numbers(text: str) -> list[str]:
     >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3)")
     ['2021', '5', '1200', '1500.5']
     """
-    return _in_digits(_MENTION.sub(" ", text.translate(_DIGITS)))
+    return _in_digits(without_mentions(text.translate(_DIGITS)))
+
+
+def without_mentions(text: str) -> str:
+    """`text` without its mentions of numbered passages, and without the number of a list item before it."""
+    return _MENTION.sub(" ", text)
 
 
 def _in_digits(text: str) -> list[str]:

@@ -14,12 +14,16 @@ from localeval.engine.interface import Reply
 from localeval.judgements.coverage import leaves_out, numbers
 from localeval.judgements.desk import Desk, Record, TextOf, response_of
 from localeval.judgements.evidence import places_of, shared, terms
+from localeval.judgements.lexical import without_mentions
 from localeval.samples import Sample
 from localeval.sentences import Sentence, split
 from localeval.texts import language, one_line, strip_thinking
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
+_OPEN = (":", "?", "\uff1a", "\uff1f")
+"""What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
+
 WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 
 
@@ -125,8 +129,13 @@ def _statements(
 
 
 def _claims(text: str) -> bool:
-    """Not so: marks without a letter, what introduces something else ("Passage 1:"), and questions."""
-    return any(c.isalnum() for c in text) and not text.rstrip("*_ ").endswith((":", ":", "?", "?"))
+    """Not so: marks without a letter, what introduces something else, questions, and a bare "(Passage 1)".
+
+    >>> _claims("(Passages 1 and 2)"), _claims("[3]"), _claims("Passage 1 names Ann.")
+    (False, False, True)
+    """
+    own = without_mentions(text)
+    return any(c.isalnum() for c in own) and not text.rstrip("*_ ").endswith(_OPEN)
 
 
 def _is_heading(sentence: Sentence, response: str) -> bool:
