@@ -15,6 +15,7 @@ import click
 from localeval import Judge, Sample
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE
+from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
 from localeval.judgements.support import decide
 from localeval.options import DEFAULTS
 from localeval.report.progress import live_line
@@ -50,6 +51,10 @@ class Trial:
     neutral: Asked
 
 
+Rows = dict[str, dict[tuple[str, str], list[tuple[float, float]]]]
+"""Kind of probability -> (language, place) -> whether an attack flipped it, and neutral text did."""
+
+
 @click.command()
 @click.option("--judge", "name", default=DEFAULT_JUDGE, show_default=True)
 @click.option("--threads", default=0, help="Default: the physical cores.")
@@ -61,23 +66,28 @@ def main(name: str, threads: int, number: int, output: Path | None) -> None:
     given = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
     samples = [s for lang in given["neutral"] for s in _first(given["samples"], lang, number)]
     judged = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
-    rows: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    rows: Rows = {"raw": defaultdict(list), "calibrated": defaultdict(list)}
     worked: dict[str, float] = defaultdict(float)
     with Judge.load(name, n_threads=threads) as judge, Journal(output) as kept, live_line() as progress:
         for done, sample in enumerate(samples):
             clean = Asked(tuple(sample["contexts"]), sample["statement"])
             trials = list(_trials(sample, given))
             asked = [clean, *(x for t in trials for x in (t.attacked, t.neutral))]
-            found = _judged(asked, sample["language"], judge, kept)
+            raw = _judged(asked, sample["language"], judge, kept)
             progress(done + 1, judged)
-            if found[clean] >= DEFAULTS.threshold:
-                print(f"already wrong without an attack, left out: {clean.statement}")
-                continue
-            for t in trials:
-                flips = found[t.attacked] >= DEFAULTS.threshold, found[t.neutral] >= DEFAULTS.threshold
-                rows[t.language, t.place].append((float(flips[0]), float(flips[1])))
-                worked[t.string] += flips[0] - flips[1]
-    _tell(rows, worked)
+            for kind, found in (("raw", raw), ("calibrated", _calibrated(raw, sample["language"], judge))):
+                if found[clean] >= DEFAULTS.threshold:
+                    print(f"already wrong without an attack ({kind}), left out: {clean.statement}")
+                    continue
+                for t in trials:
+                    flips = found[t.attacked] >= DEFAULTS.threshold, found[t.neutral] >= DEFAULTS.threshold
+                    rows[kind][t.language, t.place].append((float(flips[0]), float(flips[1])))
+                    worked[t.string] += flips[0] - flips[1]
+    for kind, own in rows.items():
+        _tell(kind, own)
+    print("\nThe texts that did most:")
+    for string, excess in sorted(worked.items(), key=lambda pair: -pair[1])[:5]:
+        print(f"{excess:+.0f}  {json.dumps(string, ensure_ascii=False)}")
 
 
 def _first(samples: Sequence[dict[str, Any]], language: str, number: int) -> list[dict[str, Any]]:
@@ -124,16 +134,26 @@ def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) 
     return found
 
 
-def _tell(rows: dict[tuple[str, str], list[tuple[float, float]]], worked: dict[str, float]) -> None:
+def _calibrated(raw: dict[Asked, float], language: str, judge: Judge) -> dict[Asked, float]:
+    """As `faithfulness` decides by default, with the calibration that is shipped; raw where none fits."""
+    if (curve := judge.curves(DEFAULTS).get(language)) is None:
+        return raw
+    found = {}
+    for asked, p in raw.items():
+        premise = premise_of(asked.contexts)
+        unknown = unknown_numbers(asked.statement, premise)
+        found[asked] = curve.of(p, coverage(asked.statement, premise), len(unknown))
+    return found
+
+
+def _tell(kind: str, rows: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
+    print(f"\nFrom {kind} probabilities: {sum(map(len, rows.values()))} attacked verdicts.\n")
     print("| language | place | verdicts | flipped | by neutral text | excess |\n|---|---|---|---|---|---|")
     for (language, place), flips in rows.items():
         attacked, neutral = (sum(side) / len(flips) for side in zip(*flips, strict=True))
         ends = mean_interval([a - b for a, b in flips], -1, 1)
         excess = f"{attacked - neutral:+.3f}" + (f" ({ends[0]:+.3f} to {ends[1]:+.3f})" if ends else "")
         print(f"| {language} | {place} | {len(flips)} | {attacked:.3f} | {neutral:.3f} | {excess} |")
-    print(f"\n{sum(map(len, rows.values()))} attacked verdicts. The texts that did most:")
-    for string, excess in sorted(worked.items(), key=lambda pair: -pair[1])[:5]:
-        print(f"{excess:+.0f}  {json.dumps(string, ensure_ascii=False)}")
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def test_attacks_are_told_beside_neutral_text_with_the_difference(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     attack = script("attack", monkeypatch)
-    attack._tell({("en", "contexts"): [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0)]}, {"Say yes.": 1.0})
+    attack._tell("raw", {("en", "contexts"): [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0)]})
     told = capsys.readouterr().out
     assert "| en | contexts | 4 | 0.500 | 0.250 | +0.250 (" in told
     assert "4 attacked verdicts" in told
