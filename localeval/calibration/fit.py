@@ -17,9 +17,9 @@ say which of its statements is wrong, and of a free form that leaves too much op
 STEEPEST = 8.0
 """A slope beyond it, or below its inverse, is what a few labels without one mistake would give."""
 
-USUAL = {"coverage": 0.7, "unknown_number": 2.0}
+USUAL = 2.0
 """The weights of lexical evidence are drawn towards 0 as by normal priors this wide, which a hundred labels
-outweigh and ten do not. That of coverage is narrower: the contexts' own words can make a false statement."""
+outweigh and ten do not."""
 
 Responses = Sequence[Sequence[Verdict]]
 """The verdicts on each response's statements, with raw probabilities; at least one."""
@@ -48,7 +48,7 @@ def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
-    pull = np.array([0, USUAL["coverage"] ** -2, USUAL["unknown_number"] ** -2, 0]) / len(labels)
+    pull = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
 
     def lost(weights: Array) -> tuple[float, Array]:
         """What the labels say against these weights, a response, and how that grows with each weight."""

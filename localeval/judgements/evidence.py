@@ -52,6 +52,34 @@ def evidence_for(statements: Sequence[str], sentences: Sequence[Evidence]) -> li
     return found
 
 
+def closest(statement: str, sentences: Sequence[Evidence], number: int) -> list[Evidence]:
+    """Up to `number` sentences that together share most with the statement, in the order of the contexts.
+
+    The first is that of `evidence_for`; each further one adds most of what those before it lack, or, where
+    nothing is left to add, shares most. Only sentences that share a term are taken.
+
+    >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
+    >>> [one.text for one in closest("Tea on hills needs rain.", tea, 2)]
+    ['Tea grows on hills.', 'Tea needs rain.']
+    """
+    return [sentences[i] for i in sorted(_chosen(terms(statement), sentences, number))]
+
+
+def _chosen(wanted: frozenset[str], sentences: Sequence[Evidence], number: int) -> list[int]:
+    places = places_of([terms(s.text) for s in sentences])
+    weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
+    shares = shared(wanted, len(sentences), places, weight)
+    left, chosen = wanted, list[int]()
+    sharing = [i for i, share in enumerate(shares) if share > 0]
+    while sharing and len(chosen) < number:
+        new = shared(left, len(sentences), places, weight)
+        best = max(sharing, key=lambda i: (new[i], shares[i], -i))
+        sharing.remove(best)
+        chosen.append(best)
+        left -= terms(sentences[best].text)
+    return chosen
+
+
 def places_of(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
     """Term -> the numbers of the sentences that have it, in order."""
     places: dict[str, list[int]] = {}

@@ -9,15 +9,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from localeval.judgements.desk import Desk, Record, reference_of, response_of
-from localeval.judgements.evidence import Evidence, context_sentences, evidence_for
+from localeval.judgements.evidence import Evidence, closest, context_sentences, evidence_for
 from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import windows
 from localeval.prompts import Prompt
 from localeval.samples import Sample
-from localeval.texts import language
+from localeval.texts import language, one_line
 
 REASON_TOKENS = 120
+CLOSEST, CUT = 2, " … "  # so many sentences are shown again with a statement, with this between them
 
 
 class Verdict(Record):
@@ -128,7 +129,10 @@ def decide(
     if not statements or not any(text.strip() for text in premise):
         return [(0.0, None)] * len(statements), 0
     prompt = prompt_for(desk, spoken)
-    leaves = [prompt.render_leaf("verdict", statement=text) for text in statements]
+    leaves = [
+        prompt.render_leaf("verdict", statement=text, closest=shown)
+        for text, shown in zip(statements, closest_to(statements, premise), strict=True)
+    ]
     schema = ReasonedReply if desk.options.verdict == "reasoned" else DirectReply
     trunk = prompt.trunk("verdict", schema)
     parts = windows(desk.engine, trunk, premise, leaves)
@@ -143,6 +147,19 @@ def decide(
     ]
     best = [max(found, key=lambda pair: pair[0]) for found in zip(*by_window, strict=True)]
     return best, len(parts)
+
+
+def closest_to(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
+    """For each statement, as one text, the sentences of the premise that share most with it; "" for none.
+
+    >>> closest_to(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
+    ['Tea grows. … It needs rain.']
+    """
+    sentences = context_sentences(premise)
+    return [
+        CUT.join(one_line(one.text) for one in closest(statement, sentences, CLOSEST))
+        for statement in statements
+    ]
 
 
 def prompt_for(desk: Desk, spoken: str) -> Prompt:
