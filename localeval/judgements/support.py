@@ -134,7 +134,7 @@ def decide(
     parts = windows(desk.engine, trunk, premise, leaves)
     by_window = [
         [
-            (reply.probabilities["verdict"]["yes"], getattr(reply.value, "reason", None))
+            (reply.probabilities["verdict"]["yes"], _reason(reply.value))
             for reply in desk.engine.generate(
                 trunk, prompt.render_branch(contexts=part), leaves, schema, budget=REASON_TOKENS
             )
@@ -143,6 +143,10 @@ def decide(
     ]
     best = [max(found, key=lambda pair: pair[0]) for found in zip(*by_window, strict=True)]
     return best, len(parts)
+
+
+def _reason(reply: BaseModel) -> str | None:
+    return reply.reason if isinstance(reply, ReasonedReply) else None
 
 
 def prompt_for(desk: Desk, spoken: str) -> Prompt:
