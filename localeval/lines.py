@@ -18,6 +18,7 @@ from localeval.errors import FolderError
 FILE = "journal.jsonl"
 
 _HEAD = b'{"key": "'
+_RECORD = b', "record": '
 _CHECK = b', "check": "'
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
 
@@ -32,6 +33,16 @@ def is_whole(line: bytes) -> bool:
     """Whether the line is what was written, by its check."""
     body, tail = line[:-_TAIL], line[-_TAIL:]
     return line.startswith(_HEAD) and tail == _CHECK + _sum(body) + b'"}\n'
+
+
+def cost_in(line: bytes) -> dict[str, Any]:
+    """What a judgement took, by the beginning of its line: its record, which is most of it, is not read.
+
+    (No text of the line can hold the mark between the two: a quote in a text has a backslash before it.)
+    Raises ValueError or KeyError for what is no line of a journal.
+    """
+    cost: dict[str, Any] = json.loads(line.partition(_RECORD)[0] + b"}")["cost"]
+    return cost
 
 
 def _sum(body: bytes) -> bytes:

@@ -226,7 +226,7 @@ def _written(folder: Path) -> Iterator[None]:
 
 def _row(one: SampleResult) -> dict[str, Any]:
     at = one.records.at if isinstance(one.records, KeptRecords) else {}
-    scores = {name: asdict(score) for name, score in one.scores.items()}
+    scores = {name: vars(score) for name, score in one.scores.items()}
     return {"id": one.sample.id, "scores": scores, "records": dict(at)}
 
 

@@ -157,7 +157,8 @@ _ROWS: tuple[tuple[Kind, tuple[str, ...], str], ...] = (
     ("instruction", ("你现在是",), r"你现在是[^。\n]{0,12}?(?:裁判|评委|评审|助手|模型|人工智能|ai)"),
     ("instruction", ("系统",), rf"系统(?:提示词|指令){_S}:"),
 )
-_PATTERNS = [(kind, words, re.compile(pattern, re.MULTILINE)) for kind, words, pattern in _ROWS]
+_PATTERNS = [(kind, {*words}, re.compile(pattern, re.MULTILINE)) for kind, words, pattern in _ROWS]
+_WORDS = {word for _, words, _ in _PATTERNS for word in words}
 _FENCE = re.compile(r"<\s{0,9}(/?)\s{0,9}(documents|question|answer|reference)\b[^<>]{0,20}>")
 _WIDE = {0xFF01 + i: 0x21 + i for i in range(94)}
 _INVISIBLE = dict.fromkeys(
@@ -189,8 +190,9 @@ def _found(column: str, text: str) -> list[Suspicion]:
     if len(lower) != len(plain):  # a few letters have a longer small form; then places would be off
         plain = lower
     places: dict[Kind, re.Match[str] | None] = {"fence": _broken(lower)}
+    there = {word for word in _WORDS if word in lower}
     for kind, words, pattern in _PATTERNS:
-        if not places.get(kind) and any(word in lower for word in words):
+        if not places.get(kind) and not there.isdisjoint(words):
             places[kind] = pattern.search(lower)
     return [
         Suspicion(column, kind, said(plain[max(0, place.start() - 20) : place.start() + EXCERPT], EXCERPT))

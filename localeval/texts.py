@@ -43,6 +43,8 @@ def language(text: str) -> str:
     >>> language("法院判决 Acme Corporation 赔偿"), language("Il pleut."), language("Идёт дождь.")
     ('zh', 'en', 'other')
     """
+    if text.isascii():  # its letters, if it has any, are Latin
+        return "en"
     letters = _count(_LETTERS, text)
     han = _count(_HAN, text)
     others = _count(_KANA_HANGUL, text)

@@ -16,6 +16,7 @@ import pytest
 from localeval import InputError, Result, Sample, Score, evaluate
 from localeval.calibration.choice import shipped
 from localeval.cli import main
+from localeval.lines import line_of
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.agreement import known
@@ -236,8 +237,9 @@ def main_ends(arguments: list[str], code: int) -> None:
 
 def test_what_a_run_took_is_the_sum_of_its_journals_costs_beside_its_plan(tmp_path: Path) -> None:
     costs = [{"seconds": 1.5, "rows": 10}, {"seconds": 2.0, "rows": 30}]
-    lines = [json.dumps({"key": "k", "cost": cost}) for cost in costs]
-    (tmp_path / "journal.jsonl").write_text("\n".join([*lines, '{"torn']))
+    mark = '", "record": {"cost": 9}'  # as an id it is text, and hides nothing behind it
+    lines = [line_of({"key": "k", "sample": mark, "cost": cost, "record": {"cost": 9}}) for cost in costs]
+    (tmp_path / "journal.jsonl").write_bytes(b"".join([*lines, b'{"torn']))
     assert effort(tmp_path) == html.Effort(seconds=3.5, rows=40)
     (tmp_path / "plan.json").write_text('{"seconds": 3.0, "rows": 50}')
     assert effort(tmp_path) == html.Effort(3.5, 40, 3.0, 50)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import sub
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -147,7 +148,7 @@ class Spent(NamedTuple):
         >>> Spent(trunk=9, decoded=3).since(Spent(trunk=9)).decoded
         3
         """
-        return self.plus(**{name: -value for name, value in before._asdict().items()})
+        return Spent(*map(sub, self, before))
 
 
 class TreeEngine(Protocol):

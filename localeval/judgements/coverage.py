@@ -30,7 +30,7 @@ def leaves_out(sentence: str, statements: Sequence[str]) -> bool:
     said = " ".join(statements)
     if numbers(sentence) - numbers(said):
         return True
-    known = _words(said)
+    known = terms(said)
     for clause in _CLAUSE.split(sentence):
         words = _words(clause)
         missing = _size(words - known)

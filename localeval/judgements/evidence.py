@@ -111,8 +111,11 @@ def terms(text: str) -> frozenset[str]:
     >>> sorted(terms("Tea 青岚茶"))
     ['tea', '岚茶', '青岚']
     """
+    runs = _TERM.findall(text.lower())
+    if text.isascii():  # no Han among them
+        return frozenset(runs)
     found: set[str] = set()
-    for run in _TERM.findall(text.lower()):
+    for run in runs:
         if "㐀" <= run[0] <= "﫿" and len(run) > 1:
             found.update(run[i : i + 2] for i in range(len(run) - 1))
         else:

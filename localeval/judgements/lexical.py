@@ -13,7 +13,8 @@ from typing import NamedTuple
 from localeval.judgements.evidence import terms
 
 _DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
-_NUMBER = re.compile(r"(?<![0-9])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)*")
+# Both ways begin with the one digit that is told before them: a search passes over all else at once.
+_NUMBER = re.compile(r"[0-9](?:[0-9]{0,2}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]*(?:\.[0-9]+)*)")
 _MENTION = re.compile(
     r"\[[0-9][0-9, ]*\]"
     r"|\b(?:passages?|contexts?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?[0-9]+"
@@ -64,7 +65,7 @@ def _premise(texts: tuple[str, ...]) -> Premise:
     named: set[str] = set()
     for text in texts:
         found |= terms(text)
-        named |= set(_in_digits(text)) | _in_words(text)
+        named |= set(_in_digits(text.translate(_DIGITS))) | _in_words(text)
     return Premise(frozenset(found), frozenset(named))
 
 
@@ -108,7 +109,7 @@ def without_mentions(text: str) -> str:
 
 
 def _in_digits(text: str) -> list[str]:
-    return [_plain(number) for number in _NUMBER.findall(text.translate(_DIGITS))]
+    return [_plain(number) for number in _NUMBER.findall(text)]
 
 
 def _plain(number: str) -> str:

@@ -66,8 +66,8 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
     answerable, *shares = [max(found) for found in zip(*by_window, strict=True)]
     return NeededRecord(
         sentences=tuple(
-            NeededSentence(**sentence.model_dump(), probability=share)
-            for sentence, share in zip(sentences, shares, strict=True)
+            NeededSentence(text=s.text, context=s.context, start=s.start, end=s.end, probability=share)
+            for s, share in zip(sentences, shares, strict=True)
         ),
         answerable=answerable,
         windows=len(parts),

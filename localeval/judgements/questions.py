@@ -107,7 +107,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
         Drawn(
             question=one_line(reply.value.question),
             sufficient=reply.probabilities["sufficient"]["yes"],
-            analysis=getattr(reply.value, "analysis", None),
+            analysis=_analysis(reply.value),
         )
         for reply in replies
     )
@@ -115,5 +115,9 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
         draws=draws,
         distinct=len({draw.question for draw in draws}) / len(draws),
         sufficient=real.probabilities["sufficient"]["yes"],
-        analysis=getattr(real.value, "analysis", None),
+        analysis=_analysis(real.value),
     )
+
+
+def _analysis(reply: BaseModel) -> str | None:
+    return reply.analysis if isinstance(reply, ReasonedGivenReply | ReasonedDrawnReply) else None

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, permutations
 from typing import Any
 
 from pydantic import BaseModel
@@ -160,7 +161,7 @@ class Said:
         self._of = [terms(sentence) for sentence in sentences]
         self._places = places_of(self._of)
         # A term of all is of none.
-        spread = Counter(term for own in (*self._of, terms(question)) for term in own)
+        spread = Counter(chain(*self._of, terms(question)))
         self._weights = {term: math.log(1 + len(self._of) / count) for term, count in spread.items()}
 
     def strays(self, statement: str, i: int) -> bool:
@@ -199,7 +200,8 @@ def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...
             if key not in seen:
                 seen.add(key)
                 own.append(text)
-        kept.append(tuple(text for text in own if not any(_says_less(text, other) for other in own)))
+        less = {text for text, other in permutations(own, 2) if _says_less(text, other)}
+        kept.append(tuple(text for text in own if text not in less))
     return kept
 
 

@@ -138,7 +138,7 @@ def decide(
     parts = windows(desk.engine, trunk, premise, leaves)
     by_window = [
         [
-            (reply.probabilities["verdict"]["yes"], getattr(reply.value, "reason", None))
+            (reply.probabilities["verdict"]["yes"], _reason(reply.value))
             for reply in desk.engine.generate(
                 trunk, prompt.render_branch(contexts=part), leaves, schema, budget=REASON_TOKENS
             )
@@ -149,17 +149,18 @@ def decide(
     return best, len(parts)
 
 
+def _reason(reply: BaseModel) -> str | None:
+    return reply.reason if isinstance(reply, ReasonedReply) else None
+
+
 def closest_to(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
     """For each statement, as one text, the sentences of the premise that share most with it; "" for none.
 
     >>> closest_to(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
     """
-    sentences = context_sentences(premise)
-    return [
-        CUT.join(one_line(one.text) for one in closest(statement, sentences, CLOSEST))
-        for statement in statements
-    ]
+    found = closest(statements, context_sentences(premise), CLOSEST)
+    return [CUT.join(one_line(one.text) for one in own) for own in found]
 
 
 def prompt_for(desk: Desk, spoken: str) -> Prompt:

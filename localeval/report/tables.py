@@ -92,7 +92,7 @@ def cell(content: Cell) -> Cell:
     """
     if not isinstance(content, str):
         return content
-    text = content.replace("\r\n", "\n").translate(_CONTROLS)
+    text = content if content.isprintable() else content.replace("\r\n", "\n").translate(_CONTROLS)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from localeval.result import Result
+    from localeval.suspicion import Suspicion
 
 __all__ = ["MOST_BYTES", "MOST_DETAILS", "Effort", "environment", "page", "write"]
 
@@ -76,7 +77,7 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
     style, script = _file("style.css"), _file("script.js")
     worst = known.order[: min(MOST_DETAILS, len(rows))]
     room = MOST_BYTES - 200_000 - sum(len(row.encode("utf-8", "replace")) + 1 for row in rows)
-    details = _details(result, worst, room)
+    details = _details(result, worst, known.flagged, room)
     shared = {
         "result": result,
         "title": title,
@@ -109,7 +110,9 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
     yield from template.generate(**shared)
 
 
-def _details(result: Result, worst: Sequence[int], room: int) -> Iterator[str]:
+def _details(
+    result: Result, worst: Sequence[int], flagged: Mapping[int, list[Suspicion]], room: int
+) -> Iterator[str]:
     """Each of the worst samples as HTML. What one leaves of its share of the room goes to those after it."""
     from localeval.report.html.detail import ROOMS, at_least, detail
 
@@ -121,7 +124,7 @@ def _details(result: Result, worst: Sequence[int], room: int) -> Iterator[str]:
         for allowed in ROOMS:
             if at_least(one.sample, allowed) > share:
                 continue
-            seen = detail(one, records, limit, allowed)
+            seen = detail(one, records, flagged.get(number, []), limit, allowed)
             text = template.render(d=seen, place=place, threshold=limit, metrics=result.metrics)
             if (size := len(text.encode("utf-8", "replace"))) <= share:
                 break

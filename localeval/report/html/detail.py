@@ -12,7 +12,7 @@ from localeval.report.html import passages
 from localeval.report.html.passages import Passage
 from localeval.result import SampleResult
 from localeval.samples import Sample
-from localeval.suspicion import Suspicion, suspicions
+from localeval.suspicion import Suspicion
 
 
 class Room(NamedTuple):
@@ -109,8 +109,14 @@ _OF_RESPONSE = {
 _OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response": "in_response"}
 
 
-def detail(one: SampleResult, records: Mapping[str, Any], threshold: float, room: Room) -> Detail:
-    """What there is to see of one sample, by these records of it."""
+def detail(
+    one: SampleResult,
+    records: Mapping[str, Any],
+    attacks: list[Suspicion],
+    threshold: float,
+    room: Room,
+) -> Detail:
+    """What there is to see of one sample, by these records of it and what in it reads like an attack."""
     failures = [(name, r.detail or r.failed) for name, r in records.items() if isinstance(r, Failure)]
     records = {name: record for name, record in records.items() if not isinstance(record, Failure)}
     shown, left_out = passages.contexts(one, records, room.contexts)
@@ -142,7 +148,7 @@ def detail(one: SampleResult, records: Mapping[str, Any], threshold: float, room
         useful_for=getattr(records.get("useful"), "against", ""),
         notes=notes,
         windows=max((getattr(record, "windows", 1) for record in records.values()), default=1),
-        attacks=suspicions(one.sample),
+        attacks=attacks,
         failures=failures,
         room=room,
     )

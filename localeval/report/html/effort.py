@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from localeval.lines import FILE
+from localeval.lines import FILE, cost_in
 from localeval.plan import FILE as PLAN
 from localeval.report.html.overview import Effort
 
@@ -20,7 +20,7 @@ def effort(folder: Path) -> Effort | None:
         with (folder / FILE).open("rb") as file:
             for line in file:
                 try:
-                    cost = json.loads(line)["cost"]
+                    cost = cost_in(line)
                     seconds, rows = seconds + cost["seconds"], rows + cost["rows"]
                 except (ValueError, KeyError, TypeError):
                     continue  # a damaged line: the journal tells of it

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from localeval.metrics import METRICS
 from localeval.result import Result, SampleResult
-from localeval.suspicion import suspicions
+from localeval.suspicion import Suspicion, suspicions
 from localeval.texts import language
 
 TENTHS = 10
@@ -19,14 +19,14 @@ class Standing:
 
     order      numbers of the samples (from 0), worst first
     tenths     metric -> how many values lie in each tenth of 0 to 1
-    flagged    numbers of the samples whose text reads like an attack
+    flagged    numbers of the samples whose text reads like an attack, with what was found in it
     foreign    how many samples are in another language than English
     chinese    whether most samples are Chinese
     """
 
     order: list[int] = field(default_factory=list)
     tenths: dict[str, list[int]] = field(default_factory=dict)
-    flagged: set[int] = field(default_factory=set)
+    flagged: dict[int, list[Suspicion]] = field(default_factory=dict)
     foreign: int = 0
     chinese: bool = False
 
@@ -40,8 +40,8 @@ def standing(result: Result) -> Standing:
         for name in result.metrics:
             if (value := one.scores[name].value) is not None:
                 made.tenths[name][min(max(int(value * TENTHS + 1e-9), 0), TENTHS - 1)] += 1
-        if suspicions(one.sample):
-            made.flagged.add(number)
+        if found := suspicions(one.sample):
+            made.flagged[number] = found
         spoken[language(f"{one.sample.user_input or ''} {one.sample.response or ''}")] += 1
     made.order = sorted(range(len(keys)), key=keys.__getitem__)
     made.foreign = sum(spoken.values()) - spoken["en"]
