@@ -19,6 +19,7 @@ from localeval.judge import DEFAULT_JUDGE, Judge
 from localeval.lines import FILE as JOURNAL
 from localeval.lines import Lines
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
+from localeval.network import Tally
 from localeval.options import Options
 from localeval.plan import Plan
 from localeval.records import KeptRecords
@@ -71,6 +72,7 @@ def evaluate(
     read = read_samples(samples)
     chosen = _metrics(metrics, read, read.name)
     with Journal(folder) as journal, _opened(judge) as opened:
+        tally = Tally(folder)
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)
         if folder is not None:
@@ -81,11 +83,12 @@ def evaluate(
         finished, curves = [], opened.curves(choices)
         for sample in read:
             finished.append(_evaluated(sample, chosen, opened, choices, curves, journal))
+            tally.take()
             if progress is not None:
                 progress(len(finished), read)
             if watch is not None:
                 watch.took(len(finished), read, finished[-1].scores)
-        result = Result(finished, [m.name for m in chosen], signature)
+        result = Result(finished, [m.name for m in chosen], signature, network=tally.take())
         if folder is not None:
             journal.check()
             run.finish(folder / run.RESULTS, result)

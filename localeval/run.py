@@ -4,6 +4,7 @@ samples.jsonl  the samples as they were read
 run.json       the recipe: metrics, options, replaced prompts, judge and engine
 plan.json      what the run was to take (see `localeval.plan`), where a plan was made
 journal.jsonl  the judgements (see `localeval.journal`)
+network.json   attempts to use the network (see `localeval.network`)
 results.json   of a finished run: signature, means, and each sample's scores (see `finish`)
 scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
 report.html    the same to look at (see `localeval.report.html`)
@@ -14,7 +15,6 @@ from __future__ import annotations
 import filecmp
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from localeval.calibration.choice import text_of as calibration_text
-from localeval.errors import FolderError, InputError
+from localeval.errors import InputError
 from localeval.lines import FILE, Lines
 from localeval.metrics import Score
+from localeval.network import Network
 from localeval.options import Options
 from localeval.plan import FILE as PLAN
 from localeval.plan import Plan
@@ -34,7 +35,7 @@ from localeval.report import tables
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, read_samples
 from localeval.signature import Signature
-from localeval.whole import write_beside, write_whole
+from localeval.whole import write_beside, write_whole, writing
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", "run.json", "results.json", "report.html"
 SCHEMA = 1
@@ -69,7 +70,7 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
     Raises FolderError when the folder can't be written.
     """
     lines = (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
-    with _written(folder):
+    with writing(folder):
         made = json.dumps(_with_what_was_known(folder, recipe).model_dump(), indent=1) + "\n"
         for name, parts in ((SAMPLES, lines), (RECIPE, [made])):
             beside = write_beside(folder / name, parts)
@@ -125,7 +126,7 @@ def keep_plan(folder: Path, plan: Plan) -> None:
     """
     path = folder / PLAN
     if not (plan.kept and path.exists()):
-        with _written(folder):
+        with writing(folder):
             write_whole(path, [json.dumps(plan.to_dict(), indent=1) + "\n"])
 
 
@@ -139,6 +140,8 @@ def finish(path: Path, result: Result) -> None:
     signature  what the numbers were made with, as fields
     metrics    their names, in the order of the table
     summary    metric -> the fields of `localeval.scoring.Summary`; an interval is [low, high] or null
+    network    the fields of `localeval.network.Network`. Alone of all fields it tells of the run's processes
+               and not of its scores: a run that was interrupted ends in the same bytes where nothing tried
     samples    in the order of the input: id; scores, metric -> value, soft, status, reason; and records,
                judgement -> the key of its line in `journal.jsonl`, where the record itself stands
 
@@ -149,10 +152,11 @@ def finish(path: Path, result: Result) -> None:
         "signature": result.signature.model_dump(mode="json"),
         "metrics": result.metrics,
         "summary": {name: asdict(result[name]) for name in result.metrics},
+        "network": result.network.model_dump(),
     }
     files = [*(tables.as_csv(result) if path.name == RESULTS else ()), (path.name, _parts(head, result))]
     made: list[Path] = []
-    with _written(path.parent):
+    with writing(path.parent):
         try:
             made += (write_beside(path.with_name(name), parts) for name, parts in files)
         except OSError:
@@ -201,7 +205,8 @@ def load(folder: str | Path) -> Result:
             raise _unreadable(folder, f"its samples are not those of {SAMPLES}")
         lines = Lines(path / FILE)
         found = [_sample_result(s, r, lines) for s, r in zip(samples, kept["samples"], strict=True)]
-        return Result(found, kept["metrics"], Signature(**kept["signature"]))
+        network = Network(**kept.get("network", {}))
+        return Result(found, kept["metrics"], Signature(**kept["signature"]), network=network)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise _unreadable(folder, "not of the form that this version writes") from error
 
@@ -211,17 +216,6 @@ def _parts(head: dict[str, Any], result: Result) -> Iterator[str]:
     for i, one in enumerate(result.samples):
         yield (",\n  " if i else "\n  ") + json.dumps(_row(one), ensure_ascii=False)
     yield "\n ]\n}\n"
-
-
-@contextmanager
-def _written(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FolderError(
-            f"{folder}: the run can't be written there ({error.strerror}); what was judged is kept in its "
-            "journal. Make room, or make the folder writable, and give the same command again."
-        ) from error
 
 
 def _row(one: SampleResult) -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.table import Table
 
+    from localeval.network import Network
     from localeval.result import Result, SampleResult
 
 MOST_ROWS = 50
@@ -46,7 +47,7 @@ def as_text(result: Result, width: int | None = None) -> str:
     if not wide:
         lines += ["", *(f"{name}: {_counts(mean)}" for name, mean in means.items())]
     lines += [*_bounds(means), *_strangers(result), *_raw(result)]
-    return "\n".join([*lines, f"signature {result.signature}"])
+    return "\n".join([*lines, _network(result.network), f"signature {result.signature}"])
 
 
 def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
@@ -150,6 +151,16 @@ def _strangers(result: Result) -> list[str]:
         for model, met in models.items()
         if met
     ]
+
+
+def _network(network: Network) -> str:
+    if network.watched:
+        return f"network attempts refused: {network.refused}"
+    if network.refused is None:
+        return "network attempts: not watched (localeval.offline() refuses and counts them)"
+    return (
+        f"network attempts: not watched in every process of the run; refused where it was: {network.refused}"
+    )
 
 
 def _raw(result: Result) -> list[str]:

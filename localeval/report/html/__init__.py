@@ -84,6 +84,7 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
         "cards": overview.cards(result, known, agreement),
         "threshold": overview.threshold(result),
         "effort": overview.lines(effort),
+        "network": overview.network(result),
         "flagged": len(known.flagged),
         "foreign": known.foreign,
         "strangers": overview.strangers(result, known),

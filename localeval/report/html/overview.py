@@ -152,5 +152,12 @@ def strangers(result: Result, standing: Standing) -> list[str]:
     return told
 
 
+def network(result: Result) -> str:
+    """The label of what is known of the run's attempts to use the network."""
+    if result.network.watched:
+        return "network_refused"
+    return "network_unwatched" if result.network.refused is None else "network_partly"
+
+
 def threshold(result: Result) -> float:
     return float(result.signature.options.get("threshold", 0.5))
