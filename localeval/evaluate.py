@@ -25,7 +25,7 @@ from localeval.plan import Plan
 from localeval.records import KeptRecords
 from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
-from localeval.samples import Sample, Source, check_columns, read_samples
+from localeval.samples import Sample, Skipped, Source, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 from localeval.signature import Signature
 
@@ -75,8 +75,9 @@ def evaluate(
         tally = Tally(folder)
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)
+        skipped = read.skipped if folder is None else run.skipped(folder, read)
         if folder is not None:
-            run.write(folder, read, _recipe(opened, chosen, choices, signature))
+            run.write(folder, read, _recipe(opened, chosen, choices, signature, skipped))
         if watch is not None:
             planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
             _begin(watch, planned, folder)
@@ -88,7 +89,8 @@ def evaluate(
                 progress(len(finished), read)
             if watch is not None:
                 watch.took(len(finished), read, finished[-1].scores)
-        result = Result(finished, [m.name for m in chosen], signature, network=tally.take())
+        names = [m.name for m in chosen]
+        result = Result(finished, names, signature, network=tally.take(), skipped=skipped)
         if folder is not None:
             journal.check()
             run.finish(folder / run.RESULTS, result)
@@ -125,7 +127,13 @@ async def aevaluate(samples: Source, **arguments: Any) -> Result:
     return await asyncio.to_thread(evaluate, samples, **arguments)
 
 
-def _recipe(judge: Judge, metrics: Sequence[Metric], options: Options, signature: Signature) -> run.Recipe:
+def _recipe(
+    judge: Judge,
+    metrics: Sequence[Metric],
+    options: Options,
+    signature: Signature,
+    skipped: Sequence[Skipped],
+) -> run.Recipe:
     return run.Recipe(
         metrics=[m.name for m in metrics],
         judge=judge.source,
@@ -134,6 +142,7 @@ def _recipe(judge: Judge, metrics: Sequence[Metric], options: Options, signature
         options=run.recorded(options),
         signature=signature.model_dump(mode="json"),
         beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
+        skipped=[one._asdict() for one in skipped],
     )
 
 

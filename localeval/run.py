@@ -33,7 +33,7 @@ from localeval.prompts import text_of
 from localeval.records import KeptRecords
 from localeval.report import tables
 from localeval.result import Result, SampleResult
-from localeval.samples import Sample, read_samples
+from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.signature import Signature
 from localeval.whole import write_beside, write_whole, writing
 
@@ -50,6 +50,7 @@ class Recipe(BaseModel):
     options   those of `localeval.options.Options`, prompts as text
     signature what the numbers are made with
     beside    signatures of embedder and classifier, as far as metrics of any call in this folder used them
+    skipped   the rows of the data that could not be read and were left out, on demand
     """
 
     model_config = ConfigDict(frozen=True)
@@ -62,6 +63,7 @@ class Recipe(BaseModel):
     options: dict[str, Any]
     signature: dict[str, Any] = {}
     beside: dict[str, dict[str, Any]] = {}
+    skipped: list[dict[str, str]] = []
 
 
 def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
@@ -85,18 +87,33 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
 def read(folder: Path) -> tuple[list[Sample], Recipe]:
     """The samples and the recipe of a run. Raises InputError when the folder holds none."""
     try:
-        recipe = Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, ValidationError) as error:
+        recipe = _recipe(folder)
+    except (OSError, ValueError) as error:
         raise InputError(
             f"{folder}: this is no run's folder ({RECIPE} can't be read); give one that `evaluate -o` wrote."
         ) from error
     return read_samples(folder / SAMPLES), recipe
 
 
+def skipped(folder: Path, read: Samples) -> list[Skipped]:
+    """The rows that were left out of the data: of `read`, and where that is the run's own file, before it."""
+    try:
+        own = Path(read.name).samefile(folder / SAMPLES)
+        before = _recipe(folder).skipped if own else []
+    except (OSError, ValueError):
+        before = []
+    return [*(Skipped(**row) for row in before), *read.skipped]
+
+
+def _recipe(folder: Path) -> Recipe:
+    """Raises OSError or ValueError where none can be read."""
+    return Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
+
+
 def _with_what_was_known(folder: Path, recipe: Recipe) -> Recipe:
     """The recipe with the models that an earlier call in this folder used beside the judge."""
     try:
-        before = Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
+        before = _recipe(folder)
     except (OSError, ValueError):
         return recipe
     same = {
@@ -142,6 +159,7 @@ def finish(path: Path, result: Result) -> None:
     summary    metric -> the fields of `localeval.scoring.Summary`; an interval is [low, high] or null
     network    the fields of `localeval.network.Network`. Alone of all fields it tells of the run's processes
                and not of its scores: a run that was interrupted ends in the same bytes where nothing tried
+    skipped    place and reason of each row of the data that was left out because it can't be read
     samples    in the order of the input: id; scores, metric -> value, soft, status, reason; and records,
                judgement -> the key of its line in `journal.jsonl`, where the record itself stands
 
@@ -153,6 +171,7 @@ def finish(path: Path, result: Result) -> None:
         "metrics": result.metrics,
         "summary": {name: asdict(result[name]) for name in result.metrics},
         "network": result.network.model_dump(),
+        "skipped": [one._asdict() for one in result.skipped],
     }
     files = [*(tables.as_csv(result) if path.name == RESULTS else ()), (path.name, _parts(head, result))]
     made: list[Path] = []
@@ -206,7 +225,9 @@ def load(folder: str | Path) -> Result:
         lines = Lines(path / FILE)
         found = [_sample_result(s, r, lines) for s, r in zip(samples, kept["samples"], strict=True)]
         network = Network(**kept.get("network", {}))
-        return Result(found, kept["metrics"], Signature(**kept["signature"]), network=network)
+        skipped = [Skipped(**row) for row in kept.get("skipped", [])]
+        signature = Signature(**kept["signature"])
+        return Result(found, kept["metrics"], signature, network=network, skipped=skipped)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise _unreadable(folder, "not of the form that this version writes") from error
 

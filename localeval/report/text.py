@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from localeval.metrics import METRICS, REASONS
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from localeval.network import Network
     from localeval.result import Result, SampleResult
+    from localeval.samples import Skipped
 
 MOST_ROWS = 50
 MOST_COLUMNS = 4
@@ -47,6 +48,7 @@ def as_text(result: Result, width: int | None = None) -> str:
     if not wide:
         lines += ["", *(f"{name}: {_counts(mean)}" for name, mean in means.items())]
     lines += [*_bounds(means), *_strangers(result), *_raw(result)]
+    lines += _skipped(result.skipped)
     return "\n".join([*lines, _network(result.network), f"signature {result.signature}"])
 
 
@@ -151,6 +153,15 @@ def _strangers(result: Result) -> list[str]:
         for model, met in models.items()
         if met
     ]
+
+
+def _skipped(rows: Sequence[Skipped]) -> list[str]:
+    if not rows:
+        return []
+    many = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    more = [f"  and {len(rows) - MOST_NAMED:,} more"] if len(rows) > MOST_NAMED else []
+    named = [f"  {printable(one.reason)}" for one in rows[:MOST_NAMED]]
+    return [f"skipped: {many} of the data that can't be read", *named, *more]
 
 
 def _network(network: Network) -> str:

@@ -85,6 +85,7 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
         "threshold": overview.threshold(result),
         "effort": overview.lines(effort),
         "network": overview.network(result),
+        "skipped": result.skipped[: overview.MOST_SKIPPED],
         "flagged": len(known.flagged),
         "foreign": known.foreign,
         "strangers": overview.strangers(result, known),

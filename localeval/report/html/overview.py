@@ -13,6 +13,7 @@ from localeval.scoring import Summary
 
 BINS = 10
 MOST_DISAGREEMENTS = 100
+MOST_SKIPPED = 100
 
 # The drawing of a distribution, in its own units.
 LEFT, WIDTH, TOP, HEIGHT = 6, 240, 4, 56
