@@ -192,11 +192,10 @@ def finish(path: Path, result: Result) -> None:
 def write_report(folder: Path, result: Result, path: Path) -> None:
     """Write the HTML page of a run, with what it took and what was planned. Raises InputError."""
     from localeval.report import html
-    from localeval.report.html.agreement import known
     from localeval.report.html.effort import effort
 
     title = folder.resolve().name
-    html.write(result, path, title=title, agreement=known(result), effort=effort(folder))
+    html.write(result, path, title=title, effort=effort(folder))
 
 
 def load(folder: str | Path) -> Result:
