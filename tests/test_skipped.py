@@ -17,6 +17,8 @@ from localeval.run import RESULTS, SAMPLES, load
 from localeval.samples import Skipped
 from localeval.testing import FakeEngine, fake_judge
 from tests.reports import HOSTILE, small
+from tests.runs import result as of
+from tests.runs import scored
 from tests.test_report_html import Page
 
 GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
@@ -60,7 +62,7 @@ def test_without_a_row_that_was_skipped_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_the_table_counts_them_and_names_five() -> None:
-    result = small()
+    result = of(scored([1.0]))
     result.skipped = [Skipped(f"line {n}", f"data.csv, line {n}: \x1b[31mfault") for n in range(2, 9)]
     lines = str(result).splitlines()
     at = lines.index("skipped: 7 rows of the data that can't be read")
