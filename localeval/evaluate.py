@@ -71,8 +71,7 @@ def evaluate(
     folder = Path(output) if output is not None else None
     read = read_samples(samples)
     chosen = _metrics(metrics, read, read.name)
-    with Journal(folder) as journal, _opened(judge) as opened:
-        tally = Tally(folder)
+    with Journal(folder) as journal, Tally(folder) as tally, _opened(judge) as opened:
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)
         skipped = read.skipped if folder is None else run.skipped(folder, read)
@@ -142,7 +141,7 @@ def _recipe(
         options=run.recorded(options),
         signature=signature.model_dump(mode="json"),
         beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
-        skipped=[one._asdict() for one in skipped],
+        skipped=list(skipped),
     )
 
 

@@ -6,10 +6,13 @@ the journal as a judgement's cost is, from the beginning of each call on.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from types import TracebackType
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from localeval.errors import FolderError
 from localeval.lines import FILE as JOURNAL
 from localeval.offline import attempts, is_offline
 from localeval.whole import write_whole, writing
@@ -50,6 +53,18 @@ class Tally:
         self._watched, self._began_with = is_offline(), attempts()
         self._written: Network | None = None
         self.take()
+
+    def __enter__(self) -> Tally:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """What ended the run is what is told. Its folder may have been removed, and the journal put back."""
+        if kind is not None:
+            self._written = None
+            with contextlib.suppress(FolderError):
+                self.take()
 
     def take(self) -> Network:
         """The count up to now, kept where it has changed. Raises FolderError when it can't be written."""

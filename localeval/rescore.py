@@ -22,7 +22,7 @@ from localeval.network import kept
 from localeval.options import ARITHMETIC, DEFAULTS, Options
 from localeval.records import KeptRecords, as_record, key_of
 from localeval.result import Result, SampleResult
-from localeval.samples import Sample, Skipped
+from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature
 from localeval.texts import listed
@@ -61,8 +61,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     if shelf.missing:
         raise InputError(shelf.what_is_missing(chosen))
     signature = _signature(recipe, chosen, choices)
-    skipped = [Skipped(**row) for row in recipe.skipped]
-    return Result(found, [m.name for m in chosen], signature, network=kept(path), skipped=skipped)
+    names = [m.name for m in chosen]
+    return Result(found, names, signature, network=kept(path), skipped=recipe.skipped)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ class Recipe(BaseModel):
     options: dict[str, Any]
     signature: dict[str, Any] = {}
     beside: dict[str, dict[str, Any]] = {}
-    skipped: list[dict[str, str]] = []
+    skipped: list[Skipped] = []
 
 
 def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
@@ -102,7 +102,7 @@ def skipped(folder: Path, read: Samples) -> list[Skipped]:
         before = _recipe(folder).skipped if own else []
     except (OSError, ValueError):
         before = []
-    return [*(Skipped(**row) for row in before), *read.skipped]
+    return [*before, *read.skipped]
 
 
 def _recipe(folder: Path) -> Recipe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import localeval
 from localeval import Result, evaluate, rescore
 from localeval.cli import main
+from localeval.errors import FolderError
 from localeval.judge import Judge
 from localeval.lines import FILE as JOURNAL
 from localeval.network import FILE, Network
@@ -123,6 +125,17 @@ def test_a_run_that_goes_on_ends_in_the_same_bytes(tmp_path: Path) -> None:
         judged(tmp_path / "run", progress=stop)
     judged(tmp_path / "run")
     assert (tmp_path / "run" / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
+
+
+def test_a_folder_that_was_removed_gets_its_count_back_with_its_journal(tmp_path: Path) -> None:
+    def remove(done: int, _: Sequence[object]) -> None:
+        if done == 1:
+            shutil.rmtree(tmp_path / "run")
+
+    localeval.offline()
+    with pytest.raises(FolderError, match="has been put back"):
+        judged(tmp_path / "run", 0, progress=remove)
+    assert judged(tmp_path / "run").network == Network(watched=True, refused=1)
 
 
 def test_one_call_without_the_guard_makes_the_whole_run_unwatched(tmp_path: Path) -> None:

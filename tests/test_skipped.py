@@ -10,10 +10,11 @@ import pytest
 
 from localeval import Result, evaluate, read_samples, rescore
 from localeval.cli import main
+from localeval.errors import InputError
 from localeval.report import html
 from localeval.report.html.overview import MOST_SKIPPED
 from localeval.report.html.shown import shown
-from localeval.run import RESULTS, SAMPLES, load
+from localeval.run import RECIPE, RESULTS, SAMPLES, load
 from localeval.samples import Skipped
 from localeval.testing import FakeEngine, fake_judge
 from tests.reports import HOSTILE, small
@@ -106,6 +107,14 @@ def test_a_run_read_back_scored_again_or_gone_on_with_keeps_them(data: Path, tmp
     assert (folder / RESULTS).read_bytes() == written
     judged(folder / SAMPLES, folder)  # the command that `rescore` gives where a judgement is missing
     assert (folder / RESULTS).read_bytes() == written
+
+
+def test_a_recipe_whose_rows_are_of_another_form_is_refused(data: Path, tmp_path: Path) -> None:
+    judged(data, tmp_path / "run")
+    recipe = json.loads((tmp_path / "run" / RECIPE).read_text("utf-8"))
+    (tmp_path / "run" / RECIPE).write_text(json.dumps({**recipe, "skipped": [{"line": 2}]}))
+    with pytest.raises(InputError, match="this is no run's folder"):
+        rescore(tmp_path / "run")
 
 
 def test_they_go_when_the_data_has_been_mended(data: Path, tmp_path: Path) -> None:
