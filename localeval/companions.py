@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 
 from localeval.errors import ModelMissing
 from localeval.judgements.desk import Embeds, Supports
+
+M = TypeVar("M")
+_Path: TypeAlias = str | os.PathLike[str]
 
 DEFAULT_EMBEDDER = "bge-m3"
 DEFAULT_CLASSIFIER = "hhem-2.1-open"
@@ -25,29 +29,11 @@ class Companions:
 
     def embedder(self) -> Embeds:
         """Raises ModelMissing or ModelBroken."""
-        if not isinstance(self._embedder, str | os.PathLike):
-            return self._embedder
-        if "embedder" not in self._opened:
-            from localeval.embedder import Embedder
-
-            try:
-                self._opened["embedder"] = Embedder.load(self._embedder)
-            except ModelMissing as error:
-                others = "or choose --embedder all-minilm-l6-v2 (English), or other metrics with -m"
-                raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
-        found: Embeds = self._opened["embedder"]
-        return found
+        return self._model("embedder", self._embedder, _load_embedder)
 
     def classifier(self) -> Supports:
         """Raises ModelMissing or ModelBroken."""
-        if not isinstance(self._classifier, str | os.PathLike):
-            return self._classifier
-        if "classifier" not in self._opened:
-            from localeval.classifier import Classifier
-
-            self._opened["classifier"] = Classifier.load(self._classifier)
-        found: Supports = self._opened["classifier"]
-        return found
+        return self._model("classifier", self._classifier, _load_classifier)
 
     def sources(self) -> dict[str, str]:
         """What `Judge.load` finds them by again."""
@@ -61,6 +47,31 @@ class Companions:
         for model in self._opened.values():
             model.close()
         self._opened.clear()
+
+    def _model(self, name: str, given: _Path | M, load: Callable[[_Path], M]) -> M:
+        """The model that was given, or the one at that place: loaded once, and then at hand."""
+        if not isinstance(given, str | os.PathLike):
+            return given
+        if name not in self._opened:
+            self._opened[name] = load(given)
+        found: M = self._opened[name]
+        return found
+
+
+def _load_embedder(place: _Path) -> Embeds:
+    from localeval.embedder import Embedder
+
+    try:
+        return Embedder.load(place)
+    except ModelMissing as error:
+        others = "or choose --embedder all-minilm-l6-v2 (English), or other metrics with -m"
+        raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
+
+
+def _load_classifier(place: _Path) -> Supports:
+    from localeval.classifier import Classifier
+
+    return Classifier.load(place)
 
 
 def _source(given: object, default: str) -> str:

@@ -19,12 +19,13 @@ from localeval.judge import DEFAULT_JUDGE, Judge
 from localeval.lines import FILE as JOURNAL
 from localeval.lines import Lines
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
+from localeval.network import Tally
 from localeval.options import Options
 from localeval.plan import Plan
 from localeval.records import KeptRecords
 from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
-from localeval.samples import Sample, Source, check_columns, read_samples
+from localeval.samples import Sample, Skipped, Source, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 from localeval.signature import Signature
 
@@ -70,22 +71,25 @@ def evaluate(
     folder = Path(output) if output is not None else None
     read = read_samples(samples)
     chosen = _metrics(metrics, read, read.name)
-    with Journal(folder) as journal, _opened(judge) as opened:
+    with Journal(folder) as journal, Tally(folder) as tally, _opened(judge) as opened:
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)
+        skipped = read.skipped if folder is None else run.skipped(folder, read)
         if folder is not None:
-            run.write(folder, read, _recipe(opened, chosen, choices, signature))
+            run.write(folder, read, _recipe(opened, chosen, choices, signature, skipped))
         if watch is not None:
             planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
             _begin(watch, planned, folder)
         finished, curves = [], opened.curves(choices)
         for sample in read:
             finished.append(_evaluated(sample, chosen, opened, choices, curves, journal))
+            tally.take()
             if progress is not None:
                 progress(len(finished), read)
             if watch is not None:
                 watch.took(len(finished), read, finished[-1].scores)
-        result = Result(finished, [m.name for m in chosen], signature)
+        names = [m.name for m in chosen]
+        result = Result(finished, names, signature, network=tally.take(), skipped=skipped)
         if folder is not None:
             journal.check()
             run.finish(folder / run.RESULTS, result)
@@ -122,7 +126,13 @@ async def aevaluate(samples: Source, **arguments: Any) -> Result:
     return await asyncio.to_thread(evaluate, samples, **arguments)
 
 
-def _recipe(judge: Judge, metrics: Sequence[Metric], options: Options, signature: Signature) -> run.Recipe:
+def _recipe(
+    judge: Judge,
+    metrics: Sequence[Metric],
+    options: Options,
+    signature: Signature,
+    skipped: Sequence[Skipped],
+) -> run.Recipe:
     return run.Recipe(
         metrics=[m.name for m in metrics],
         judge=judge.source,
@@ -131,6 +141,7 @@ def _recipe(judge: Judge, metrics: Sequence[Metric], options: Options, signature
         options=run.recorded(options),
         signature=signature.model_dump(mode="json"),
         beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
+        skipped=list(skipped),
     )
 
 

@@ -18,6 +18,7 @@ from localeval.errors import InputError
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.lines import FILE, Lines
 from localeval.metrics import Metric
+from localeval.network import kept
 from localeval.options import ARITHMETIC, DEFAULTS, Options
 from localeval.records import KeptRecords, as_record, key_of
 from localeval.result import Result, SampleResult
@@ -59,7 +60,9 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     found = [_scored(sample, chosen, choices, curves, shelf) for sample in samples]
     if shelf.missing:
         raise InputError(shelf.what_is_missing(chosen))
-    return Result(found, [m.name for m in chosen], _signature(recipe, chosen, choices))
+    signature = _signature(recipe, chosen, choices)
+    names = [m.name for m in chosen]
+    return Result(found, names, signature, network=kept(path), skipped=recipe.skipped)
 
 
 @dataclass(frozen=True)

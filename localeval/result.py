@@ -14,7 +14,8 @@ from localeval.calibration import Curve, as_scored
 from localeval.errors import InputError
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Score
-from localeval.samples import Sample
+from localeval.network import Network
+from localeval.samples import Sample, Skipped
 from localeval.scoring import Summary, summarize
 from localeval.signature import Signature
 
@@ -45,10 +46,22 @@ class Result:
 
     samples    one `SampleResult` each, in the order of the input
     signature  what the numbers were made with
+    network    how often the run tried to use the network; of a result made by hand that was not watched
+    skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
     """
 
-    def __init__(self, samples: Sequence[SampleResult], metrics: list[str], signature: Signature) -> None:
+    def __init__(
+        self,
+        samples: Sequence[SampleResult],
+        metrics: list[str],
+        signature: Signature,
+        *,
+        network: Network | None = None,
+        skipped: Sequence[Skipped] = (),
+    ) -> None:
         self.samples, self.metrics, self.signature = samples, metrics, signature
+        self.network = network or Network()
+        self.skipped = list(skipped)
         self._summaries: dict[str, Summary] = {}  # an interval is not drawn twice
 
     def __getitem__(self, metric: str) -> Summary:
@@ -91,6 +104,8 @@ class Result:
         return {
             "signature": self.signature.model_dump(mode="json"),
             "summary": {name: asdict(self[name]) for name in self.metrics},
+            "network": self.network.model_dump(),
+            "skipped": [one._asdict() for one in self.skipped],
             "samples": [
                 {
                     "id": s.sample.id,

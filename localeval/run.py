@@ -4,6 +4,7 @@ samples.jsonl  the samples as they were read
 run.json       the recipe: metrics, options, replaced prompts, judge and engine
 plan.json      what the run was to take (see `localeval.plan`), where a plan was made
 journal.jsonl  the judgements (see `localeval.journal`)
+network.json   attempts to use the network (see `localeval.network`)
 results.json   of a finished run: signature, means, and each sample's scores (see `finish`)
 scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
 report.html    the same to look at (see `localeval.report.html`)
@@ -14,7 +15,6 @@ from __future__ import annotations
 import filecmp
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from localeval.calibration.choice import text_of as calibration_text
-from localeval.errors import FolderError, InputError
+from localeval.errors import InputError
 from localeval.lines import FILE, Lines
 from localeval.metrics import Score
+from localeval.network import Network
 from localeval.options import Options
 from localeval.plan import FILE as PLAN
 from localeval.plan import Plan
@@ -32,9 +33,9 @@ from localeval.prompts import text_of
 from localeval.records import KeptRecords
 from localeval.report import tables
 from localeval.result import Result, SampleResult
-from localeval.samples import Sample, read_samples
+from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.signature import Signature
-from localeval.whole import write_beside, write_whole
+from localeval.whole import write_beside, write_whole, writing
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", "run.json", "results.json", "report.html"
 SCHEMA = 1
@@ -49,6 +50,7 @@ class Recipe(BaseModel):
     options   those of `localeval.options.Options`, prompts as text
     signature what the numbers are made with
     beside    signatures of embedder and classifier, as far as metrics of any call in this folder used them
+    skipped   the rows of the data that could not be read and were left out, on demand
     """
 
     model_config = ConfigDict(frozen=True)
@@ -61,6 +63,7 @@ class Recipe(BaseModel):
     options: dict[str, Any]
     signature: dict[str, Any] = {}
     beside: dict[str, dict[str, Any]] = {}
+    skipped: list[Skipped] = []
 
 
 def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
@@ -69,7 +72,7 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
     Raises FolderError when the folder can't be written.
     """
     lines = (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
-    with _written(folder):
+    with writing(folder):
         made = json.dumps(_with_what_was_known(folder, recipe).model_dump(), indent=1) + "\n"
         for name, parts in ((SAMPLES, lines), (RECIPE, [made])):
             beside = write_beside(folder / name, parts)
@@ -84,18 +87,33 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
 def read(folder: Path) -> tuple[list[Sample], Recipe]:
     """The samples and the recipe of a run. Raises InputError when the folder holds none."""
     try:
-        recipe = Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, ValidationError) as error:
+        recipe = _recipe(folder)
+    except (OSError, ValueError) as error:
         raise InputError(
             f"{folder}: this is no run's folder ({RECIPE} can't be read); give one that `evaluate -o` wrote."
         ) from error
     return read_samples(folder / SAMPLES), recipe
 
 
+def skipped(folder: Path, read: Samples) -> list[Skipped]:
+    """The rows that were left out of the data: of `read`, and where that is the run's own file, before it."""
+    try:
+        own = Path(read.name).samefile(folder / SAMPLES)
+        before = _recipe(folder).skipped if own else []
+    except (OSError, ValueError):
+        before = []
+    return [*before, *read.skipped]
+
+
+def _recipe(folder: Path) -> Recipe:
+    """Raises OSError or ValueError where none can be read."""
+    return Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
+
+
 def _with_what_was_known(folder: Path, recipe: Recipe) -> Recipe:
     """The recipe with the models that an earlier call in this folder used beside the judge."""
     try:
-        before = Recipe.model_validate_json((folder / RECIPE).read_text(encoding="utf-8"))
+        before = _recipe(folder)
     except (OSError, ValueError):
         return recipe
     same = {
@@ -125,7 +143,7 @@ def keep_plan(folder: Path, plan: Plan) -> None:
     """
     path = folder / PLAN
     if not (plan.kept and path.exists()):
-        with _written(folder):
+        with writing(folder):
             write_whole(path, [json.dumps(plan.to_dict(), indent=1) + "\n"])
 
 
@@ -139,6 +157,9 @@ def finish(path: Path, result: Result) -> None:
     signature  what the numbers were made with, as fields
     metrics    their names, in the order of the table
     summary    metric -> the fields of `localeval.scoring.Summary`; an interval is [low, high] or null
+    network    the fields of `localeval.network.Network`. Alone of all fields it tells of the run's processes
+               and not of its scores: a run that was interrupted ends in the same bytes where nothing tried
+    skipped    place and reason of each row of the data that was left out because it can't be read
     samples    in the order of the input: id; scores, metric -> value, soft, status, reason; and records,
                judgement -> the key of its line in `journal.jsonl`, where the record itself stands
 
@@ -149,10 +170,12 @@ def finish(path: Path, result: Result) -> None:
         "signature": result.signature.model_dump(mode="json"),
         "metrics": result.metrics,
         "summary": {name: asdict(result[name]) for name in result.metrics},
+        "network": result.network.model_dump(),
+        "skipped": [one._asdict() for one in result.skipped],
     }
     files = [*(tables.as_csv(result) if path.name == RESULTS else ()), (path.name, _parts(head, result))]
     made: list[Path] = []
-    with _written(path.parent):
+    with writing(path.parent):
         try:
             made += (write_beside(path.with_name(name), parts) for name, parts in files)
         except OSError:
@@ -169,11 +192,10 @@ def finish(path: Path, result: Result) -> None:
 def write_report(folder: Path, result: Result, path: Path) -> None:
     """Write the HTML page of a run, with what it took and what was planned. Raises InputError."""
     from localeval.report import html
-    from localeval.report.html.agreement import known
     from localeval.report.html.effort import effort
 
     title = folder.resolve().name
-    html.write(result, path, title=title, agreement=known(result), effort=effort(folder))
+    html.write(result, path, title=title, effort=effort(folder))
 
 
 def load(folder: str | Path) -> Result:
@@ -201,7 +223,10 @@ def load(folder: str | Path) -> Result:
             raise _unreadable(folder, f"its samples are not those of {SAMPLES}")
         lines = Lines(path / FILE)
         found = [_sample_result(s, r, lines) for s, r in zip(samples, kept["samples"], strict=True)]
-        return Result(found, kept["metrics"], Signature(**kept["signature"]))
+        network = Network(**kept.get("network", {}))
+        skipped = [Skipped(**row) for row in kept.get("skipped", [])]
+        signature = Signature(**kept["signature"])
+        return Result(found, kept["metrics"], signature, network=network, skipped=skipped)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise _unreadable(folder, "not of the form that this version writes") from error
 
@@ -211,17 +236,6 @@ def _parts(head: dict[str, Any], result: Result) -> Iterator[str]:
     for i, one in enumerate(result.samples):
         yield (",\n  " if i else "\n  ") + json.dumps(_row(one), ensure_ascii=False)
     yield "\n ]\n}\n"
-
-
-@contextmanager
-def _written(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FolderError(
-            f"{folder}: the run can't be written there ({error.strerror}); what was judged is kept in its "
-            "journal. Make room, or make the folder writable, and give the same command again."
-        ) from error
 
 
 def _row(one: SampleResult) -> dict[str, Any]:

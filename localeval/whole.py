@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from localeval.errors import FolderError
 
 
 def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
@@ -34,3 +37,15 @@ def write_whole(path: Path, parts: Iterable[str], errors: str = "surrogatepass")
     except OSError:
         beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """What is written in a run's folder: an OSError in it becomes a FolderError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise FolderError(
+            f"{folder}: the run can't be written there ({error.strerror}); what was judged is kept in its "
+            "journal. Make room, or make the folder writable, and give the same command again."
+        ) from error

@@ -106,7 +106,8 @@ def _job(what: str, prefix: Sequence[str], folder: Path, options: Sequence[str])
     print(
         f"   {what}: attempts refused by the guard: {told[1]}; names read from pickles: {told[2]}", flush=True
     )
-    return 1 if int(told[1]) or any(failed for _, _, failed in counts.values()) else 0
+    clean = not int(told[1]) and results["network"] == {"watched": True, "refused": 0}
+    return 0 if clean and not any(failed for _, _, failed in counts.values()) else 1
 
 
 def _lines(log: Path) -> list[str]:

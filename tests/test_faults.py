@@ -165,7 +165,7 @@ def test_results_that_find_no_room_leave_no_half_file(whole: Path, tmp_path: Pat
     kept = {path.name for path in folder.iterdir()} - {
         REPORT
     }  # smaller than the results: it may be there, whole
-    assert kept == {FILE, "samples.jsonl", "run.json", ".lock"}
+    assert kept == {FILE, "samples.jsonl", "run.json", "network.json", ".lock"}
     assert judged(folder) == 0
 
 

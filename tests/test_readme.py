@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
 
 from localeval import Result
@@ -17,6 +19,7 @@ from localeval.samples import read_samples
 from localeval.testing import FakeEngine, fake_judge
 
 ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "localeval" / "examples"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -38,6 +41,35 @@ def test_every_metric_and_every_option_is_in_its_table() -> None:
             variable = option.envvar
             if variable:
                 assert f"`{variable}`" in README, variable
+
+
+def command_lines() -> list[list[str]]:
+    """The arguments of every call of localeval in the README's shell blocks."""
+    found = []
+    for shell in re.findall(r"```sh\n(.*?)```", README, re.DOTALL):
+        for line in shell.replace("\\\n", " ").splitlines():
+            _, call, arguments = line.partition("scripts/localeval ")
+            if call:
+                found.append(shlex.split(arguments, comments=True))
+    return found
+
+
+@pytest.mark.parametrize("arguments", command_lines(), ids=" ".join)
+def test_every_command_line_is_one_that_the_program_takes(arguments: list[str]) -> None:
+    command: click.Command = commands
+    rest = list(arguments)
+    while isinstance(command, click.Group):
+        command = command.commands[rest.pop(0)]
+    command.make_context("localeval", rest)
+
+
+def test_the_runs_that_are_compared_are_those_of_the_shipped_examples() -> None:
+    """The first is made by `scripts/start`; in the second seven answers are others, and nothing else is."""
+    assert ["compare", "runs/answers", "runs/mended"] in command_lines()
+    before, after = (read_samples(EXAMPLES / f"{name}.jsonl") for name in ("answers", "mended"))
+    pairs = list(zip(before, after, strict=True))
+    assert sum(one.response != other.response for one, other in pairs) == 7
+    assert all(one == other.model_copy(update={"response": one.response}) for one, other in pairs)
 
 
 def test_every_dependency_is_named_with_its_job() -> None:

@@ -266,6 +266,14 @@ def test_a_shipped_calibration_in_force_is_told_beside_the_score_and_no_other() 
     result.signature = result.signature.model_copy(update={"judge": judge, "calibration": {"en": curve}})
     sentence = known(result)["faithfulness"]
     assert sentence.startswith(f"en, {own.fitted_on['labels']} labelled answers: calibration error 0.")
-    assert sentence in html.page(result, agreement=known(result))
+    assert sentence in html.page(result)
     result.signature = result.signature.model_copy(update={"calibration": {"en": {**curve, "slope": 9.0}}})
     assert known(result) == {}
+
+
+def test_beside_every_other_score_the_page_says_that_no_figures_of_agreement_are_known() -> None:
+    result = small()
+    unknown = "no figures come with localeval for this metric, judge and settings"
+    assert Page(html.page(result)).text.count(unknown) == len(METRICS_SHOWN)
+    told = Page(html.page(result, agreement={"faithfulness": "AUROC 0.9"})).text
+    assert told.count(unknown) == len(METRICS_SHOWN) - 1

@@ -38,7 +38,7 @@ def test_a_loaded_run_is_what_evaluate_returned(run: Path) -> None:
 
 def test_results_json_has_the_documented_fields_and_the_keys_of_the_journals_lines(run: Path) -> None:
     kept = json.loads((run / RESULTS).read_text("utf-8"))
-    assert list(kept) == ["schema", "signature", "metrics", "summary", "samples"]
+    assert list(kept) == ["schema", "signature", "metrics", "summary", "network", "skipped", "samples"]
     assert (kept["schema"], kept["metrics"]) == (1, ["faithfulness"])
     assert kept["summary"]["faithfulness"]["value"] == 1
     first = kept["samples"][0]

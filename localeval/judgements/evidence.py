@@ -42,42 +42,36 @@ def evidence_for(statements: Sequence[str], sentences: Sequence[Evidence]) -> li
 
     None where no sentence shares a term. It points a reader to the place; it does not prove support.
     """
-    places = places_of([terms(s.text) for s in sentences])
-    weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
-    found: list[Evidence | None] = []
-    for statement in statements:
-        shares = shared(terms(statement), len(sentences), places, weight)
-        most = max(shares, default=0.0)
-        found.append(sentences[shares.index(most)] if most > 0 else None)
-    return found
+    return [found[0] if found else None for found in closest(statements, sentences, 1)]
 
 
-def closest(statement: str, sentences: Sequence[Evidence], number: int) -> list[Evidence]:
-    """Up to `number` sentences that together share most with the statement, in the order of the contexts.
+def closest(
+    statements: Sequence[str], sentences: Sequence[Evidence], number: int
+) -> list[tuple[Evidence, ...]]:
+    """For each statement up to `number` sentences that together share most with it, in their own order.
 
-    The first is that of `evidence_for`; each further one adds most of what those before it lack, or, where
-    nothing is left to add, shares most. Only sentences that share a term are taken.
+    The first one chosen is that of `evidence_for`; each further one adds most of what those before it lack,
+    or, where nothing is left to add, shares most. Only sentences that share a term are taken.
 
     >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
-    >>> [one.text for one in closest("Tea on hills needs rain.", tea, 2)]
-    ['Tea grows on hills.', 'Tea needs rain.']
+    >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain."], tea, 2)]
+    [['Tea grows on hills.', 'Tea needs rain.']]
     """
-    return [sentences[i] for i in sorted(_chosen(terms(statement), sentences, number))]
-
-
-def _chosen(wanted: frozenset[str], sentences: Sequence[Evidence], number: int) -> list[int]:
     places = places_of([terms(s.text) for s in sentences])
     weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
-    shares = shared(wanted, len(sentences), places, weight)
-    left, chosen = wanted, list[int]()
-    sharing = [i for i, share in enumerate(shares) if share > 0]
-    while sharing and len(chosen) < number:
-        new = shared(left, len(sentences), places, weight)
-        best = max(sharing, key=lambda i: (new[i], shares[i], -i))
-        sharing.remove(best)
-        chosen.append(best)
-        left -= terms(sentences[best].text)
-    return chosen
+    found = []
+    for statement in statements:
+        wanted, chosen = terms(statement), list[int]()
+        shares = shared(wanted, len(sentences), places, weight)
+        sharing = [i for i, share in enumerate(shares) if share > 0]
+        while sharing and len(chosen) < number:
+            new = shared(wanted, len(sentences), places, weight) if chosen else shares
+            best = max(sharing, key=lambda i: (new[i], shares[i], -i))
+            sharing.remove(best)
+            chosen.append(best)
+            wanted -= terms(sentences[best].text)
+        found.append(tuple(sentences[i] for i in sorted(chosen)))
+    return found
 
 
 def places_of(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:

@@ -8,7 +8,7 @@ from typing import Any
 from localeval.judgements.desk import Desk, Record
 from localeval.judgements.evidence import context_sentences
 from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import windows
+from localeval.judgements.windows import best, windows, yes
 from localeval.samples import Sample
 from localeval.texts import language, one_line
 
@@ -54,16 +54,13 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
     leaves = [prompt.render_leaf("answerable")]
     leaves += [prompt.render_leaf("needed", sentence=one_line(s.text)) for s in sentences]
     parts = windows(desk.engine, trunk, contexts, [question, *leaves])
-    by_window = [
-        [
-            reply.probabilities["verdict"]["yes"]
-            for reply in desk.engine.generate(
-                trunk, prompt.render_branch(contexts=part, user_input=question), leaves, DirectReply
-            )
-        ]
+    replies = best(
+        desk.engine.generate(
+            trunk, prompt.render_branch(contexts=part, user_input=question), leaves, DirectReply
+        )
         for part in parts
-    ]
-    answerable, *shares = [max(found) for found in zip(*by_window, strict=True)]
+    )
+    answerable, *shares = map(yes, replies)
     return NeededRecord(
         sentences=tuple(
             NeededSentence(text=s.text, context=s.context, start=s.start, end=s.end, probability=share)

@@ -12,7 +12,7 @@ from localeval.judgements.desk import Desk, Record, reference_of, response_of
 from localeval.judgements.evidence import Evidence, closest, context_sentences, evidence_for
 from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
 from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.windows import windows
+from localeval.judgements.windows import best, windows, yes
 from localeval.prompts import Prompt
 from localeval.samples import Sample
 from localeval.texts import language, one_line
@@ -136,17 +136,11 @@ def decide(
     schema = ReasonedReply if desk.options.verdict == "reasoned" else DirectReply
     trunk = prompt.trunk("verdict", schema)
     parts = windows(desk.engine, trunk, premise, leaves)
-    by_window = [
-        [
-            (reply.probabilities["verdict"]["yes"], _reason(reply.value))
-            for reply in desk.engine.generate(
-                trunk, prompt.render_branch(contexts=part), leaves, schema, budget=REASON_TOKENS
-            )
-        ]
+    replies = best(
+        desk.engine.generate(trunk, prompt.render_branch(contexts=part), leaves, schema, budget=REASON_TOKENS)
         for part in parts
-    ]
-    best = [max(found, key=lambda pair: pair[0]) for found in zip(*by_window, strict=True)]
-    return best, len(parts)
+    )
+    return [(yes(reply), _reason(reply.value)) for reply in replies], len(parts)
 
 
 def _reason(reply: BaseModel) -> str | None:

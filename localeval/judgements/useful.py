@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from localeval.judgements.desk import Desk, Record, response_of
 from localeval.judgements.support import DirectReply
+from localeval.judgements.windows import yes
 from localeval.samples import Sample
 from localeval.texts import language
 
@@ -47,5 +48,5 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
         if read
         else ()
     )
-    shares = [next(replies).probabilities["verdict"]["yes"] if text.strip() else 0.0 for text in contexts]
+    shares = [yes(next(replies)) if text.strip() else 0.0 for text in contexts]
     return UsefulRecord(contexts=tuple(shares), against=to)

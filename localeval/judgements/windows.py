@@ -1,10 +1,11 @@
-"""Contexts cut into windows that fit the judge."""
+"""Contexts cut into windows that fit the judge, and the best of what is said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from localeval.engine.interface import ContextTooLong, TreeEngine, Trunk
+from localeval.engine.interface import ContextTooLong, Reply, TreeEngine, Trunk
 from localeval.judgements.evidence import context_sentences
 from localeval.prompts import fence, join
 
@@ -24,6 +25,16 @@ def windows(engine: TreeEngine, trunk: Trunk, contexts: Sequence[str], leaves: S
         return [whole]
     sentences = [s.text for s in context_sentences(contexts)]
     return cut(sentences, [engine.count(fence(s)) + 1 for s in sentences], room)
+
+
+def best(by_window: Iterable[Sequence[Reply[Any]]]) -> list[Reply[Any]]:
+    """Of each leaf, asked in every window, the reply that is surest of yes; of equals the first."""
+    return [max(replies, key=yes) for replies in zip(*by_window, strict=True)]
+
+
+def yes(reply: Reply[Any]) -> float:
+    """The probability of the verdict yes, 0 to 1."""
+    return reply.probabilities["verdict"]["yes"]
 
 
 def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from localeval.metrics import METRICS, REASONS
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.table import Table
 
+    from localeval.network import Network
     from localeval.result import Result, SampleResult
+    from localeval.samples import Skipped
 
 MOST_ROWS = 50
 MOST_COLUMNS = 4
@@ -46,7 +48,8 @@ def as_text(result: Result, width: int | None = None) -> str:
     if not wide:
         lines += ["", *(f"{name}: {_counts(mean)}" for name, mean in means.items())]
     lines += [*_bounds(means), *_strangers(result), *_raw(result)]
-    return "\n".join([*lines, f"signature {result.signature}"])
+    lines += _skipped(result.skipped)
+    return "\n".join([*lines, _network(result.network), f"signature {result.signature}"])
 
 
 def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
@@ -150,6 +153,25 @@ def _strangers(result: Result) -> list[str]:
         for model, met in models.items()
         if met
     ]
+
+
+def _skipped(rows: Sequence[Skipped]) -> list[str]:
+    if not rows:
+        return []
+    many = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    more = [f"  and {len(rows) - MOST_NAMED:,} more"] if len(rows) > MOST_NAMED else []
+    named = [f"  {printable(one.reason)}" for one in rows[:MOST_NAMED]]
+    return [f"skipped: {many} of the data that can't be read", *named, *more]
+
+
+def _network(network: Network) -> str:
+    if network.watched:
+        return f"network attempts refused: {network.refused}"
+    if network.refused is None:
+        return "network attempts: not watched (localeval.offline() refuses and counts them)"
+    return (
+        f"network attempts: not watched in every process of the run; refused where it was: {network.refused}"
+    )
 
 
 def _raw(result: Result) -> list[str]:

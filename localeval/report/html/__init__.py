@@ -47,30 +47,35 @@ def write(
     """Write the report of `result` to `path`, whole or not at all; at most 20 MB.
 
     title      stands at its head: the name of the run, say
-    agreement  metric -> one sentence of how well the judge agrees with people on it
+    agreement  metric -> one sentence of how well the judge agrees with people on it; by default what is known
+               of the calibration in force. Of every other metric the page says that no figures are known
     effort     what the run took, beside what was planned
 
     Raises InputError when the file can't be written.
     """
     place = Path(path)
     try:
-        write_whole(place, pieces(result, title, agreement or {}, effort), "replace")
+        write_whole(place, pieces(result, title, agreement, effort), "replace")
     except OSError as error:
         raise InputError(f"{path}: the report can't be written there ({error.strerror}).") from error
 
 
 def page(result: Result, **given: Any) -> str:
     """The report as text; `given` as in `write`."""
-    return "".join(pieces(result, given.get("title", ""), given.get("agreement") or {}, given.get("effort")))
+    return "".join(pieces(result, given.get("title", ""), given.get("agreement"), given.get("effort")))
 
 
-def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Effort | None) -> Iterator[str]:
+def pieces(
+    result: Result, title: str, agreement: Mapping[str, str] | None, effort: Effort | None
+) -> Iterator[str]:
     """The page in parts, so that a large one is never in memory whole."""
+    from localeval.report.html.agreement import known as known_agreement
     from localeval.report.html.order import standing
     from localeval.report.html.rows import lines
     from localeval.report.html.shown import for_script
 
     known = standing(result)
+    agreement = known_agreement(result) if agreement is None else agreement
     differ = overview.disagreements(result)
     rows, reasons, cut_at = lines(result, known.order, known.flagged, {d.sample for d in differ})
     template = environment().get_template("page.html")
@@ -85,6 +90,8 @@ def pieces(result: Result, title: str, agreement: Mapping[str, str], effort: Eff
         "cards": overview.cards(result, known, agreement),
         "threshold": overview.threshold(result),
         "effort": overview.lines(effort),
+        "network": overview.network(result),
+        "skipped": result.skipped[: overview.MOST_SKIPPED],
         "flagged": len(known.flagged),
         "foreign": known.foreign,
         "strangers": overview.strangers(result, known),

@@ -13,6 +13,7 @@ from localeval.scoring import Summary
 
 BINS = 10
 MOST_DISAGREEMENTS = 100
+MOST_SKIPPED = 100
 
 # The drawing of a distribution, in its own units.
 LEFT, WIDTH, TOP, HEIGHT = 6, 240, 4, 56
@@ -150,6 +151,13 @@ def strangers(result: Result, standing: Standing) -> list[str]:
     if standing.foreign and result.signature.classifier:
         told.append("foreign_hhem")
     return told
+
+
+def network(result: Result) -> str:
+    """The label of what is known of the run's attempts to use the network."""
+    if result.network.watched:
+        return "network_refused"
+    return "network_unwatched" if result.network.refused is None else "network_partly"
 
 
 def threshold(result: Result) -> float:

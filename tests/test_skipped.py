@@ -1,0 +1,140 @@
+"""Rows that `skip_bad` left out are told wherever the result is, with place and reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval import Result, evaluate, read_samples, rescore
+from localeval.cli import main
+from localeval.errors import InputError
+from localeval.report import html
+from localeval.report.html.overview import MOST_SKIPPED
+from localeval.report.html.shown import shown
+from localeval.run import RECIPE, RESULTS, SAMPLES, load
+from localeval.samples import Skipped
+from localeval.testing import FakeEngine, fake_judge
+from tests.reports import HOSTILE, small
+from tests.runs import result as of
+from tests.runs import scored
+from tests.test_report_html import Page
+
+GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
+BAD = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (GOOD, BAD, BAD)), encoding="utf-8")
+    return path
+
+
+def judged(path: Path, folder: Path | None) -> Result:
+    engine = FakeEngine([{"verdict": 0.75}])
+    read = read_samples(path, skip_bad=True)
+    return evaluate(read, ["faithfulness"], fake_judge(engine), folder, statements="sentences")
+
+
+def kept(folder: Path) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads((folder / RESULTS).read_text("utf-8"))["skipped"]
+    return found
+
+
+def test_the_results_list_place_and_reason_of_each_row(data: Path, tmp_path: Path) -> None:
+    result = judged(data, tmp_path / "run")
+    assert [one.place for one in result.skipped] == ["line 2", "line 3"]
+    assert kept(tmp_path / "run") == result.to_dict()["skipped"]
+    first = kept(tmp_path / "run")[0]
+    assert first["place"] == "line 2"
+    assert first["reason"].startswith(f"{data}, line 2: retrieved_contexts: expected a list")
+    assert judged(data, None).skipped == result.skipped
+
+
+def test_without_a_row_that_was_skipped_nothing_is_said(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text(json.dumps(GOOD))
+    result = judged(tmp_path / "data.jsonl", tmp_path / "run")
+    assert kept(tmp_path / "run") == []
+    assert "skipped" not in str(result)
+    assert "left out" not in html.page(result)
+
+
+def test_the_table_counts_them_and_names_five() -> None:
+    result = of(scored([1.0]))
+    result.skipped = [Skipped(f"line {n}", f"data.csv, line {n}: \x1b[31mfault") for n in range(2, 9)]
+    lines = str(result).splitlines()
+    at = lines.index("skipped: 7 rows of the data that can't be read")
+    assert lines[at + 1 : at + 7] == [
+        *(f"  data.csv, line {n}:  [31mfault" for n in range(2, 7)),
+        "  and 2 more",
+    ]
+    result.skipped = result.skipped[:1]
+    assert "\nskipped: 1 row of the data that can't be read\n  data.csv, line 2" in str(result)
+
+
+def test_the_report_counts_them_and_lists_at_most_so_many() -> None:
+    result = small()
+    many = MOST_SKIPPED + 3
+    result.skipped = [
+        Skipped(f"line {n}", f"data.csv, line {n}: fault number {n}") for n in range(1, many + 1)
+    ]
+    text = Page(html.page(result)).text
+    assert f"Rows of the data that can't be read, and were left out: {many}" in text
+    assert f"data.csv, line {MOST_SKIPPED}: fault number {MOST_SKIPPED}" in text
+    assert f"fault number {MOST_SKIPPED + 1}" not in text
+    assert "and 3 more" in text
+
+
+def test_what_a_reason_holds_stands_in_the_report_as_text() -> None:
+    result = small()
+    result.skipped = [Skipped(text, text) for text in HOSTILE]
+    page = html.page(result)
+    known = {tag for tag, _ in Page(html.page(small())).elements}
+    assert {tag for tag, _ in Page(page).elements} <= known
+    for one in HOSTILE:
+        assert shown(one) in Page(page).text
+
+
+def test_a_run_read_back_scored_again_or_gone_on_with_keeps_them(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    told = judged(data, folder).skipped
+    written = (folder / RESULTS).read_bytes()
+    assert load(folder).skipped == rescore(folder).skipped == told
+    judged(data, folder)
+    assert (folder / RESULTS).read_bytes() == written
+    judged(folder / SAMPLES, folder)  # the command that `rescore` gives where a judgement is missing
+    assert (folder / RESULTS).read_bytes() == written
+
+
+def test_a_recipe_whose_rows_are_of_another_form_is_refused(data: Path, tmp_path: Path) -> None:
+    judged(data, tmp_path / "run")
+    recipe = json.loads((tmp_path / "run" / RECIPE).read_text("utf-8"))
+    (tmp_path / "run" / RECIPE).write_text(json.dumps({**recipe, "skipped": [{"line": 2}]}))
+    with pytest.raises(InputError, match="this is no run's folder"):
+        rescore(tmp_path / "run")
+
+
+def test_they_go_when_the_data_has_been_mended(data: Path, tmp_path: Path) -> None:
+    judged(data, tmp_path / "run")
+    data.write_text(json.dumps(GOOD))
+    assert judged(data, tmp_path / "run").skipped == []
+    assert rescore(tmp_path / "run").skipped == []
+
+
+def test_the_command_line_tells_them_in_the_table_of_report_and_rescore(
+    data: Path, tiny_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[Any] = ["evaluate", data, "-m", "faithfulness", "--statements", "sentences", "--skip-bad"]
+    folder = tmp_path / "run"
+    for arguments in (
+        [*given, "--judge", tiny_path, "-q", "-o", folder],
+        ["report", folder],
+        ["rescore", folder],
+    ):
+        main([str(part) for part in arguments])
+        out = capsys.readouterr().out
+        assert "skipped: 2 rows of the data that can't be read\n" in out
+        assert f"  {data}, line 3: retrieved_contexts: expected" in out
