@@ -28,7 +28,7 @@ from localeval.signature import digest, package_versions
 from localeval.texts import said
 
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
-"""A trial may take this long, and longer by the file's size: a slow disk or a busy machine is no fault of it."""
+"""A trial may take this long, and longer by the file's size: a slow disk or busy machine is not its fault."""
 
 _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
 """No debugger at an abort; no address space for threads that do nothing."""
