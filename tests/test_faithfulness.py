@@ -74,7 +74,7 @@ def test_sentences_as_statements_ask_the_model_for_verdicts_only() -> None:
     engine = FakeEngine([{"verdict": 1.0}, {"verdict": 0.0}])
     score = fake_judge(engine).score("faithfulness", sample("A is so. B is not."), statements="sentences")
     assert score.value == 1 / 2
-    assert [call.leaves[0].splitlines()[0] for call in engine.calls] == ["Statement: A is so."]
+    assert [call.leaves[0].splitlines()[-1] for call in engine.calls] == ["Statement: A is so."]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_sentence_for_which_only_strays_were_written_stands_for_itself() -> No
     engine = FakeEngine([strayed, own, {"verdict": 1.0}, {"verdict": 0.0}])
     response = "Tea sings. Coffee was planted in Kodagu by monks from Arabia."
     assert fake_judge(engine).score("faithfulness", sample(response)).value == 1 / 2
-    assert [leaf.splitlines()[0] for leaf in engine.calls[1].leaves] == [
+    assert [leaf.splitlines()[-1] for leaf in engine.calls[1].leaves] == [
         "Statement: Tea sings.",
         "Statement: Coffee was planted in Kodagu by monks from Arabia.",
     ]
@@ -223,6 +223,16 @@ def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands(
     assert found[0] is not None
     assert CONTEXTS[0][found[0].start : found[0].end] == found[0].text
     assert [f and f.context for f in found] == [0, 1, None]
+
+
+def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_its_statement() -> None:
+    engine = FakeEngine([{"statements": ["Tea from Arl needs rain."]}, {"verdict": 1.0}])
+    contexts = ["Tea sells well. Tea grows in Arl.", "Coffee needs sun. It needs much rain."]
+    fake_judge(engine).score(
+        "faithfulness", Sample(response="Tea from Arl needs rain.", retrieved_contexts=contexts)
+    )
+    shown = "Closest in the documents: Tea grows in Arl. … It needs much rain."
+    assert engine.calls[1].leaves[0].splitlines() == [shown, "Statement: Tea from Arl needs rain."]
 
 
 def test_a_heading_does_not_keep_the_statements_of_its_list() -> None:

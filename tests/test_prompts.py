@@ -15,7 +15,7 @@ from localeval.errors import InputError, PromptError
 from localeval.judgements.coverage import leaves_out
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply, ReasonedReply
+from localeval.judgements.support import DirectReply, ReasonedReply, closest_to
 from localeval.options import PROMPTED, Options, VerdictForm
 from localeval.prompts import LANGUAGES, fence, fill, load
 
@@ -60,6 +60,13 @@ def test_worked_statements_keep_every_number_of_their_sentence(language: str) ->
                 assert not leaf["statements"] or not leaves_out(leaf["sentence"], leaf["statements"])
 
 
+def test_worked_verdicts_have_the_sentences_in_view_that_the_code_would_show() -> None:
+    for example in load("support", "en").examples:
+        statements = [given["statement"] for given in example["leaves"]]
+        shown = [given["closest"] for given in example["leaves"]]
+        assert shown == closest_to(statements, example["contexts"])
+
+
 def test_text_is_never_read_as_a_place_again() -> None:
     assert fill("{a} {b}", {"a": "{b}", "b": "{a}"}) == "{b} {a}"
 
@@ -97,7 +104,9 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
     by_text, by_path = load("support", "en", OWN), load("support", "en", path)
     assert by_text == by_path
     assert by_text.sha256 != load("support", "en").sha256
-    assert by_text.render_leaf("verdict", statement="Tea") == "Tea?"
+    assert by_text.render_leaf("verdict", statement="Tea", closest="It grows.") == "Tea?"
+    also = OWN.replace("{statement}?", "{closest}: {statement}?")
+    assert load("support", "zh", also).render_leaf("verdict", statement="茶", closest="茶。") == "茶。: 茶?"
 
 
 @pytest.mark.parametrize(

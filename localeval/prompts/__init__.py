@@ -33,6 +33,7 @@ LANGUAGES = ("en", "zh")
 _FENCES = ("documents", "question", "answer", "reference")
 _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_FENCES)})\b)", re.IGNORECASE)
 _PLACE = re.compile(r"\{(\w+)\}")
+_OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again, or not
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def _check(prompt: Prompt, model: Prompt, where: str, own: str) -> None:
     pairs |= {f"leaves.{name}": (prompt.leaves.get(name, ""), leaf) for name, leaf in model.leaves.items()}
     for name, (given, needed) in pairs.items():
         wanted, found = set(_PLACE.findall(needed)), set(_PLACE.findall(given))
-        if wanted != found:
+        if not wanted - _OPTIONAL <= found <= wanted | (_OPTIONAL if name == "leaves.verdict" else set()):
             places = ", ".join(f"{{{p}}}" for p in sorted(wanted))
             raise PromptError(f"{where}: {name} must hold just these places: {places}; see {own}.")
     if missing := [word for word in model.words if word not in prompt.words]:
