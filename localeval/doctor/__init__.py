@@ -69,7 +69,7 @@ class Asked:
         from localeval.judge import Judge
 
         try:
-            return Judge.load(self.judge, embedder=self.embedder, n_ctx=4096, n_threads=self.threads)
+            return Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads)
         except LocalevalError as error:
             raise Absent("the judge can't be loaded") from error
 
