@@ -16,7 +16,7 @@ from localeval import Judge, Sample
 from localeval.journal import Journal
 from localeval.judge import DEFAULT_JUDGE
 from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
-from localeval.judgements.support import decide
+from localeval.judgements.support import closest_to, decide
 from localeval.options import DEFAULTS
 from localeval.report.progress import live_line
 from localeval.resampling import mean_interval
@@ -127,7 +127,9 @@ def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) 
     for contexts, statements in by_contexts.items():
         key = digest([recipe, contexts, list(statements)])
         if (line := kept.get(key)) is None:
-            decided, _ = decide(desk, contexts, list(statements), language)
+            decided, _ = decide(
+                desk, contexts, list(statements), closest_to(list(statements), contexts), language
+            )
             line = {"p": [p for p, _ in decided]}
             kept.put(key, "attack", language, line, {})
         found |= {Asked(contexts, s): p for s, p in zip(statements, line["p"], strict=True)}

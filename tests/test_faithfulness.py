@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from localeval import Sample, Score
 from localeval.engine.interface import EngineError
-from localeval.judgements.evidence import context_sentences, evidence_for
+from localeval.judgements.evidence import closest, context_sentences
 from localeval.judgements.statements import Said
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict
 from localeval.metrics.support import faithfulness
@@ -214,7 +214,8 @@ def test_long_contexts_without_a_sentence_to_cut_at_fail_with_their_reason() -> 
 
 def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:
     sentences = context_sentences(CONTEXTS)
-    found = evidence_for(["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"], sentences)
+    near = closest(["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"], sentences, 1)
+    found = [own[0] if own else None for own in near]
     assert [f and f.text for f in found] == [
         "It was first planted there in 1837.",
         "Coffee is grown in Kodagu.",

@@ -37,21 +37,14 @@ def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
     )
 
 
-def evidence_for(statements: Sequence[str], sentences: Sequence[Evidence]) -> list[Evidence | None]:
-    """For each statement the sentence whose shared terms weigh most (rare terms more), the first of equals.
-
-    None where no sentence shares a term. It points a reader to the place; it does not prove support.
-    """
-    return [found[0] if found else None for found in closest(statements, sentences, 1)]
-
-
 def closest(
     statements: Sequence[str], sentences: Sequence[Evidence], number: int
 ) -> list[tuple[Evidence, ...]]:
-    """For each statement up to `number` sentences that together share most with it, in their own order.
+    """For each statement up to `number` sentences that together share most with it, the closest one first.
 
-    The first one chosen is that of `evidence_for`; each further one adds most of what those before it lack,
-    or, where nothing is left to add, shares most. Only sentences that share a term are taken.
+    That is the one whose shared terms weigh most (rare terms more), the first of equals: it points a reader
+    to the place and does not prove support. Each further one adds most of what those before it lack, or,
+    where nothing is left to add, shares most. Only sentences that share a term are taken, often none.
 
     >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
     >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain."], tea, 2)]
@@ -70,7 +63,7 @@ def closest(
             sharing.remove(best)
             chosen.append(best)
             wanted -= terms(sentences[best].text)
-        found.append(tuple(sentences[i] for i in sorted(chosen)))
+        found.append(tuple(sentences[i] for i in chosen))
     return found
 
 

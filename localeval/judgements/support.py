@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from localeval.judgements.desk import Desk, Record, reference_of, response_of
-from localeval.judgements.evidence import Evidence, closest, context_sentences, evidence_for
+from localeval.judgements.evidence import Evidence, closest, context_sentences
 from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import best, windows, yes
@@ -84,24 +84,25 @@ class Pair:
         made: StatementsRecord = records[self.statements]
         premise = self.premise(sample)
         statements = [text for _, text in made.flat()]
+        near = closest(statements, context_sentences(premise), CLOSEST)
         if self.decided_by(desk) == "hhem":
             shares, count = desk.classifier.support(premise, statements) if statements else ([], 0)
             decided: list[tuple[float, str | None]] = [(share, None) for share in shares]
         else:
-            decided, count = decide(desk, premise, statements, made.language)
-        evidence, looked = evidence_for(statements, context_sentences(premise)), premise_of(premise)
+            decided, count = decide(desk, premise, statements, as_shown(near), made.language)
+        looked = premise_of(premise)
         return SupportRecord(
             verdicts=tuple(
                 Verdict(
                     statement=text,
                     sentence=i,
                     probability=p,
-                    evidence=seen,
+                    evidence=own[0] if own else None,
                     reason=reason,
                     coverage=coverage(text, looked),
                     unknown_numbers=unknown_numbers(text, looked),
                 )
-                for (i, text), (p, reason), seen in zip(made.flat(), decided, evidence, strict=True)
+                for (i, text), (p, reason), own in zip(made.flat(), decided, near, strict=True)
             ),
             windows=count,
             by="hhem" if self.decided_by(desk) == "hhem" else "llm",
@@ -120,18 +121,19 @@ REFERENCE_IN_RESPONSE = Pair("reference_statements", lambda sample: [response_of
 
 
 def decide(
-    desk: Desk, premise: Sequence[str], statements: Sequence[str], spoken: str
+    desk: Desk, premise: Sequence[str], statements: Sequence[str], shown: Sequence[str], spoken: str
 ) -> tuple[list[tuple[float, str | None]], int]:
     """((probability, reason) for each statement, number of windows).
 
-    No statements: no call. A premise without a word supports nothing: no call either.
+    `shown` is for each statement what a prompt may show again beside it (see `closest_to`). No statements: no
+    call. A premise without a word supports nothing: no call either.
     """
     if not statements or not any(text.strip() for text in premise):
         return [(0.0, None)] * len(statements), 0
     prompt = prompt_for(desk, spoken)
     leaves = [
-        prompt.render_leaf("verdict", statement=text, closest=shown)
-        for text, shown in zip(statements, closest_to(statements, premise), strict=True)
+        prompt.render_leaf("verdict", statement=text, closest=again)
+        for text, again in zip(statements, shown, strict=True)
     ]
     schema = ReasonedReply if desk.options.verdict == "reasoned" else DirectReply
     trunk = prompt.trunk("verdict", schema)
@@ -153,8 +155,13 @@ def closest_to(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
     >>> closest_to(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
     """
-    found = closest(statements, context_sentences(premise), CLOSEST)
-    return [CUT.join(one_line(one.text) for one in own) for own in found]
+    return as_shown(closest(statements, context_sentences(premise), CLOSEST))
+
+
+def as_shown(near: Sequence[Sequence[Evidence]]) -> list[str]:
+    """Each statement's closest sentences as one text, in the order of the contexts."""
+    in_order = (sorted(own, key=lambda one: (one.context, one.start)) for own in near)
+    return [CUT.join(one_line(one.text) for one in own) for own in in_order]
 
 
 def prompt_for(desk: Desk, spoken: str) -> Prompt:
