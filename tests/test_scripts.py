@@ -15,7 +15,7 @@ from localeval.engine.speed import measure
 
 ROOT = Path(__file__).parents[1]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
-SPENT = Spent(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, unique=180, seconds=2.7)
+SPENT = Spent(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, seconds=2.7)
 
 
 def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -42,13 +42,13 @@ def test_every_variant_of_a_plan_still_finds_what_it_changes(
                 assert changed.prompt(judgement, language).sha256 != plain.sha256
 
 
-def test_the_floor_counts_each_prompt_row_once_and_the_cost_all_of_them(
+def test_the_floor_counts_no_wrong_guess_and_the_cost_all_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     figures = script("bench", monkeypatch).Line("a", SPENT, 4.0).figures(SPEED)
     assert figures["rows_without_trunk"] == 125  # 50 + 40 + 10 + 20 + 5
-    assert figures["floor"] == pytest.approx(180 * 0.01 + 20 * 0.02)
-    assert figures["floor_of_wall"] == pytest.approx(2.2 / 4)
+    assert figures["floor"] == pytest.approx(200 * 0.01 + 20 * 0.02)
+    assert figures["floor_of_wall"] == pytest.approx(2.4 / 4)
     assert figures["wall_of_cost"] == pytest.approx(4 / (200 * 0.01 + 25 * 0.02))
     assert figures["overhead"] == pytest.approx((4 - 2.7) / 4)
 

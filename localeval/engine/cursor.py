@@ -46,7 +46,7 @@ class Cursor(Generic[T]):
         self._truncated = ""
         self._decoded = 0
         self.feed: list[int] = prompt
-        self.counted = len(prompt)  # tokens of `feed` that are no part of a reply, or counted before
+        self.asked = len(prompt)  # tokens of the first `feed` that are no part of a reply
         self.chosen = 0  # tokens of `feed` that the model chose; what else a reply feeds is forced
         self.guess: list[int] = []
         self.kept = 0

@@ -118,11 +118,12 @@ class Reply(Generic[T]):
 class Spent(NamedTuple):
     """What an engine has computed. A row is one token put through the model, the currency of every cost.
 
+    What leaves of one chunk begin with alike is one row.
+
     trunk, branch, leaves  rows of prompt text
     forced                 rows of reply text that nothing else could follow, and of options looked at
     decoded                rows of reply text that the model chose
     guessed                rows of text that was guessed and that the model did not choose
-    unique                 prompt rows and forced rows that a perfect sharing of equal beginnings would leave
     seconds                inside llama_decode
     """
 
@@ -132,12 +133,16 @@ class Spent(NamedTuple):
     forced: int = 0
     decoded: int = 0
     guessed: int = 0
-    unique: int = 0
     seconds: float = 0.0
 
     @property
+    def given(self) -> int:
+        """Rows that no model has to choose: prompt text and forced text."""
+        return self.trunk + self.branch + self.leaves + self.forced
+
+    @property
     def rows(self) -> int:
-        return self.trunk + self.branch + self.leaves + self.forced + self.decoded + self.guessed
+        return self.given + self.decoded + self.guessed
 
     def plus(self, **more: float) -> Spent:
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})

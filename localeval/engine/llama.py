@@ -24,11 +24,11 @@ Logits = npt.NDArray[np.float32]
 
 
 class Row(NamedTuple):
-    """One token to decode: where it stands, in which sequence, and whether its logits are wanted."""
+    """One token to decode: where it stands, in which sequences, and whether its logits are wanted."""
 
     token: int
     position: int
-    sequence: int
+    sequences: tuple[int, ...]
     wanted: bool
 
 
@@ -44,7 +44,7 @@ class Llama(Reader):
         model, vocab, self._context = load(path, settings, self.n_sequences)
         super().__init__(path, model, vocab)
         self._memory = llama_cpp.llama_get_memory(self._context)
-        self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, 1)
+        self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, self.n_sequences)
         self.seconds = 0.0  # spent in llama_decode
 
     def close(self) -> None:
@@ -105,7 +105,9 @@ class Llama(Reader):
         for i, row in enumerate(rows):
             self._check_row(row)
             batch.token[i], batch.pos[i] = row.token, row.position
-            batch.n_seq_id[i], batch.seq_id[i][0] = 1, row.sequence
+            batch.n_seq_id[i] = len(row.sequences)
+            for k, sequence in enumerate(row.sequences):
+                batch.seq_id[i][k] = sequence
             batch.logits[i] = row.wanted
         wanted = [i for i, row in enumerate(rows) if row.wanted]
         if len(wanted) > self.n_sequences:
@@ -123,7 +125,10 @@ class Llama(Reader):
     def _check_row(self, row: Row) -> None:
         if not 0 <= row.token < self.n_vocab or not 0 <= row.position < self.settings.n_ctx:
             raise EngineError(f"token {row.token} at position {row.position} is out of range")
-        self._check_sequence(row.sequence)
+        if not 0 < len(row.sequences) <= self.n_sequences:
+            raise EngineError(f"a row in {len(row.sequences)} sequences is out of range")
+        for sequence in row.sequences:
+            self._check_sequence(sequence)
 
     def _check_sequence(self, sequence: int) -> None:
         if not 0 <= sequence < self.n_sequences:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from localeval.engine.interface import ContextTooLong
 
@@ -34,13 +35,33 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
     return found
 
 
-def shared(feeds: Sequence[Sequence[int]]) -> int:
-    """How many tokens all of several feeds begin with; each keeps one of its own, whose logits are wanted.
+class Node(NamedTuple):
+    """A token that leaves share: its place behind the branch, and the numbers of the leaves, in order."""
 
-    >>> shared([[1, 2, 3], [1, 2, 4]]), shared([[1, 2], [1, 2]]), shared([[1, 2]])
-    (2, 1, 0)
+    token: int
+    place: int
+    leaves: list[int]
+
+
+def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
+    """(the tokens of several feeds, equal beginnings once; the number of the last one of each feed).
+
+    A node stands behind those that it follows, so that they can be decoded in this order.
+
+    >>> nodes, ends = tree([[5, 6], [5, 7]])
+    >>> [(node.token, node.leaves) for node in nodes], ends
+    ([(5, [0, 1]), (6, [0]), (7, [1])], [1, 2])
     """
-    if len(feeds) < 2:
-        return 0
-    most = min(map(len, feeds)) - 1
-    return next((i for i in range(most) if len({feed[i] for feed in feeds}) > 1), most)
+    nodes: list[Node] = []
+    numbers: dict[tuple[int, int], int] = {}  # the node before, and the token -> the node
+    ends = []
+    for leaf, feed in enumerate(feeds):
+        before = -1
+        for place, token in enumerate(feed):
+            number = numbers.setdefault((before, token), len(nodes))
+            if number == len(nodes):
+                nodes.append(Node(token, place, []))
+            nodes[number].leaves.append(leaf)
+            before = number
+        ends.append(before)
+    return nodes, ends

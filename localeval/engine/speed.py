@@ -23,9 +23,9 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
     sequences = min(SEQUENCES, llama.n_sequences - 1)
     try:
         token = llama.tokenize(b"the")[0]
-        text = [Row(token, behind + i, 0, i == BATCH - 1) for i in range(BATCH)]
+        text = [Row(token, behind + i, (0,), i == BATCH - 1) for i in range(BATCH)]
         if behind:
-            llama.decode([Row(token, i, 0, False) for i in range(behind)])
+            llama.decode([Row(token, i, (0,), False) for i in range(behind)])
 
         def stand() -> None:
             llama.drop(0, behind)
@@ -39,7 +39,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
         def steps(n: int) -> Callable[[], None]:
             def run() -> None:
                 for position in range(behind, behind + STEPS):
-                    llama.decode([Row(token, position, sequence, True) for sequence in range(1, n + 1)])
+                    llama.decode([Row(token, position, (sequence,), True) for sequence in range(1, n + 1)])
 
             return run
 

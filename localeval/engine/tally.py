@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from localeval.engine.estimate import Asked
 from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
-from localeval.engine.schedule import chunks, shared
+from localeval.engine.schedule import chunks, tree
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -75,12 +75,13 @@ class Tally:
         budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
         lengths, stem = [len(feed) for feed in feeds], len(before) + read
         for chunk in chunks(lengths, budgets, stem, settings.n_ctx, settings.width):
-            once = shared([feeds[i] for i in chunk]) * (len(chunk) - 1)
+            nodes, _ = tree([feeds[i] for i in chunk])
+            again = sum(lengths[i] for i in chunk) - len(nodes)
             self.asked.append(
                 Asked(
                     trunk=0 if trunk in self._trunks else len(before),
                     branch=0 if self._standing == (trunk, branch) else read,
-                    leaves=sum(len(own[i]) + len(after) for i in chunk) - once,
+                    leaves=sum(len(own[i]) + len(after) for i in chunk) - again,
                     opening=len(opening) * len(chunk),
                     later=later * len(chunk),
                     schema=schema,

@@ -18,7 +18,7 @@ from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import cut
 from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, Trunk
 from localeval.engine.llama import Llama, Logits, Row
-from localeval.engine.schedule import chunks, shared
+from localeval.engine.schedule import chunks, tree
 from localeval.engine.tokens import Tokens
 
 T = TypeVar("T", bound=BaseModel)
@@ -112,11 +112,11 @@ class Engine:
             self._llama.clear()
             self._llama.decode(_rows(before, 0, BRANCH))
             self._states[trunk] = self._llama.save(BRANCH)
-            self._spend(trunk=len(before), unique=len(before))
+            self._spend(trunk=len(before))
         self._llama.clear()
         self._llama.restore(self._states[trunk], BRANCH)
         self._llama.decode(_rows(branch, len(before), BRANCH))
-        self._spend(branch=len(branch), unique=len(branch))
+        self._spend(branch=len(branch))
         self._standing = (trunk, branch)
 
     def _spend(self, **rows: int) -> None:
@@ -127,28 +127,42 @@ class Engine:
         assert self._standing is not None  # noqa: S101
         trunk, branch = self._standing
         end = len(self.frame(trunk).before) + len(branch)
-        start = end + self._begin(chunk, end)
-        lengths = dict.fromkeys(range(len(chunk)), start)
-        for i in lengths:
+        for i in range(len(chunk)):
             self._llama.fork(BRANCH, 1 + i)
-        self._llama.drop(BRANCH, end)
+        lengths = self._begin(chunk, end)
         while growing := [i for i, cursor in enumerate(chunk) if not cursor.done]:
             self._step(chunk, growing, lengths)
-        for i in lengths:
+        for i in range(len(chunk)):
             self._llama.drop(1 + i)
 
-    def _step(self, chunk: list[Cursor[T]], growing: list[int], lengths: dict[int, int]) -> None:
+    def _begin(self, chunk: list[Cursor[T]], end: int) -> list[int]:
+        """One call for what the leaves ask, equal beginnings once; the length of each sequence."""
+        nodes, ends = tree([cursor.feed for cursor in chunk])
+        last = set(ends)
+        rows = [
+            Row(node.token, end + node.place, tuple(1 + leaf for leaf in node.leaves), number in last)
+            for number, node in enumerate(nodes)
+        ]
+        found = dict(zip(sorted(last), self._llama.decode(rows), strict=True))
+        forced = sum(node.place >= chunk[node.leaves[0]].asked for node in nodes)
+        self._spend(leaves=len(nodes) - forced, forced=forced)
+        lengths = [end + len(cursor.feed) for cursor in chunk]
+        for cursor, number in zip(chunk, ends, strict=True):
+            cursor.advance([found[number]])
+        self._fork(chunk, range(len(chunk)), lengths)
+        return lengths
+
+    def _step(self, chunk: list[Cursor[T]], growing: Sequence[int], lengths: list[int]) -> None:
         """One call for all growing leaves: what each feeds and guesses. Wrong guesses are dropped."""
         cut([chunk[i].guess for i in growing], self.settings.width)
         rows = []
         for i in growing:
             cursor = chunk[i]
-            forced = len(cursor.feed) - cursor.chosen - cursor.counted
-            self._spend(decoded=cursor.chosen, forced=forced, unique=forced)
-            cursor.counted = 0
+            forced = len(cursor.feed) - cursor.chosen
+            self._spend(decoded=cursor.chosen, forced=forced)
             rows += _rows(cursor.feed, lengths[i], 1 + i, wanted=True)
             lengths[i] += len(cursor.feed)
-            rows += [Row(token, lengths[i] + k, 1 + i, True) for k, token in enumerate(cursor.guess)]
+            rows += [Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(cursor.guess)]
         logits = self._llama.decode(rows)
         for i in growing:
             cursor, guessed = chunk[i], len(chunk[i].guess)
@@ -158,23 +172,13 @@ class Engine:
             if cursor.kept < guessed:
                 self._llama.drop(1 + i, lengths[i])
             self._spend(decoded=cursor.kept, guessed=guessed - cursor.kept)
+        self._fork(chunk, growing, lengths)
+
+    def _fork(self, chunk: list[Cursor[T]], growing: Sequence[int], lengths: list[int]) -> None:
+        """Look at the continuations between which a leaf decides, where one token does not tell."""
         for i in growing:
             if chunk[i].forks:
                 chunk[i].resolve(self._look(chunk[i].forks, 1 + i, lengths[i], 1 + len(chunk) + i))
-
-    def _begin(self, chunk: list[Cursor[T]], end: int) -> int:
-        """Decode what all leaves of a chunk begin with, once, behind the branch; how many tokens that is."""
-        feeds = [cursor.feed for cursor in chunk]
-        asked = sum(cursor.counted for cursor in chunk)
-        self._spend(leaves=asked, forced=sum(map(len, feeds)) - asked, unique=_distinct(feeds))
-        same = shared(feeds)
-        if same:
-            self._llama.decode(_rows(feeds[0][:same], end, BRANCH))
-            self._spend(leaves=-same * (len(chunk) - 1))
-        for cursor in chunk:
-            del cursor.feed[:same]
-            cursor.counted = len(cursor.feed)
-        return same
 
     def _look(self, forks: list[list[int]], leaf: int, length: int, fork: int) -> list[Logits]:
         """The logits behind each continuation of a leaf; the leaf stays as it is."""
@@ -183,21 +187,11 @@ class Engine:
             self._llama.fork(leaf, fork)
             found.append(self._llama.decode(_rows(path, length, fork, wanted=True))[0].copy())
             self._llama.drop(fork)
-            self._spend(forced=len(path), unique=len(path))
+            self._spend(forced=len(path))
         return found
 
 
 def _rows(tokens: list[int], position: int, sequence: int, wanted: bool = False) -> list[Row]:
     """Rows for `tokens` from `position` on; the last one's logits may be wanted."""
     last = len(tokens) - 1
-    return [Row(token, position + i, sequence, wanted and i == last) for i, token in enumerate(tokens)]
-
-
-def _distinct(feeds: list[list[int]]) -> int:
-    """Rows that are left when equal beginnings are decoded once: the nodes of their tree."""
-    nodes: dict[tuple[int, int], int] = {}
-    for feed in feeds:
-        node = 0
-        for token in feed:
-            node = nodes.setdefault((node, token), len(nodes) + 1)
-    return len(nodes)
+    return [Row(token, position + i, (sequence,), wanted and i == last) for i, token in enumerate(tokens)]
