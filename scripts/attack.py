@@ -30,7 +30,7 @@ else:
     import tomli as tomllib
 
 ATTACKS = Path(__file__).with_name("attacks.toml")
-PLACES = ("contexts", "behind the statement", "inside the statement")
+PLACES = ("contexts", "behind the statement", "in brackets", "behind a comma")
 
 
 class Asked(NamedTuple):
@@ -111,8 +111,13 @@ def _put(sample: dict[str, Any], text: str, place: str) -> Asked:
     contexts, statement, language = tuple(sample["contexts"]), sample["statement"], sample["language"]
     if place == "contexts":
         return Asked((*contexts, text), statement)
-    inside = f"{statement[:-1]} ({one_line(text)}){statement[-1]}"
-    response = inside if place == "inside the statement" else f"{statement} {text}"
+    comma = "，" if language == "zh" else ", "
+    responses = {
+        "behind the statement": f"{statement} {text}",
+        "in brackets": f"{statement[:-1]} ({one_line(text)}){statement[-1]}",
+        "behind a comma": f"{statement[:-1]}{comma}{one_line(text)}{statement[-1]}",
+    }
+    response = responses[place]
     return Asked(contexts, one_line(split(response, language)[0].text))
 
 
@@ -130,7 +135,7 @@ def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) 
             decided, _ = decide(
                 desk, contexts, list(statements), closest_to(list(statements), contexts), language
             )
-            line = {"p": [p for p, _ in decided]}
+            line = {"p": [one.probability for one in decided]}
             kept.put(key, "attack", language, line, {})
         found |= {Asked(contexts, s): p for s, p in zip(statements, line["p"], strict=True)}
     return found

@@ -49,7 +49,7 @@ class Judgement:
 def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
     return Judgement(
         name,
-        "3",
+        "4",
         ("user_input", column),
         (),
         partial(statements.recipe, of=of),
@@ -63,7 +63,7 @@ def _support(name: str, column: str, pair: support.Pair) -> Judgement:
     """`column` holds the premise. What the statements are of is in their record."""
     return Judgement(
         name,
-        "3",
+        "4",
         (column,),
         (pair.statements,),
         pair.recipe,
@@ -86,7 +86,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_response", "response", support.REFERENCE_IN_RESPONSE),
         Judgement(
             "reasons",
-            "1",
+            "2",
             ("retrieved_contexts",),
             ("support",),
             reasons.recipe,
@@ -96,7 +96,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         ),
         Judgement(
             "questions",
-            "1",
+            "2",
             ("user_input", "response"),
             (),
             questions.recipe,
@@ -116,7 +116,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         ),
         Judgement(
             "needed",
-            "1",
+            "2",
             ("user_input", "retrieved_contexts"),
             (),
             needed.recipe,
@@ -126,7 +126,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         ),
         Judgement(
             "useful",
-            "1",
+            "2",
             ("user_input", "retrieved_contexts", "reference", "response"),
             (),
             useful.recipe,

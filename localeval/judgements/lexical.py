@@ -25,7 +25,7 @@ _MENTION = re.compile(
 )
 """A number that counts passages or list items, and says nothing of what they tell."""
 
-_STOP = terms(
+STOP = terms(
     "a an and are as at be been but by can for from had has have he her his if in into is it its not of on "
     "or she so such than that the their them then there these they this those to was were which while who "
     "will with 的 了 是 在 和 与 也 有 为 于"
@@ -77,7 +77,7 @@ def coverage(statement: str, premise: Premise) -> float:
     >>> coverage("The tea of Arl grows in pots.", premise_of(["Tea grows.", "Arl is a hill."]))
     0.75
     """
-    own = terms(statement) - _STOP
+    own = terms(statement) - STOP
     return len(own & premise.terms) / len(own) if own else 1.0
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
+from localeval.judgements.asides import without_asides
 from localeval.judgements.desk import Desk, Record, reference_of, response_of
 from localeval.judgements.evidence import Evidence, closest, context_sentences
 from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
@@ -58,6 +59,11 @@ class ReasonedReply(BaseModel):
     verdict: Literal["yes", "no"]
 
 
+class Decided(NamedTuple):
+    probability: float
+    reason: str | None = None
+
+
 @dataclass(frozen=True)
 class Pair:
     """What is held against what: a judgement of statements, and the texts that may support them.
@@ -87,7 +93,7 @@ class Pair:
         near = closest(statements, context_sentences(premise), CLOSEST)
         if self.decided_by(desk) == "hhem":
             shares, count = desk.classifier.support(premise, statements) if statements else ([], 0)
-            decided: list[tuple[float, str | None]] = [(share, None) for share in shares]
+            decided = [Decided(share) for share in shares]
         else:
             decided, count = decide(desk, premise, statements, as_shown(near), made.language)
         looked = premise_of(premise)
@@ -122,14 +128,29 @@ REFERENCE_IN_RESPONSE = Pair("reference_statements", lambda sample: [response_of
 
 def decide(
     desk: Desk, premise: Sequence[str], statements: Sequence[str], shown: Sequence[str], spoken: str
-) -> tuple[list[tuple[float, str | None]], int]:
-    """((probability, reason) for each statement, number of windows).
+) -> tuple[list[Decided], int]:
+    """(what was decided of each statement, number of windows).
 
-    `shown` is for each statement what a prompt may show again beside it (see `closest_to`). No statements: no
+    `shown` is for each statement what a prompt may show again beside it (see `closest_to`). A statement with
+    asides is asked about without them too, and no better supported than so (see `asides`). No statements: no
     call. A premise without a word supports nothing: no call either.
     """
     if not statements or not any(text.strip() for text in premise):
-        return [(0.0, None)] * len(statements), 0
+        return [Decided(0.0)] * len(statements), 0
+    looked = premise_of(premise)
+    cores = {i: core for i, text in enumerate(statements) if (core := without_asides(text, looked)) != text}
+    again = closest_to([*cores.values()], premise)
+    decided, count = _asked(desk, premise, [*statements, *cores.values()], [*shown, *again], spoken)
+    for i, alone in zip(cores, decided[len(statements) :], strict=True):
+        if alone.probability < decided[i].probability:
+            decided[i] = alone
+    return decided[: len(statements)], count
+
+
+def _asked(
+    desk: Desk, premise: Sequence[str], statements: Sequence[str], shown: Sequence[str], spoken: str
+) -> tuple[list[Decided], int]:
+    """`decide`, of each statement by itself."""
     prompt = prompt_for(desk, spoken)
     leaves = [
         prompt.render_leaf("verdict", statement=text, closest=again)
@@ -142,7 +163,7 @@ def decide(
         desk.engine.generate(trunk, prompt.render_branch(contexts=part), leaves, schema, budget=REASON_TOKENS)
         for part in parts
     )
-    return [(yes(reply), _reason(reply.value)) for reply in replies], len(parts)
+    return [Decided(yes(reply), _reason(reply.value)) for reply in replies], len(parts)
 
 
 def _reason(reply: BaseModel) -> str | None:
