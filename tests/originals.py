@@ -1,0 +1,73 @@
+"""What the tests of the original names share: inputs, and fakes that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Any
+
+from localeval import Judge
+from localeval.compat import AnswerRelevance
+from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
+
+QUESTION = "Where is tea grown?"
+ANSWER = "Tea is grown in Assam. It was planted there in 1937."
+CONTEXTS = ["Tea is grown in Assam. It was planted there in 1837.", "Coffee is grown in Kodagu."]
+INPUTS: dict[str, Any] = {"answer": ANSWER, "document_list": CONTEXTS}
+
+# Two sentences, a statement each; the first is supported.
+STATEMENTS: list[dict[str, Any]] = [
+    {"statements": ["Tea is grown in Assam."]},
+    {"statements": ["Tea was planted in Assam in 1937."]},
+]
+HALF: list[dict[str, Any]] = [*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.2}]
+
+ROWS: list[dict[str, Any]] = [
+    {"user_input": QUESTION, "response": ANSWER, "retrieved_contexts": CONTEXTS},
+    {"user_input": QUESTION, "response": "Tea sings.", "retrieved_contexts": CONTEXTS},
+    {"user_input": QUESTION, "response": "", "retrieved_contexts": CONTEXTS},
+]
+BOTH = {"Tea is grown in Assam.": 0.9, "Tea was planted in Assam in 1937.": 0.9}
+
+
+def judge(*answers: dict[str, Any] | Exception) -> Judge:
+    return fake_judge(FakeEngine(answers))
+
+
+NEEDED: list[dict[str, Any]] = [{"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.1}, {"verdict": 0.2}]
+
+# Statements of the response, of the reference, the response's in the reference, and the other way round.
+CORRECT: list[dict[str, Any]] = [
+    *STATEMENTS,
+    {"statements": ["Tea is grown in Assam."]},
+    {"verdict": 0.9},
+    {"verdict": 0.2},
+    {"verdict": 0.8},
+]
+
+SINGS: list[dict[str, Any]] = [{"statements": ["Tea sings."]}, {"verdict": 0.1}]
+
+
+class Asking(FakeEngine):
+    """Draws the questions in turn, and finds the answer sufficient, or not, for all of them."""
+
+    def __init__(self, questions: Sequence[str], sufficient: float = 0.9) -> None:
+        super().__init__([])
+        self._questions, self._sufficient = cycle(questions), sufficient
+
+    def _reply(self, schema: type[Any]) -> Any:
+        fields = schema.model_fields
+        values = {"sufficient": self._sufficient, "analysis": "It names the place."}
+        if "question" in fields:
+            values["question"] = next(self._questions)
+        self._answers = [{name: values[name] for name in fields}]
+        return super()._reply(schema)
+
+
+VECTORS = {QUESTION: (1.0, 0.0), "Where does tea grow?": (0.6, 0.8)}
+PAIR = {"query": QUESTION, "answer": "Tea is grown in Assam."}
+
+
+def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
+    engine = Asking(list(VECTORS), sufficient)
+    return AnswerRelevance(fake_judge(engine, FakeEmbedder(VECTORS)), **options)

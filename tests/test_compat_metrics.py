@@ -1,0 +1,385 @@
+"""Each original metric on fakes: inputs, parameters, edge cases; every number is a counted fraction."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import localeval
+from localeval import Sample, Score
+from localeval.classifier import Classifier
+from localeval.compat import (
+    AnswerRelevance,
+    ContextRelevance,
+    FactualCorrectness,
+    Faithfulness,
+    FaithfulnesswithHHEM,
+    SingleTurnSample,
+    evaluate,
+    to_original,
+)
+from localeval.compat.metric import OriginalMetric
+from localeval.embedder import Embedder
+from localeval.engine.interface import EngineError
+from localeval.errors import InputError, PromptError
+from localeval.prompts import load
+from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+from tests.originals import (
+    ANSWER,
+    BOTH,
+    CONTEXTS,
+    CORRECT,
+    HALF,
+    INPUTS,
+    NEEDED,
+    PAIR,
+    QUESTION,
+    ROWS,
+    STATEMENTS,
+    VECTORS,
+    Asking,
+    judge,
+    relevance,
+)
+
+# Faithfulness
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        INPUTS,
+        {"user_input": QUESTION, "response": ANSWER, "retrieved_contexts": CONTEXTS},
+        {"query": QUESTION, **INPUTS},
+        {"question": QUESTION, "answer": ANSWER, "contexts": CONTEXTS},
+        SingleTurnSample(user_input=QUESTION, response=ANSWER, retrieved_contexts=CONTEXTS),
+        Sample(response=ANSWER, retrieved_contexts=CONTEXTS),
+    ],
+)
+def test_faithfulness_takes_the_original_names_and_ours(inputs: Any) -> None:
+    assert Faithfulness(llm=judge(*HALF)).invoke(inputs) == 1 / 2
+
+
+def test_the_question_when_present_helps_the_first_step() -> None:
+    engine = FakeEngine(HALF)
+    Faithfulness(fake_judge(engine)).invoke({"query": QUESTION, **INPUTS})
+    assert QUESTION in engine.calls[0].branch
+    assert QUESTION not in engine.calls[1].branch
+
+
+def test_the_contexts_are_joined_by_a_newline_and_each_statement_is_asked_once() -> None:
+    engine = FakeEngine(HALF)
+    Faithfulness(fake_judge(engine)).invoke(INPUTS)
+    assert f"<documents>\n{CONTEXTS[0]}\n{CONTEXTS[1]}\n</documents>" in engine.calls[1].branch
+    assert len(engine.calls[1].leaves) == 2
+
+
+@pytest.mark.parametrize(
+    ("statements", "verdicts", "value"),
+    [
+        (["The dam was opened in 1931."], [1.0], 1 / 1),
+        (["The dam is in Kerala.", "The dam was opened in 1931."], [1.0, 0.0], 1 / 2),
+        (["The dam in Kerala was opened in 1931."], [0.0], 0 / 1),
+    ],
+)
+def test_one_statement_of_one_one_of_two_and_none_where_they_stay_one(
+    statements: list[str], verdicts: list[float], value: float
+) -> None:
+    inputs = {"answer": "The dam in Kerala was opened in 1931.", "document_list": ["A dam in Kerala."]}
+    given = judge({"statements": statements}, *({"verdict": share} for share in verdicts))
+    assert Faithfulness(given).invoke(inputs) == value
+
+
+def test_a_chinese_answer_of_seven_sentences_against_three_documents() -> None:
+    answer = "".join(f"第{n}座桥建于一九{n}年。" for n in "一二三四五六七")
+    written = [{"statements": [f"第{n}座桥建于一九{n}年。"]} for n in "一二三四五六七"]
+    engine = FakeEngine([*written, *[{"verdict": 0.9}] * 7])
+    inputs = {"answer": answer, "document_list": [answer[:30], answer[30:50], answer[50:]]}
+    assert Faithfulness(fake_judge(engine)).invoke(inputs) == 7 / 7
+    assert "陈述" in engine.calls[1].trunk.system
+
+
+@pytest.mark.parametrize(
+    ("inputs", "answers", "score"),
+    [
+        ({**INPUTS, "answer": ""}, [], Score.undefined("no_statements")),
+        ({**INPUTS, "answer": "I can't say."}, [{"statements": []}], Score.undefined("no_statements")),
+        ({**INPUTS, "document_list": []}, [], Score.undefined("no_contexts")),
+        ({"answer": ANSWER}, [], Score.undefined("missing_retrieved_contexts")),
+        ({"document_list": CONTEXTS}, [], Score.undefined("missing_response")),
+        (INPUTS, [EngineError("no")], Score.failed("engine_error")),
+    ],
+)
+def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(
+    inputs: dict[str, Any], answers: list[Any], score: Score, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert math.isnan(Faithfulness(judge(*answers)).invoke(inputs))
+    assert f"faithfulness is {score.status} for this sample: {score.reason}." in caplog.text
+    assert judge(*answers).score("faithfulness", inputs) == score
+
+
+def test_the_parameters_have_their_original_defaults() -> None:
+    metric = Faithfulness()
+    assert (metric.llm, metric.name, metric.max_retries) == (None, "faithfulness", 1)
+    assert Faithfulness(name="truth", max_retries=5).name == "truth"
+    hhem = FaithfulnesswithHHEM()
+    assert (hhem.llm, hhem.device, hhem.batch_size) == (None, "cpu", 10)
+    assert list(inspect.signature(FaithfulnesswithHHEM).parameters)[:3] == ["llm", "device", "batch_size"]
+    assert list(inspect.signature(AnswerRelevance).parameters)[:2] == ["llm", "embedding_model"]
+    assert FactualCorrectness().mode == "f1"
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "columns"),
+    [
+        (Faithfulness, "faithfulness", {"user_input", "retrieved_contexts", "response"}),
+        (FaithfulnesswithHHEM, "faithfulness_with_hhem", {"user_input", "retrieved_contexts", "response"}),
+        (ContextRelevance, "context_relevance", {"user_input", "retrieved_contexts"}),
+        (AnswerRelevance, "answer_relevance", {"user_input", "response"}),
+        (FactualCorrectness, "factual_correctness", {"response", "reference"}),
+    ],
+)
+def test_names_and_required_columns(metric: type[OriginalMetric], name: str, columns: set[str]) -> None:
+    assert metric().name == name
+    assert metric().required_columns == {"SINGLE_TURN": columns}
+
+
+def built_in(judgement: str) -> str:
+    """The text of a built-in prompt, with another system text."""
+    path = Path(localeval.__file__).parent / "prompts" / "en" / f"{judgement}.toml"
+    system = load(judgement, "en").system
+    return path.read_text(encoding="utf-8").replace(system, "Take care.")
+
+
+def test_both_prompts_of_faithfulness_can_be_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "nli.toml"
+    file.write_text(built_in("support"), encoding="utf-8")
+    engine = FakeEngine(HALF)
+    metric = Faithfulness(
+        fake_judge(engine), statement_generator_prompt=built_in("statements"), nli_prompt={"en": file}
+    )
+    assert metric.invoke(INPUTS) == 1 / 2
+    assert [call.trunk.system for call in engine.calls] == ["Take care."] * 2
+
+
+def test_the_prompt_of_a_reasoned_verdict_is_the_one_that_is_replaced() -> None:
+    written = [{"reason": "It says so.", "verdict": 0.9}, {"reason": "It says 1837.", "verdict": 0.1}]
+    engine = FakeEngine([*STATEMENTS, *written])
+    metric = Faithfulness(
+        fake_judge(engine), verdict="reasoned", nli_prompt={"en": built_in("support_reasoned")}
+    )
+    assert metric.invoke(INPUTS) == 1 / 2
+    assert engine.calls[1].trunk.system == "Take care."
+
+
+def test_what_is_no_prompt_file_is_refused() -> None:
+    template: Any = SimpleNamespace(template="{context}")
+    with pytest.raises(
+        InputError, match=r"the prompt for statements is a SimpleNamespace; give a prompt file"
+    ):
+        Faithfulness(statement_generator_prompt=template)
+    with pytest.raises(PromptError):
+        Faithfulness(nli_prompt="Is it so?\nSay yes or no.")
+
+
+# With HHEM
+
+
+def test_hhem_rounds_at_one_half_and_keeps_the_raw_mean_beside() -> None:
+    classifier = FakeClassifier({"Tea is grown in Assam.": 0.5, "Tea was planted in Assam in 1937.": 0.4})
+    metric = FaithfulnesswithHHEM(fake_judge(FakeEngine(STATEMENTS), classifier=classifier))
+    found = metric.judged(INPUTS).scores["faithfulness_with_hhem"]
+    assert found.value == 1 / 2
+    assert found.soft == pytest.approx((0.5 + 0.4) / 2)
+    assert metric.invoke(INPUTS) == 1 / 2
+
+
+class Closing(FakeClassifier):
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_another_device_or_batch_size_opens_a_classifier_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[dict[str, Any], Closing]] = []
+
+    def opened(**settings: Any) -> Closing:
+        made.append((settings, Closing(BOTH)))
+        return made[-1][1]
+
+    monkeypatch.setattr(Classifier, "load", opened)
+    with FaithfulnesswithHHEM(judge(*STATEMENTS), device="cuda", batch_size=4) as metric:
+        assert metric.invoke(INPUTS) == 2 / 2
+        assert metric.invoke(INPUTS) == 2 / 2
+        ((settings, classifier),) = made
+        assert settings == {"device": "cuda", "batch_size": 4}
+        assert not classifier.closed
+    assert classifier.closed
+
+
+# Context relevance
+
+
+@pytest.mark.parametrize("names", [("query", "document_list"), ("user_input", "retrieved_contexts")])
+def test_context_relevance_is_the_needed_share_of_the_sentences(names: tuple[str, str]) -> None:
+    inputs = dict(zip(names, (QUESTION, CONTEXTS), strict=True))
+    assert ContextRelevance(judge(*NEEDED)).invoke(inputs) == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("answers", "value", "text"),
+    [
+        (NEEDED, 1 / 3, "Tea is grown in Assam."),
+        ([{"verdict": 0.9}] * 4, 3 / 3, CONTEXTS[0].replace(". ", ".\n") + "\n" + CONTEXTS[1]),
+        ([{"verdict": 0.9}, *[{"verdict": 0.1}] * 3], 0.0, "Insufficient Information"),
+        ([{"verdict": 0.1}, *[{"verdict": 0.9}] * 3], 0.0, "Insufficient Information"),
+    ],
+)
+def test_what_is_extracted_is_unchanged_or_insufficient(
+    answers: list[dict[str, Any]], value: float, text: str
+) -> None:
+    metric = ContextRelevance(judge(*answers))
+    inputs = {"query": QUESTION, "document_list": CONTEXTS}
+    assert metric.invoke(inputs) == value
+    assert to_original(metric.judged(inputs)) == {"needed": text}
+
+
+@pytest.mark.parametrize("contexts", [[], ["", " \n"], ["...", "--"]])
+def test_without_a_context_sentence_invoke_gives_zero_and_score_is_undefined(contexts: list[str]) -> None:
+    inputs = {"query": QUESTION, "document_list": contexts}
+    metric = ContextRelevance(judge())
+    assert metric.invoke(inputs) == 0.0
+    assert metric.single_turn_score(inputs) == 0.0
+    assert metric.judged(inputs).scores["context_relevance"] == Score.undefined("no_contexts")
+    assert judge().score("context_relevance", inputs) == Score.undefined("no_contexts")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "answers"),
+    [
+        ({"document_list": CONTEXTS}, []),
+        ({"query": " ", "document_list": CONTEXTS}, []),
+        ({"query": QUESTION}, []),
+        ({"query": QUESTION, "document_list": CONTEXTS}, [EngineError("no")]),
+    ],
+)
+def test_any_other_missing_score_of_context_relevance_is_nan(
+    inputs: dict[str, Any], answers: list[Any]
+) -> None:
+    assert math.isnan(ContextRelevance(judge(*answers)).invoke(inputs))
+
+
+# Answer relevance
+
+
+def test_answer_relevance_is_the_mean_cosine_where_every_draw_is_sufficient() -> None:
+    # Half of the draws are the question itself, half have the cosine 0.6.
+    assert relevance().invoke(PAIR) == pytest.approx((1.0 + 0.6) / 2)
+    assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6) / 2)
+
+
+def test_an_evasive_answer_is_of_no_relevance() -> None:
+    assert relevance(0.1).invoke(PAIR) == 0.0
+    assert relevance(0.1, relevance="ragas").invoke(PAIR) == 0.0
+
+
+def test_it_draws_ten_questions_at_one_half_or_as_many_as_it_is_told() -> None:
+    metric = relevance()
+    assert len(to_original(metric.judged(PAIR))["questions"]) == 10
+    assert metric.options.temperature == 0.5
+    assert metric.invoke(PAIR, num_of_gen=1) == pytest.approx(1.0)
+    assert asyncio.run(relevance().ainvoke(PAIR, num_of_gen=4)) == pytest.approx((1.0 + 0.6) / 2)
+    assert len(to_original(relevance(questions=3).judged(PAIR))["questions"]) == 3
+    with pytest.raises(InputError, match="questions is 0"):
+        metric.invoke(PAIR, num_of_gen=0)
+
+
+def test_each_draw_is_exported_with_its_flag_of_one_or_zero() -> None:
+    drawn = {"query": QUESTION, "answer_sufficiency": "", "answer_sufficiency_result": 1}
+    assert to_original(relevance(questions=1).judged(PAIR)) == {"questions": [drawn]}
+    flagged = relevance(0.1, questions=1, verdict="reasoned").judged(PAIR)
+    assert to_original(flagged)["questions"] == [
+        {
+            "query": QUESTION,
+            "answer_sufficiency": "It names the place.",
+            "answer_sufficiency_result": 0,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "inputs", [{**PAIR, "answer": ""}, {"answer": "Tea."}, {"query": QUESTION}, {**PAIR, "query": ""}]
+)
+def test_without_an_answer_or_a_question_answer_relevance_is_nan(inputs: dict[str, Any]) -> None:
+    assert math.isnan(relevance().invoke(inputs))
+
+
+class ClosingEmbedder(FakeEmbedder):
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_embedding_model_is_a_name_a_path_or_an_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    embedder = ClosingEmbedder(VECTORS)
+
+    def opened(model: Any) -> ClosingEmbedder:
+        asked.append(model)
+        return embedder
+
+    monkeypatch.setattr(Embedder, "load", opened)
+    given = fake_judge(Asking([QUESTION]))
+    assert AnswerRelevance(given, embedding_model=FakeEmbedder(VECTORS)).invoke(PAIR) == pytest.approx(1.0)
+    one, other = AnswerRelevance(given, "bge-m3"), AnswerRelevance(given, "bge-m3")
+    assert one.invoke(PAIR) == other.invoke(PAIR) == pytest.approx(1.0)
+    assert asked == ["bge-m3"]
+    one.close()
+    assert not embedder.closed
+    other.close()
+    assert embedder.closed
+
+
+def test_models_of_other_libraries_are_refused() -> None:
+    other: Any = SimpleNamespace(embed_query=len)
+    with pytest.raises(InputError, match=r"embedding_model is a SimpleNamespace; give a name"):
+        AnswerRelevance(embedding_model=other)
+    with pytest.raises(InputError, match=r"llm is a SimpleNamespace, .*; give a localeval.Judge"):
+        Faithfulness(llm=other)
+    with pytest.raises(InputError, match=r"llm is a SimpleNamespace"):
+        evaluate(ROWS, [Faithfulness()], llm=other)
+
+
+# Factual correctness
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        ({}, 2 * (1 / 2) * 1 / (1 / 2 + 1)),
+        ({"mode": "f1", "beta": 2.0}, 5 * (1 / 2) * 1 / (4 / 2 + 1)),
+        ({"mode": "precision"}, 1 / 2),
+        ({"mode": "recall"}, 1 / 1),
+    ],
+)
+def test_factual_correctness_decomposes_and_judges_both_ways(options: dict[str, Any], value: float) -> None:
+    metric = FactualCorrectness(judge(*CORRECT), **options)
+    inputs = {"answer": ANSWER, "ground_truth": "Tea is grown in Assam."}
+    assert metric.invoke(inputs) == pytest.approx(value)
+    verdicts = to_original(metric.judged(inputs))["response_in_reference"]["statement_verdications"]
+    assert [verdict["verdication_result"] for verdict in verdicts] == [1, 0]
+
+
+def test_an_unknown_mode_or_option_is_refused() -> None:
+    with pytest.raises(InputError, match="mode is 'f2'"):
+        FactualCorrectness(mode="f2")
+    with pytest.raises(InputError, match="temperatur is not an option"):
+        AnswerRelevance(temperatur=0.5)
