@@ -23,6 +23,7 @@ from localeval.errors import InputError, ModelBroken
 from localeval.pack import install, llama, wheels
 from localeval.pack.plan import Plan
 from localeval.signature import own_version
+from localeval.whole import write_whole
 
 PART = f"{install.MANIFEST}.part"  # what is in the folder so far, while the pack is not whole
 SCRATCH = "collecting.part"  # where pip works
@@ -146,12 +147,7 @@ class _Folder:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    new = path.with_name(f"{path.name}.new.part")
-    with new.open("w", encoding="utf-8") as stream:
-        json.dump(content, stream, indent=1, sort_keys=True)
-        stream.flush()
-        os.fsync(stream.fileno())
-    new.replace(path)
+    write_whole(path, [json.dumps(content, indent=1, sort_keys=True)])
 
 
 def _collect(plan: Plan, folder: _Folder, announce: Announce, progress: Progress) -> None:
