@@ -48,8 +48,8 @@ def signature(metrics: Sequence[str], judge: str = "small-judge") -> Signature:
 
 def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = str) -> SampleResult:
     """`sample` with a record of every judgement. Each sentence of its response makes one statement, whose
-    probability is the next of `shares`; HHEM has the opposite one. The first has two unknown numbers. `say`
-    makes what a model wrote."""
+    probability is the next of `shares`; HHEM has the opposite one. The first has two unknown numbers, and a
+    core that decided. `say` makes what a model wrote."""
     text, contexts = sample.response or "", sample.retrieved_contexts or []
     sentences = split(text, language(text))
     statements = StatementsRecord(
@@ -69,6 +69,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
                 probability=1 - shares[i % len(shares)] if turned else shares[i % len(shares)],
                 evidence=places[i % len(places)] if places else None,
                 unknown_numbers=(say("70"), say("90")) if i == 0 else (),
+                core=say("A core.") if i == 0 else None,
             )
             for i, s in enumerate(sentences)
         ]

@@ -114,6 +114,7 @@ def test_records_keep_statement_sentence_probability_evidence_coverage_and_numbe
         "reason": None,
         "coverage": 1,
         "unknown_numbers": [],
+        "core": None,
     }
 
 

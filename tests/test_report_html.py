@@ -91,6 +91,11 @@ def test_a_statement_shows_its_numbers_that_are_not_in_the_contexts() -> None:
     assert "Numbers not found未找到的数字 in the contexts（上下文） 70, 90" in text
 
 
+def test_a_statement_shows_what_of_it_decided() -> None:
+    text = " ".join(Page(html.page(small())).text.split())
+    assert re.search(r"without what stands beside it, which decided:\S* A core\.", text)
+
+
 def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> None:
     page = html.page(small())
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)

@@ -31,6 +31,7 @@ class Verdict(Record):
     reason           what the model wrote before a reasoned verdict
     coverage         share of its terms that occur in the premise, 0 to 1 (see `lexical`)
     unknown_numbers  its numbers that the premise names nowhere
+    core             it without its asides, where that was less probable and so decided (see `asides`)
     """
 
     statement: str
@@ -40,6 +41,7 @@ class Verdict(Record):
     reason: str | None = None
     coverage: float = Field(default=1.0, ge=0, le=1)
     unknown_numbers: tuple[str, ...] = ()
+    core: str | None = None
 
 
 class SupportRecord(Record):
@@ -60,8 +62,11 @@ class ReasonedReply(BaseModel):
 
 
 class Decided(NamedTuple):
+    """As in `Verdict`."""
+
     probability: float
     reason: str | None = None
+    core: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,13 +107,14 @@ class Pair:
                 Verdict(
                     statement=text,
                     sentence=i,
-                    probability=p,
+                    probability=one.probability,
                     evidence=own[0] if own else None,
-                    reason=reason,
+                    reason=one.reason,
                     coverage=coverage(text, looked),
                     unknown_numbers=unknown_numbers(text, looked),
+                    core=one.core,
                 )
-                for (i, text), (p, reason), own in zip(made.flat(), decided, near, strict=True)
+                for (i, text), one, own in zip(made.flat(), decided, near, strict=True)
             ),
             windows=count,
             by="hhem" if self.decided_by(desk) == "hhem" else "llm",
@@ -143,7 +149,7 @@ def decide(
     decided, count = _asked(desk, premise, [*statements, *cores.values()], [*shown, *again], spoken)
     for i, alone in zip(cores, decided[len(statements) :], strict=True):
         if alone.probability < decided[i].probability:
-            decided[i] = alone
+            decided[i] = alone._replace(core=cores[i])
     return decided[: len(statements)], count
 
 

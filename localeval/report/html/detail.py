@@ -45,6 +45,7 @@ class Check(NamedTuple):
 class Statement:
     """`sentence` and `place` name the elements that belong to it, "" where there is none.
 
+    core     what of it decided, where not the whole did
     unknown  its numbers that the text of the label `held_against` names nowhere
     """
 
@@ -53,6 +54,7 @@ class Statement:
     sentence: str
     place: str
     evidence: str
+    core: str
     unknown: str
     held_against: str
     reason: str
@@ -186,6 +188,7 @@ def _stated(
                 sentence=f"r{first.sentence}" if of == "statements" else "",
                 place=passages.place_of(seen) if seen and judged[0] in passages.SUPPORTS else "",
                 evidence=seen.text if seen else "",
+                core=first.core or "",
                 unknown=", ".join(first.unknown_numbers),
                 held_against=labels[judged[0]].removesuffix("_hhem"),
                 reason=reason,
