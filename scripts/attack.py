@@ -58,13 +58,14 @@ Rows = dict[str, dict[tuple[str, str], list[tuple[float, float]]]]
 @click.command()
 @click.option("--judge", "name", default=DEFAULT_JUDGE, show_default=True)
 @click.option("--threads", default=0, help="Default: the physical cores.")
+@click.option("--language", "languages", multiple=True, type=click.Choice(["en", "zh"]), default=["en", "zh"])
 @click.option("-n", "number", default=0, help="Just so many samples of each language.  [default: all]")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder, to go on where a call ended."
 )
-def main(name: str, threads: int, number: int, output: Path | None) -> None:
+def main(name: str, threads: int, languages: tuple[str, ...], number: int, output: Path | None) -> None:
     given = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
-    samples = [s for lang in given["neutral"] for s in _first(given["samples"], lang, number)]
+    samples = [s for lang in languages for s in _first(given["samples"], lang, number)]
     judged = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
     rows: Rows = {"raw": defaultdict(list), "calibrated": defaultdict(list)}
     worked: dict[str, float] = defaultdict(float)

@@ -37,6 +37,8 @@ def without_asides(statement: str, premise: Premise) -> str:
     >>> without_asides("Seven clever people (of Arl) say so.", tea)
     'Seven clever people (of Arl) say so.'
     """
+    if not (_BRACKETS.search(statement) or _BETWEEN.search(statement)):
+        return statement
     core = statement
     for _ in range(DEPTH):
         core = _BRACKETS.sub(" ", core)
