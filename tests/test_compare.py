@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from localeval import InputError, NotComparable, Result, Score, compare
 from localeval.cli import commands
 from localeval.compare import Moved
+from localeval.judgements import JUDGEMENTS
 from localeval.run import load
 from localeval.signature import differing
 from tests.runs import judged, result, scored, signature
@@ -88,7 +89,7 @@ def changed(part: str, **fields: Any) -> dict[str, Any]:
         (changed("judge", sha256="1" * 64), "judge.sha256 (00000000 and 11111111)"),
         (changed("prompts", **{"support/en": "2" * 64}), "prompts.support/en"),
         (changed("metrics", faithfulness="9"), "metrics.faithfulness (1 and 9)"),
-        (changed("judgements", support="9"), "judgements.support (3 and 9)"),
+        (changed("judgements", support="9"), f"judgements.support ({JUDGEMENTS['support'].version} and 9)"),
         (changed("options", seed=7), "options.seed (0 and 7)"),
         (changed("options", threshold=0.7), "options.threshold (0.5 and 0.7)"),
         (changed("engine", n_ctx=4096), "engine.n_ctx"),
