@@ -50,6 +50,8 @@ def closest(
     >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain."], tea, 2)]
     [['Tea grows on hills.', 'Tea needs rain.']]
     """
+    if not statements:
+        return []  # nothing is asked, so nothing is indexed
     places = places_of([terms(s.text) for s in sentences])
     weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
     found = []
