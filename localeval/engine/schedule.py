@@ -65,3 +65,12 @@ def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
             before = number
         ends.append(before)
     return nodes, ends
+
+
+def beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
+    """How many nodes belong to replies: those behind the first `asked` tokens of a leaf.
+
+    >>> beyond(tree([[5, 6, 9], [5, 7, 9]])[0], asked=[2, 2])
+    2
+    """
+    return sum(node.place >= asked[node.leaves[0]] for node in nodes)

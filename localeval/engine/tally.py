@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from localeval.engine.estimate import Asked
 from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
-from localeval.engine.schedule import chunks, tree
+from localeval.engine.schedule import beyond, chunks, tree
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -76,13 +76,13 @@ class Tally:
         lengths, stem = [len(feed) for feed in feeds], len(before) + read
         for chunk in chunks(lengths, budgets, stem, settings.n_ctx, settings.width):
             nodes, _ = tree([feeds[i] for i in chunk])
-            again = sum(lengths[i] for i in chunk) - len(nodes)
+            forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
             self.asked.append(
                 Asked(
                     trunk=0 if trunk in self._trunks else len(before),
                     branch=0 if self._standing == (trunk, branch) else read,
-                    leaves=sum(len(own[i]) + len(after) for i in chunk) - again,
-                    opening=len(opening) * len(chunk),
+                    leaves=len(nodes) - forced,
+                    opening=forced,
                     later=later * len(chunk),
                     schema=schema,
                     sizes=tuple(len(own[i]) for i in chunk),

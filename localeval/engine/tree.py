@@ -18,7 +18,7 @@ from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import cut
 from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, Trunk
 from localeval.engine.llama import Llama, Logits, Row
-from localeval.engine.schedule import chunks, tree
+from localeval.engine.schedule import beyond, chunks, tree
 from localeval.engine.tokens import Tokens
 
 T = TypeVar("T", bound=BaseModel)
@@ -144,7 +144,7 @@ class Engine:
             for number, node in enumerate(nodes)
         ]
         found = dict(zip(sorted(last), self._llama.decode(rows), strict=True))
-        forced = sum(node.place >= chunk[node.leaves[0]].asked for node in nodes)
+        forced = beyond(nodes, [cursor.asked for cursor in chunk])
         self._spend(leaves=len(nodes) - forced, forced=forced)
         lengths = [end + len(cursor.feed) for cursor in chunk]
         for cursor, number in zip(chunk, ends, strict=True):
