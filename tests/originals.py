@@ -7,8 +7,7 @@ from itertools import cycle
 from typing import Any
 
 from localeval import Judge
-from localeval.compat import AnswerRelevance
-from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
+from localeval.testing import FakeEngine, fake_judge
 
 QUESTION = "Where is tea grown?"
 ANSWER = "Tea is grown in Assam. It was planted there in 1937."
@@ -66,8 +65,3 @@ class Asking(FakeEngine):
 
 VECTORS = {QUESTION: (1.0, 0.0), "Where does tea grow?": (0.6, 0.8)}
 PAIR = {"query": QUESTION, "answer": "Tea is grown in Assam."}
-
-
-def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
-    engine = Asking(list(VECTORS), sufficient)
-    return AnswerRelevance(fake_judge(engine, FakeEmbedder(VECTORS)), **options)

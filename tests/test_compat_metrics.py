@@ -45,7 +45,6 @@ from tests.originals import (
     VECTORS,
     Asking,
     judge,
-    relevance,
 )
 
 # Faithfulness
@@ -277,6 +276,11 @@ def test_any_other_missing_score_of_context_relevance_is_nan(
 
 
 # Answer relevance
+
+
+def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
+    engine = Asking(list(VECTORS), sufficient)
+    return AnswerRelevance(fake_judge(engine, FakeEmbedder(VECTORS)), **options)
 
 
 def test_answer_relevance_is_the_mean_cosine_where_every_draw_is_sufficient() -> None:
