@@ -16,6 +16,7 @@ from localeval.card import Card, as_json, baseline, make
 from localeval.card.figures import rather_good
 from localeval.card.labels import balanced, label
 from localeval.card.pairs import won
+from localeval.card.sentences import NEEDED, labelled
 from localeval.metrics import METRICS
 from localeval.report.card import as_html, as_text
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
@@ -182,7 +183,7 @@ def test_pairs_give_the_share_of_the_better_side_beside_the_overlap(tmp_path: Pa
     judge = fake_judge(FakeEngine([{"verdict": p} for two in both for p in two]), FakeEmbedder({}))
     source = written(tmp_path, pair(12))
     card = make(source, "faithfulness", judge, tmp_path / "run", statements="sentences")
-    assert card.pairs
+    assert card.kind == "pairs"
     assert value(card, "soft", "pair_accuracy") == 9.5 / 12
     assert value(card, "lexical precision", "pair_accuracy") == 1
     assert [(p.name, p.good) for p in card.parts] == [("all", 12), ("source mill", 6), ("source lake", 6)]
@@ -204,6 +205,90 @@ def test_few_pairs_or_a_row_with_one_side_are_refused(tmp_path: Path) -> None:
 def test_pairs_count_a_tie_as_half_and_a_missing_score_as_the_worst() -> None:
     assert won([0.9, 0.2, 0.2, 0.9, 0.5, 0.5]) == [1, 0, 0.5]
     assert rather_good(METRICS["faithfulness"], None) == rather_good(METRICS["hallucination"], None) == 0
+
+
+def marked(number: int, **more: Any) -> list[dict[str, Any]]:
+    """Three sentences in two contexts, the middle one needed."""
+    return [
+        {
+            "id": f"m{i}",
+            "user_input": "Who planted the tea?",
+            "retrieved_contexts": [f"Tea is green{i}. Ann planted the tea.", "Coffee is black."],
+            "sentences": [f"Tea is green{i}.", "Ann planted the tea.", "Coffee is black."],
+            "sentence_labels": [0, 1, 0],
+            "lang": "en",
+            **more,
+        }
+        for i in range(number)
+    ]
+
+
+def marked_card(folder: Path, found: list[dict[str, Any]], answers: list[list[float]]) -> Card:
+    """`answers` are for each row: answerable, then the probability of each sentence."""
+    judge = fake_judge(FakeEngine([{"verdict": p} for own in answers for p in own]))
+    return make(written(folder, found), "context_relevance", judge, folder / "run", sentences=True)
+
+
+def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Path) -> None:
+    """Eight rows have the needed one alone from 0.3 on; two have another with it, F1 2/3. None is at 0.5."""
+    right, wrong = [1.0, 0.1, 0.4, 0.2], [1.0, 0.4, 0.3, 0.2]
+    card = marked_card(tmp_path, marked(10), [right] * 8 + [wrong] * 2)
+    assert card.kind == "sentences"
+    assert value(card, NEEDED, "macro_f1") == pytest.approx((8 + 2 * 2 / 3) / 10)
+    assert value(card, f"{NEEDED} of at least 0.5", "macro_f1") == 0
+    assert value(card, NEEDED, "auroc_within") == pytest.approx((8 * 1 + 2 * 0.5) / 10)
+    # "who planted the tea": the needed sentence has three of four words, the others one and none
+    assert value(card, "question overlap", "macro_f1") == 1
+    assert "10 rows: F1 of a row's needed sentences of P(needed) is known to ±0." in as_text(card)
+    assert "all: 10 rows" in as_text(card)
+
+
+def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it(tmp_path: Path) -> None:
+    whole = ["Tea is green0. Ann planted the tea.", "Coffee is black."]
+    found = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
+    card = marked_card(tmp_path, found, [[1.0, 0.1, 0.9, 0.2]])
+    assert value(card, f"{NEEDED} of at least 0.5", "macro_f1") == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"sentence_labels": [0, 1]}, "row m0: --sentences needs sentences and sentence_labels, lists of"),
+        ({"sentence_labels": [0, 2, 0]}, "row m0: a sentence has the label 2; write 1 or 0"),
+        (
+            {"sentences": ["Coffee is black.", "Tea is green0.", "Ann planted the tea."]},
+            "row m0: the contexts do not have 'Tea is green0.' behind the sentence before it",
+        ),
+    ],
+)
+def test_rows_whose_sentences_are_not_labelled_are_refused(
+    tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        marked_card(tmp_path, marked(10, **changed), [])
+    assert said in str(caught.value)
+
+
+def test_sentence_labels_are_for_context_relevance_and_ten_rows(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="9 rows with sentence_labels are too few"):
+        marked_card(tmp_path, marked(9), [])
+    with pytest.raises(InputError, match="--sentences is of context_relevance, not of faithfulness"):
+        make(
+            written(tmp_path, marked(10)),
+            "faithfulness",
+            fake_judge(FakeEngine([])),
+            tmp_path,
+            sentences=True,
+        )
+
+
+def test_equal_sentences_are_found_one_behind_the_other() -> None:
+    row = Sample(
+        retrieved_contexts=["Tea. Tea.", "Tea."],
+        sentences=["Tea.", "Tea.", "Tea."],
+        sentence_labels=[0, 1, 0],
+    )
+    assert [(s.context, s.start) for s in labelled(row)] == [(0, 0), (0, 5), (1, 0)]
 
 
 def test_of_a_metric_of_which_less_is_better_less_counts_as_good() -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import statistics
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,9 +24,15 @@ from localeval.evaluate import Progress, evaluate
 from localeval.judge import Judge
 from localeval.lines import FILE
 from localeval.options import Options
-from localeval.samples import read_samples
+from localeval.result import Result
+from localeval.samples import Sample, read_samples
 from localeval.scoring import choose_metrics
 from localeval.signature import Signature
+
+if TYPE_CHECKING:
+    from localeval.card.figures import Figures
+
+Kind = Literal["labels", "pairs", "sentences"]
 
 CARD, CALIBRATION = "card.json", "calibration.json"
 
@@ -48,7 +55,7 @@ class ScoreFigures(BaseModel):
 class Part(BaseModel):
     """Some of the samples: all of them, those of a language, those of a source.
 
-    good, bad  labels 1 and 0; of pairs `good` is how many there are
+    good, bad  labels 1 and 0; of pairs, and of rows with labelled sentences, `good` is how many there are
     scores     "soft" and "value" as the judge gives them; "... raw" without the calibration in force;
                "... refitted" with one fitted on the other folds of this data; and the baseline
     """
@@ -64,6 +71,7 @@ class Part(BaseModel):
 class Card(BaseModel):
     """A judge card. `rows` (tokens put through the model) and `seconds` are medians a sample, without trunks.
 
+    kind          what people gave: a label a sample, a better and a worse side, or a label a sentence
     not_scored    samples with no score, by reason
     baseline      what needs no model
     in_force      language -> what the calibration in force was fitted on; empty where scores are raw
@@ -75,7 +83,7 @@ class Card(BaseModel):
 
     metric: str
     dataset: str
-    pairs: bool
+    kind: Kind
     parts: list[Part]
     not_scored: dict[str, int]
     baseline: str
@@ -94,6 +102,7 @@ def make(
     output: Path,
     number: int = 0,
     progress: Progress | None = None,
+    sentences: bool = False,
     **options: Any,
 ) -> Card:
     """Judge labelled samples and say how well that went.
@@ -103,35 +112,32 @@ def make(
     output  the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
             where there are enough labels of faithfulness
     number  at most so many samples, half of each label, drawn by the seed; of pairs, the first of each part
+    sentences  of context_relevance: hold the needed sentences against those that people marked
+            (`localeval.card.sentences.labelled`), instead of scores against labels
 
-    Raises InputError for a label that is none, or for fewer than 20 labels (5 of each) or 10 pairs.
+    Raises InputError for a label that is none, or for fewer than 20 labels (5 of each), 10 pairs or 10 rows.
     """
     from localeval.calibration.choice import calibrations_for, write
-    from localeval.card import figures, fitted, labels, pairs
+    from localeval.card import fitted
 
-    row, choices = choose_metrics([metric])[0], Options.read(options)
+    choices = Options.read(options)
     where = "stdin" if source == "-" else Path(source).stem
-    read = read_samples(source)
-    paired = pairs.are_pairs(read, metric)
-    rows = pairs.chosen(read, number) if paired else labels.chosen(read, number, choices.seed, where)
-    samples = pairs.sides(rows, metric) if paired else rows
-    if paired and len(rows) < pairs.FEWEST:
-        raise InputError(f"{where}: {len(rows)} pairs are too few to say anything; give {pairs.FEWEST}.")
+    kind, samples, told = _asked(read_samples(source), metric, number, choices, where, sentences)
     result = evaluate(samples, [metric], judge, output, progress, **options)
-    found = pairs.figures(result, rows, metric) if paired else figures.figures(result, row, choices)
+    found = told(result)
     in_force = {} if not result.signature.calibration else calibrations_for(judge.model["sha256"], choices)
     judged_rows, seconds = costs(output, {sample.id for sample in samples})
     card = Card(
         metric=metric,
         dataset=where,
-        pairs=paired,
+        kind=kind,
         parts=found.parts,
         not_scored=found.not_scored,
         baseline=found.baseline,
         rows=judged_rows,
         seconds=seconds,
         in_force={language: one.fitted_on for language, one in in_force.items()},
-        calibrations=fitted.calibrated(found.scored, judge, choices, where) if not paired else [],
+        calibrations=fitted.calibrated(found.scored, judge, choices, where) if kind == "labels" else [],
         reliability=found.reliability,
         signature=result.signature,
     )
@@ -139,6 +145,28 @@ def make(
     if card.calibrations:
         (output / CALIBRATION).write_text(write(card.calibrations), encoding="utf-8")
     return card
+
+
+def _asked(
+    read: Sequence[Sample], metric: str, number: int, options: Options, where: str, sentences: bool
+) -> tuple[Kind, list[Sample], Callable[[Result], Figures]]:
+    """(what people gave, the samples to judge, what then tells the figures)."""
+    from localeval.card import figures, labels, pairs
+    from localeval.card import sentences as marked
+
+    row = choose_metrics([metric])[0]
+    if sentences:
+        if metric != marked.METRIC:
+            raise InputError(f"--sentences is of {marked.METRIC}, not of {metric}.")
+        rows = marked.chosen(read, number)
+        return "sentences", rows, lambda result: marked.figures(result, rows, options)
+    if pairs.are_pairs(read, metric):
+        rows = pairs.chosen(read, number)
+        if len(rows) < pairs.FEWEST:
+            raise InputError(f"{where}: {len(rows)} pairs are too few to say anything; give {pairs.FEWEST}.")
+        return "pairs", pairs.sides(rows, metric), lambda result: pairs.figures(result, rows, metric)
+    rows = labels.chosen(read, number, options.seed, where)
+    return "labels", rows, lambda result: figures.figures(result, row, options)
 
 
 def as_json(card: Card) -> str:

@@ -21,14 +21,19 @@ def score(sample: Sample, metric: str) -> float:
     """
     contexts = "\n".join(sample.retrieved_contexts or [])
     if _of_response(metric):
-        return _share(response_of(sample), contexts)
-    return _share(sample.user_input or "", response_of(sample) if metric.startswith("answer") else contexts)
+        return share(response_of(sample), contexts)
+    return share(sample.user_input or "", response_of(sample) if metric.startswith("answer") else contexts)
 
 
 def _of_response(metric: str) -> bool:
     return metric.startswith(("faithfulness", "hallucination"))
 
 
-def _share(wanted: str, text: str) -> float:
+def share(wanted: str, text: str) -> float:
+    """The share of the words of `wanted` that `text` has.
+
+    >>> share("Who grows tea?", "Ann grows it.")
+    0.3333333333333333
+    """
     words = terms(wanted)
     return len(words & terms(text)) / len(words) if words else 0.0

@@ -28,12 +28,18 @@ from localeval.errors import InputError
     default=0,
     help="At most so many samples, half of each label; so many pairs of each part.",
 )
+@click.option(
+    "--sentences",
+    is_flag=True,
+    help="Of context_relevance: hold the needed sentences against sentence_labels.",
+)
 @click.option("--html", type=click.Path(path_type=Path), help="Also write the card as a page of its own.")
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
 def card(
     labelled: str,
     output: Path | None,
     number: int,
+    sentences: bool,
     html: Path | None,
     quiet: bool,
     as_json: bool,
@@ -43,8 +49,9 @@ def card(
     """Say how far the judge's scores agree with the labels in LABELLED (JSONL; - is stdin).
 
     A sample has a `label`, 1 (good) or 0 (bad), or a row is a pair: good_response and bad_response, or
-    contexts_more_relevant and contexts_less_relevant. With 40 labels of faithfulness in a language it also
-    fits a calibration: FOLDER/calibration.json, for --calibration.
+    contexts_more_relevant and contexts_less_relevant. With --sentences a row has `sentences`, parts of its
+    contexts in order, and `sentence_labels`, 1 for what the question needs, else 0. With 40 labels of
+    faithfulness in a language it also fits a calibration: FOLDER/calibration.json, for --calibration.
     """
     from localeval.card import CALIBRATION, CARD, make
     from localeval.card import as_json as json_of
@@ -55,10 +62,10 @@ def card(
     if len(chosen) != 1:
         raise InputError(f"a card is of one metric; -m names {len(chosen)}.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
-    folder = output or Path("cards") / f"{stem}-{chosen[0]}"
+    folder = output or Path("cards") / f"{stem}-{chosen[0]}{'-sentences' if sentences else ''}"
     judge, options = split(rest)
     with opened(judge) as loaded, live_line(quiet, "Judging") as progress:
-        made = make(labelled, chosen[0], loaded, folder, number, progress, **options)
+        made = make(labelled, chosen[0], loaded, folder, number, progress, sentences, **options)
     click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)
     if html is not None:
         try:

@@ -8,11 +8,14 @@ from typing import Any
 
 from localeval.calibration import Curve
 from localeval.card import Card, Part, ScoreFigures, Shown
+from localeval.card.sentences import NEEDED
 from localeval.texts import printable
 
 COLUMNS = {
     "auroc": "AUROC",
     "pair_accuracy": "pairs right",
+    "macro_f1": "F1 of a row's needed sentences",
+    "auroc_within": "AUROC within a row",
     "balanced_accuracy": "balanced accuracy",
     "precision": "precision",
     "recall": "recall",
@@ -25,7 +28,16 @@ COLUMNS = {
     "skill": "Brier skill",
     "calibration_error": "calibration error",
 }
-IN_THE_TABLE = ("auroc", "pair_accuracy", "balanced_accuracy", "f1_0", "kappa", "skill", "calibration_error")
+IN_THE_TABLE = (
+    *("auroc", "pair_accuracy", "macro_f1", "auroc_within"),
+    *("balanced_accuracy", "f1_0", "kappa", "skill", "calibration_error"),
+)
+LEADING = {
+    "labels": ("soft", "auroc", "labels"),
+    "pairs": ("soft", "pair_accuracy", "pairs"),
+    "sentences": (NEEDED, "macro_f1", "rows"),
+}
+"""Of each kind of card the first score, its first figure, and what is counted."""
 
 
 def as_text(card: Card) -> str:
@@ -83,12 +95,12 @@ def notes(card: Card) -> list[str]:
 
 def width_told(card: Card) -> str:
     whole = card.parts[0]
-    key = "pair_accuracy" if card.pairs else "auroc"
-    _, low, high = whole.scores["soft"].figures[key]
-    number = f"{whole.good} pairs" if card.pairs else f"{whole.good + whole.bad} labels"
+    score, key, counted = LEADING[card.kind]
+    _, low, high = whole.scores[score].figures[key]
+    number = f"{whole.good + whole.bad} {counted}"
     if low is None or high is None:
         return f"{number}: no interval can be told"
-    return f"{number}: {COLUMNS[key]} of soft is known to ±{(high - low) / 2:.2f}"
+    return f"{number}: {COLUMNS[key]} of {score} is known to ±{(high - low) / 2:.2f}"
 
 
 def curve_told(curve: Curve) -> str:
@@ -100,8 +112,9 @@ def curve_told(curve: Curve) -> str:
 
 
 def title(part: Part, card: Card) -> str:
-    counted = f"{part.good} pairs" if card.pairs else f"{part.good} of label 1, {part.bad} of label 0"
-    return f"{part.name}: {counted}"
+    if card.kind == "labels":
+        return f"{part.name}: {part.good} of label 1, {part.bad} of label 0"
+    return f"{part.name}: {part.good} {LEADING[card.kind][2]}"
 
 
 def interval(figure: Shown | None) -> str:

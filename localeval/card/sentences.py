@@ -1,0 +1,193 @@
+"""Rows in which people marked the sentences of the contexts that are needed to answer the question."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from localeval.agreement import Draws, auroc, mean
+from localeval.agreement.folds import FOLDS
+from localeval.card import Part, ScoreFigures, Shown, baseline
+from localeval.card.figures import Figures, shown
+from localeval.errors import InputError
+from localeval.judgements.needed import NeededRecord
+from localeval.options import Options
+from localeval.result import Result
+from localeval.samples import Sample
+from localeval.texts import said
+
+METRIC = "context_relevance"
+FEWEST, FEWEST_OF_A_PART = 10, 5
+NEEDED = "P(needed)"
+
+
+class Labelled(NamedTuple):
+    """A sentence of a row, its place in the row's contexts, and 1 where it is needed, else 0."""
+
+    text: str
+    context: int
+    start: int
+    label: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of one row's sentences: labels, and how likely each is needed by judge and baseline."""
+
+    group: str
+    labels: list[int]
+    shares: list[float]
+    lexical: list[float]
+
+
+def chosen(samples: Sequence[Sample], number: int) -> list[Sample]:
+    """The first `number` rows; all for 0. Raises InputError for too few, or a row without such labels."""
+    rows = list(samples[:number] if number else samples)
+    if len(rows) < FEWEST:
+        raise InputError(f"{len(rows)} rows with sentence_labels are too few to say anything; give {FEWEST}.")
+    for row in rows:
+        labelled(row)
+    return rows
+
+
+def labelled(row: Sample) -> list[Labelled]:
+    """The row's `sentences`, found in its contexts in their order, with their `sentence_labels`.
+
+    Raises InputError for a row without them, for other labels than 1 and 0, or for a sentence that the
+    contexts do not have behind the one before it.
+    """
+    extra: dict[str, Any] = row.model_extra or {}
+    name = f"row {said(row.id, 40)}"
+    texts, labels = extra.get("sentences"), extra.get("sentence_labels")
+    if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels) or not texts:
+        raise InputError(
+            f"{name}: --sentences needs sentences and sentence_labels, lists of the same length."
+        )
+    found: list[Labelled] = []
+    context, place, contexts = 0, 0, row.retrieved_contexts or []
+    for text, label in zip(texts, labels, strict=True):
+        if label not in (0, 1):
+            raise InputError(
+                f"row {said(row.id, 40)}: a sentence has the label {said(label, 40)}; write 1 or 0."
+            )
+        while context < len(contexts) and (start := contexts[context].find(str(text), place)) < 0:
+            context, place = context + 1, 0
+        if context == len(contexts):
+            raise InputError(
+                f"{name}: the contexts do not have {said(text, 60)!r} behind the sentence before it; "
+                "sentences must be parts of retrieved_contexts, in order."
+            )
+        found.append(Labelled(str(text), context, start, int(label)))
+        place = start + len(str(text))
+    return found
+
+
+def figures(result: Result, rows: Sequence[Sample], options: Options) -> Figures:
+    """Macro F1 of the needed sentences and AUROC within a row, for all rows, by language and by source."""
+    found, kept = [], []
+    for row, one in zip(rows, result.samples, strict=True):
+        if one.scores[METRIC].status == "scored":
+            needed: Any = one.records["needed"]
+            found.append(_row(row, needed))
+            kept.append(row)
+    missing = Counter(s.scores[METRIC].reason for s in result.samples if s.scores[METRIC].status != "scored")
+    if len(found) < FEWEST:
+        raise InputError(
+            f"of {len(rows)} rows {len(found)} were scored, too few; the others: {', '.join(missing)}."
+        )
+    parts: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(kept):
+        extra = row.model_extra or {}
+        for title in ("all", f"lang {extra.get('lang', '')}", f"source {extra.get('source', '')}"):
+            parts[title].append(place)
+    made = [
+        _part(title, [found[i] for i in own], options)
+        for title, own in parts.items()
+        if title == "all" or FEWEST_OF_A_PART <= len(own) < len(found)
+    ]
+    return Figures(made, dict(missing), baseline.name(METRIC), [], {})
+
+
+def f1(labels: Sequence[int], shares: Sequence[float], threshold: float) -> float:
+    """F1 of the sentences at or above the threshold; 1 where none is needed and none is said to be.
+
+    >>> f1([1, 1, 0], [0.9, 0.2, 0.8], 0.5)
+    0.5
+    """
+    hit = sum(label and share >= threshold for label, share in zip(labels, shares, strict=True))
+    named = sum(labels) + sum(share >= threshold for share in shares)
+    return 2 * hit / named if named else 1.0
+
+
+def _row(row: Sample, made: NeededRecord) -> Row:
+    sentences = labelled(row)
+    question = row.user_input or ""
+    return Row(
+        str((row.model_extra or {}).get("group", f"sample {row.id}")),
+        [s.label for s in sentences],
+        [_share(s, made) for s in sentences],
+        [baseline.share(question, s.text) for s in sentences],
+    )
+
+
+def _share(sentence: Labelled, made: NeededRecord) -> float:
+    """The most of the judge's own sentences that lie in it or over it: they may be cut elsewhere."""
+    start, end = sentence.start, sentence.start + len(sentence.text)
+    own = [s for s in made.sentences if s.context == sentence.context and s.start < end and start < s.end]
+    return max((s.probability for s in own), default=0.0)
+
+
+def _part(title: str, rows: Sequence[Row], options: Options) -> Part:
+    draws = Draws([1] * len(rows), [row.group for row in rows])
+    lexical = _f1_across(rows, [row.lexical for row in rows], options.seed)
+    fixed = [f1(row.labels, row.shares, options.threshold) for row in rows]
+    own = _f1_across(rows, [row.shares for row in rows], options.seed)
+    name = baseline.name(METRIC)
+
+    def scored(values: list[float], within: Sequence[list[float]] | None, beside: bool) -> ScoreFigures:
+        found: dict[str, Shown] = {"macro_f1": shown(mean(values, draws))}
+        if within is not None:
+            found["auroc_within"] = _within(rows, within)
+        gain = [a - b for a, b in zip(values, lexical, strict=True)]
+        return ScoreFigures(figures=found, gain=shown(mean(gain, draws)) if beside else None)
+
+    return Part(
+        name=title,
+        good=len(rows),
+        scores={
+            NEEDED: scored(own, [row.shares for row in rows], True),
+            f"{NEEDED} of at least {options.threshold:g}": scored(fixed, None, True),
+            name: scored(lexical, [row.lexical for row in rows], False),
+        },
+    )
+
+
+def _within(rows: Sequence[Row], shares: Sequence[list[float]]) -> Shown:
+    """Mean AUROC of the sentences of a row, over the rows that have both labels."""
+    both = [i for i, row in enumerate(rows) if 0 < sum(row.labels) < len(row.labels)]
+    if not both:
+        return None, None, None
+    draws = Draws([1] * len(both), [rows[i].group for i in both])
+    # The interval is over rows, not over the sentences of one: a single draw there is never looked at.
+    one = [auroc(shares[i], rows[i].labels, Draws(rows[i].labels, number=1)).value for i in both]
+    return shown(mean(one, draws))
+
+
+def _f1_across(rows: Sequence[Row], shares: Sequence[list[float]], seed: int) -> list[float]:
+    """The F1 of each row at the threshold that has the best mean F1 on the rows of the other folds."""
+    groups = sorted({row.group for row in rows})
+    random.Random(seed).shuffle(groups)  # noqa: S311
+    fold = {group: place % FOLDS for place, group in enumerate(groups)}
+    candidates = sorted({share for own in shares for share in own})
+    at = {t: [f1(row.labels, own, t) for row, own in zip(rows, shares, strict=True)] for t in candidates}
+
+    def threshold(held: int) -> float:
+        others = [i for i, row in enumerate(rows) if fold[row.group] != held] or range(len(rows))
+        return max(candidates, key=lambda t: statistics.fmean(at[t][i] for i in others))
+
+    best = {held: threshold(held) for held in set(fold.values())}
+    return [at[best[fold[row.group]]][i] for i, row in enumerate(rows)]
