@@ -241,6 +241,7 @@ def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Pa
     assert value(card, "question overlap", "macro_f1") == 1
     assert "10 rows: F1 of a row's needed sentences of P(needed) is known to ±0." in as_text(card)
     assert "all: 10 rows" in as_text(card)
+    assert "<h2>all: 10 rows</h2>" in as_html(card)
 
 
 def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it(tmp_path: Path) -> None:
