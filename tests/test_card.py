@@ -16,7 +16,7 @@ from localeval.card import Card, as_json, baseline, make
 from localeval.card.figures import rather_good
 from localeval.card.labels import balanced, label
 from localeval.card.pairs import won
-from localeval.card.sentences import NEEDED, labelled
+from localeval.card.sentences import DECIDED, NEEDED, labelled
 from localeval.metrics import METRICS
 from localeval.report.card import as_html, as_text
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
@@ -230,16 +230,16 @@ def marked_card(folder: Path, found: list[dict[str, Any]], answers: list[list[fl
 
 
 def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Path) -> None:
-    """Eight rows have the needed one alone from 0.3 on; two have another with it, F1 2/3. None is at 0.5."""
-    right, wrong = [1.0, 0.1, 0.4, 0.2], [1.0, 0.4, 0.3, 0.2]
+    """Eight rows have the needed one alone near the top; two have another before it, 0.4 to 0.35."""
+    right, wrong = [1.0, 0.1, 0.4, 0.2], [1.0, 0.4, 0.35, 0.2]
     card = marked_card(tmp_path, marked(10), [right] * 8 + [wrong] * 2)
     assert card.kind == "sentences"
     assert value(card, NEEDED, "macro_f1") == pytest.approx((8 + 2 * 2 / 3) / 10)
-    assert value(card, f"{NEEDED} of at least 0.5", "macro_f1") == 0
     assert value(card, NEEDED, "auroc_within") == pytest.approx((8 * 1 + 2 * 0.5) / 10)
+    assert value(card, DECIDED, "macro_f1") == 0  # none reaches 0.5
     # "who planted the tea": the needed sentence has three of four words, the others one and none
     assert value(card, "question overlap", "macro_f1") == 1
-    assert "10 rows: F1 of a row's needed sentences of P(needed) is known to ±0." in as_text(card)
+    assert "10 rows: F1 within a row of needed is known to ±0." in as_text(card)
     assert "all: 10 rows" in as_text(card)
     assert "<h2>all: 10 rows</h2>" in as_html(card)
 
@@ -248,7 +248,7 @@ def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it
     whole = ["Tea is green0. Ann planted the tea.", "Coffee is black."]
     found = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
     card = marked_card(tmp_path, found, [[1.0, 0.1, 0.9, 0.2]])
-    assert value(card, f"{NEEDED} of at least 0.5", "macro_f1") == 1
+    assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from localeval.texts import said
 
 METRIC = "context_relevance"
 FEWEST, FEWEST_OF_A_PART = 10, 5
-NEEDED = "P(needed)"
+DECIDED, NEEDED = "needed", "P(needed)"
+"""The decisions as they are, at the threshold in force, and at one that was best on the other folds."""
 
 
 class Labelled(NamedTuple):
@@ -36,7 +37,10 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one row's sentences: labels, and how likely each is needed by judge and baseline."""
+    """What is known of one row's sentences.
+
+    shares    how likely each is needed by the judge, and `lexical` by the baseline
+    """
 
     group: str
     labels: list[int]
@@ -143,9 +147,9 @@ def _share(sentence: Labelled, made: NeededRecord) -> float:
 
 def _part(title: str, rows: Sequence[Row], options: Options) -> Part:
     draws = Draws([1] * len(rows), [row.group for row in rows])
-    lexical = _f1_across(rows, [row.lexical for row in rows], options.seed)
-    fixed = [f1(row.labels, row.shares, options.threshold) for row in rows]
-    own = _f1_across(rows, [row.shares for row in rows], options.seed)
+    lexical = _f1_across(rows, [_relative(row.lexical) for row in rows], options.seed)
+    decided = [f1(row.labels, row.shares, options.threshold) for row in rows]
+    own = _f1_across(rows, [_relative(row.shares) for row in rows], options.seed)
     name = baseline.name(METRIC)
 
     def scored(values: list[float], within: Sequence[list[float]] | None, beside: bool) -> ScoreFigures:
@@ -159,11 +163,17 @@ def _part(title: str, rows: Sequence[Row], options: Options) -> Part:
         name=title,
         good=len(rows),
         scores={
+            DECIDED: scored(decided, None, True),
             NEEDED: scored(own, [row.shares for row in rows], True),
-            f"{NEEDED} of at least {options.threshold:g}": scored(fixed, None, True),
             name: scored(lexical, [row.lexical for row in rows], False),
         },
     )
+
+
+def _relative(shares: Sequence[float]) -> list[float]:
+    """Each as a share of the highest: probabilities rise and fall with the question, and so do words."""
+    highest = max(shares)
+    return [share / highest if highest else 0.0 for share in shares]
 
 
 def _within(rows: Sequence[Row], shares: Sequence[list[float]]) -> Shown:

@@ -8,13 +8,13 @@ from typing import Any
 
 from localeval.calibration import Curve
 from localeval.card import Card, Part, ScoreFigures, Shown
-from localeval.card.sentences import NEEDED
+from localeval.card.sentences import DECIDED
 from localeval.texts import printable
 
 COLUMNS = {
     "auroc": "AUROC",
     "pair_accuracy": "pairs right",
-    "macro_f1": "F1 of a row's needed sentences",
+    "macro_f1": "F1 within a row",
     "auroc_within": "AUROC within a row",
     "balanced_accuracy": "balanced accuracy",
     "precision": "precision",
@@ -35,7 +35,7 @@ IN_THE_TABLE = (
 LEADING = {
     "labels": ("soft", "auroc", "labels"),
     "pairs": ("soft", "pair_accuracy", "pairs"),
-    "sentences": (NEEDED, "macro_f1", "rows"),
+    "sentences": (DECIDED, "macro_f1", "rows"),
 }
 """Of each kind of card the first score, its first figure, and what is counted."""
 
