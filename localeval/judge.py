@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, fields
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from localeval.calibration import Curves
+from localeval.calibration import RAW, Curves, as_scored, told
 from localeval.calibration.choice import curves_for
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
+from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
-from localeval.records import as_record, key_of
+from localeval.records import as_record, key_of, plain
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature, machine, own_version, package_versions
@@ -89,9 +91,10 @@ class Judge:
 
         Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
         """
+        chosen = _settings(settings)
         files = resolve(model, kind="judge")
-        engine = LazyEngine(files.path, EngineSettings(**settings))
-        source = files.name if model == files.name else str(Path(model).resolve())
+        engine = LazyEngine(files.path, chosen)
+        source = files.name if files.row else str(files.path)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
         return cls(engine, named, source, Companions(embedder, classifier))
 
@@ -99,7 +102,8 @@ class Judge:
         """The score of one sample. `options` are those of `localeval.options.Options`.
 
         Never raises for what a sample holds: see `Score.status`. Raises InputError for an unknown metric,
-        option, or a sample of the wrong shape.
+        option, or a sample of the wrong shape, and where the model does not fit into memory; ModelMissing or
+        ModelBroken where a model that the metric needs can't be used.
         """
         chosen, choices = choose_metrics([metric])[0], Options.read(options)
         read = sample if isinstance(sample, Sample) else Sample(**sample)
@@ -133,7 +137,15 @@ class Judge:
         return found
 
     def desk(self, options: Options) -> Desk:
-        return Desk(self.engine, options, self.companions.embedder, self.companions.classifier)
+        curves = self.curves(options) if options.explain else RAW  # a reason is of the verdict that counts
+        return Desk(
+            self.engine,
+            options,
+            self.companions.embedder,
+            self.companions.classifier,
+            partial(as_scored, curves=curves),
+            told(curves),
+        )
 
     def curves(self, options: Options) -> Curves:
         """What calibrates this judge's verdicts, by language; empty where no calibration fits.
@@ -166,10 +178,18 @@ class Judge:
             "rows": spent.rows,
             "spent": spent._asdict(),
         }
-        journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
+        # An engine's error may pass: `score` makes such a judgement anew when it is next asked for.
+        if journal is not self._memory or getattr(record, "failed", "") != "engine_error":
+            journal.put(key, row.name, sample.id, plain(record), cost)
         return Made(record, key)
 
+    def again(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
+        """The record, made now, whatever a journal holds. `records` are those that it stands on."""
+        with self._lock:
+            return ask(row, desk, sample, records)
+
     def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
+        """What a journal keeps the record under: a digest of all that can change it."""
         return key_of(row, desk, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
@@ -178,6 +198,7 @@ class Judge:
         return {"model": self.model["sha256"], "settings": dict(settings), "packages": packages}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
+        """What scores by these metrics are made with. Raises what `ready` raises."""
         used = models_used(rows_of(metrics), options)
         bare = Signature(
             localeval=own_version(),
@@ -207,6 +228,20 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _settings(given: Mapping[str, Any]) -> EngineSettings:
+    """Raises InputError for an unknown name, with its nearest neighbour, and for a value that is no good."""
+    known = [f.name for f in fields(EngineSettings)]
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(known)}."
+            raise InputError(f"there is no setting {name!r} of a judge; {hint}")
+    try:
+        return EngineSettings(**given)
+    except TypeError as error:
+        raise InputError(f"a setting of the judge is of the wrong type ({error}); give a number.") from error
 
 
 def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:

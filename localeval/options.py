@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from localeval.errors import InputError
-from localeval.prompts import LANGUAGES, Prompt, load
+from localeval.prompts import LANGUAGES, Prompt, load, text_of
 
 StatementsBy = Literal["llm", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
@@ -23,7 +24,13 @@ _FORMS: Mapping[str, Any] = {
     "relevance": Relevance,
     "mode": Mode,
 }
-_RANGES = {"threshold": (0, 1), "questions": (1, 100), "temperature": (0, 2), "beta": (0.01, 100)}
+_NUMBERS: Mapping[str, tuple[type, float, float]] = {
+    "threshold": (float, 0, 1),
+    "seed": (int, 0, 2**32 - 1),
+    "questions": (int, 1, 100),
+    "temperature": (float, 0, 2),
+    "beta": (float, 0.01, 100),
+}
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class Options:
     explain     adds a reason to each verdict; changes no value and no probability
     support_by  "llm" asks the judge whether a statement is supported, "hhem" the classifier HHEM-2.1-Open
     threshold   the probability from which a verdict counts as yes, 0 to 1
-    seed        of every draw
+    seed        of every draw, 0 to 2**32 - 1
     questions   how many questions answer_relevance draws from the response, 1 to 100
     temperature of these draws, 0 to 2; at 0 all are the same
     relevance   whose sufficiency counts in answer_relevance: the real "question", each of the "draws", or as
@@ -64,7 +71,7 @@ class Options:
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
-        """Options from keyword arguments. Raises InputError for an unknown name or a value out of range."""
+        """Options from keyword arguments. Raises InputError for an unknown name, or a value out of range."""
         known = {f.name for f in fields(cls)}
         if unknown := sorted(set(given) - known):
             raise InputError(f"{unknown[0]} is not an option; choose from: {', '.join(sorted(known))}.")
@@ -74,23 +81,38 @@ class Options:
                 raise InputError(
                     f"{name} is {getattr(options, name)!r}; choose one of: {', '.join(get_args(form))}."
                 )
-        for name, (low, high) in _RANGES.items():
-            if not low <= getattr(options, name) <= high:
-                raise InputError(f"{name} is {getattr(options, name)}; choose a number from {low} to {high}.")
-        for judgement, by_language in options.prompts.items():
-            for language in by_language:
-                if judgement not in PROMPTED or language not in LANGUAGES:
-                    raise InputError(
-                        f"there is no prompt for {judgement!r} in {language!r}; "
-                        f"judgements: {', '.join(PROMPTED)}; languages: {', '.join(LANGUAGES)}."
-                    )
-                options.prompt(judgement, language)
-        return options
+        for name, (kind, low, high) in _NUMBERS.items():
+            _check_number(name, getattr(options, name), kind, low, high)
+        if not isinstance(options.explain, bool):
+            raise InputError(f"explain is {options.explain!r}; choose True or False.")
+        return replace(options, prompts=_as_texts(options))
 
     def prompt(self, judgement: str, language: str) -> Prompt:
         """The prompt to use: the caller's, else the built-in one. Other languages use the English one."""
         language = language if language in LANGUAGES else "en"
         return load(judgement, language, self.prompts.get(judgement, {}).get(language))
+
+
+def _check_number(name: str, value: Any, kind: type, low: float, high: float) -> None:
+    number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+    if not number or not low <= value <= high:
+        whole = "a whole number" if kind is int else "a number"
+        raise InputError(f"{name} is {value!r}; choose {whole} from {low} to {high}.")
+
+
+def _as_texts(options: Options) -> dict[str, dict[str, str | Path]]:
+    """The caller's prompts as they are now: a file that is edited later changes nothing of these options."""
+    found: dict[str, dict[str, str | Path]] = {}
+    for judgement, by_language in options.prompts.items():
+        for language, given in by_language.items():
+            if judgement not in PROMPTED or language not in LANGUAGES:
+                raise InputError(
+                    f"there is no prompt for {judgement!r} in {language!r}; "
+                    f"judgements: {', '.join(PROMPTED)}; languages: {', '.join(LANGUAGES)}."
+                )
+            options.prompt(judgement, language)
+            found.setdefault(judgement, {})[language] = text_of(given)
+    return found
 
 
 DEFAULTS = Options()

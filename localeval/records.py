@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from localeval.errors import InputError
+from localeval.forms import reading
 from localeval.judgements import JUDGEMENTS, Desk, Failure, Judgement
 from localeval.lines import Lines
 from localeval.samples import Sample
@@ -19,7 +21,7 @@ class KeptRecords(Mapping[str, BaseModel]):
 
     at  judgement -> the key of its line in the journal
 
-    Looking raises InputError when the journal is gone, or no longer what it was.
+    Looking raises InputError when the journal is gone, no longer what it was, or of another form.
     """
 
     __slots__ = ("_lines", "at")
@@ -28,13 +30,13 @@ class KeptRecords(Mapping[str, BaseModel]):
         self._lines, self.at = lines, at
 
     def __getitem__(self, judgement: str) -> BaseModel:
-        kept = self._lines.get(self.at[judgement])
-        if kept is None:
+        record = record_under(self._lines, JUDGEMENTS[judgement], self.at[judgement])
+        if record is None:
             raise InputError(
                 f"{self._lines.path}: the line of {judgement} with the key {self.at[judgement][:16]}... is "
                 "missing or damaged; give the command of the run again, it makes what is missing."
             )
-        return as_record(JUDGEMENTS[judgement], kept)
+        return record
 
     def __contains__(self, judgement: object) -> bool:
         return judgement in self.at
@@ -46,9 +48,35 @@ class KeptRecords(Mapping[str, BaseModel]):
         return len(self.at)
 
 
-def as_record(row: Judgement, kept: Mapping[str, Any]) -> BaseModel:
-    """The record that a journal kept as JSON."""
-    return Failure(**kept) if "failed" in kept else row.record(**kept)
+def record_under(lines: Lines, row: Judgement, key: str) -> BaseModel | None:
+    """The record of a judgement in a journal; None where it has none. Raises InputError for another form."""
+    kept = lines.get(key)
+    where = f"{lines.path}: the line of {row.name} with the key {key[:16]}..."
+    return None if kept is None else as_record(row, kept, where)
+
+
+_LATEST: deque[tuple[BaseModel, dict[str, Any]]] = deque(maxlen=8)
+
+
+def plain(record: BaseModel) -> dict[str, Any]:
+    """The record in JSON values, not to be changed.
+
+    Those of the latest records are kept: what several judgements stand on is asked for by each of them, and
+    may hold 100 000 statements.
+    """
+    for known, values in list(_LATEST):
+        if known is record:
+            return values
+    values = record.model_dump(mode="json")
+    _LATEST.append((record, values))
+    return values
+
+
+def as_record(row: Judgement, kept: Mapping[str, Any], where: str = "") -> BaseModel:
+    """The record that a journal kept as JSON; `where` begins the InputError for another form."""
+    what = where or f"a line of {row.name} in the journal"
+    with reading(what, "take it out, and give the run's `evaluate` command again."):
+        return Failure(**kept) if "failed" in kept else row.record(**kept)
 
 
 def key_of(
@@ -62,7 +90,7 @@ def key_of(
         {
             "judgement": [row.name, row.version],
             "recipe": row.recipe(desk, sample),
-            "of": [records[name].model_dump(mode="json") for name in row.needs],
+            "of": [plain(records[name]) for name in row.needs],
             "sample": {column: getattr(sample, column) for column in row.columns},
             "engine": engine,
         }

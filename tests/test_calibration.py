@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localeval import InputError, evaluate
+from localeval import InputError, evaluate, rescore
 from localeval.calibration import Calibration, Curve, all_supported, as_scored, logit, sigmoid
 from localeval.calibration.choice import calibrations_for, recipe, shipped, write
 from localeval.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
@@ -309,3 +309,18 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, con
     assert str(caught.value).endswith(".")
     with pytest.raises(InputError, match="no calibration can be read"):
         evaluate([TEA], ["faithfulness"], judge, calibration=tmp_path / "none.json")
+
+
+def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
+    file, run = tmp_path / "own.json", tmp_path / "run"
+    file.write_text(write([calibration()]), encoding="utf-8")
+    verdicts = [{"verdict": 0.9}, {"verdict": 0.6}]
+    engine = FakeEngine([*verdicts, {"reason": "It says so."}, {"reason": "It says nothing of it."}])
+    options: dict[str, Any] = {"statements": "sentences", "explain": True, "calibration": file}
+    found = evaluate([TEA], ["faithfulness"], fake_judge(engine), run, **options)
+    assert found["faithfulness"].value == 1 / 2
+    assert ["is not supported" in leaf for leaf in engine.calls[-1].leaves] == [False, True]
+    assert "reasons" in rescore(run).samples[0].records
+    changes: list[dict[str, Any]] = [{"calibration": "none"}, {"threshold": 0.7}]
+    for changed in changes:  # a verdict may be another one now
+        assert "reasons" not in rescore(run, **changed).samples[0].records

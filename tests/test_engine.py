@@ -57,7 +57,7 @@ def leaves(n: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("temperature", [0.0, 1.5])
+@pytest.mark.parametrize("temperature", [0.0, 0.0001, 1.5])
 def test_every_leaf_gets_one_reply_of_its_schema(
     tiny: Engine, schema: type[BaseModel], temperature: float
 ) -> None:

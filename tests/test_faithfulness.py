@@ -14,7 +14,7 @@ from localeval.judgements.support import DirectReply, SupportRecord, Verdict
 from localeval.metrics.support import faithfulness
 from localeval.options import Options
 from localeval.prompts import load
-from localeval.testing import FakeEngine, fake_judge
+from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
 
@@ -59,6 +59,15 @@ def test_the_score_is_in_range_and_does_not_depend_on_order(shares: list[float],
     again = faithfulness({"support": of(*sorted(shares))})
     assert again.value == score.value
     assert again.soft == pytest.approx(score.soft)
+
+
+@pytest.mark.parametrize("support_by", ["llm", "hhem"])
+def test_a_response_without_a_word_supports_nothing_of_the_reference(support_by: str) -> None:
+    engine, classifier = FakeEngine([{"statements": ["Tea grows."]}]), FakeClassifier({"Tea grows.": 0.9})
+    empty = Sample(user_input="Tea?", response=" ", reference="Tea grows.")
+    judge = fake_judge(engine, classifier=classifier)
+    score = judge.score("factual_correctness", empty, mode="recall", support_by=support_by)
+    assert score == Score(0, 0)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(0), st.floats(0, 1))
@@ -121,6 +130,35 @@ def test_a_statement_that_says_less_than_another_of_its_sentence_is_judged_with_
         "Statement: Ann Lee, the mayor, left in May.",
         "Statement: In May Lee left Ann.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "statements"),
+    [
+        ("Bob and his wife are doctors.", ["Bob is a doctor.", "Bob's wife is a doctor."]),
+        ("The mayor and his wife left.", ["The mayor left.", "The wife of the mayor left."]),
+        ("Tea is safe or not safe.", ["Tea is safe.", "Tea is not safe."]),
+        ("Trams run, if it rains.", ["Trams run.", "Trams run if it rains."]),
+        ("李明和他的妻子是医生。", ["李明是医生。", "李明的妻子是医生。"]),
+        ("茶安全，也不安全。", ["茶安全。", "茶不安全。"]),
+    ],
+)
+def test_a_statement_that_another_one_turns_is_judged_too(sentence: str, statements: list[str]) -> None:
+    engine = FakeEngine([{"statements": statements}, {"verdict": 0.0}, {"verdict": 1.0}])
+    assert fake_judge(engine).score("faithfulness", sample(sentence)).value == 1 / 2
+
+
+def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
+    asked = Sample(
+        user_input="Who won in 1998?",
+        response="The documents do not say who won in 1998.",
+        retrieved_contexts=["Tea grows."],
+    )
+    score = fake_judge(FakeEngine([{"statements": []}])).score("faithfulness", asked)
+    assert score == Score.undefined("no_statements")
+    own = asked.model_copy(update={"response": "The documents end in 1997."})
+    engine = FakeEngine([{"statements": []}, {"verdict": 0.0}])
+    assert fake_judge(engine).score("faithfulness", own).value == 0
 
 
 def test_a_sentence_whose_number_is_left_out_stands_for_itself() -> None:

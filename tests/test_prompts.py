@@ -128,6 +128,21 @@ def test_a_replacement_that_lacks_a_part_is_refused_by_the_name_of_the_part(
     assert named in str(caught.value)
 
 
+def test_an_edited_prompt_file_is_read_again_and_changes_no_options_that_read_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(OWN)
+    before = Options.read({"prompts": {"support": {"en": path}}})
+    path.write_text(OWN.replace("Check.", "Check well."))
+    after = Options.read({"prompts": {"support": {"en": path}}})
+    assert (before.prompt("support", "en").system, after.prompt("support", "en").system) == (
+        "Check.",
+        "Check well.",
+    )
+    assert before.prompts["support"]["en"] == OWN
+
+
 def test_a_prompt_file_that_is_missing_is_named() -> None:
     with pytest.raises(PromptError, match=r"no-such\.toml"):
         load("support", "en", "no-such.toml")
@@ -139,6 +154,12 @@ def test_a_prompt_file_that_is_missing_is_named() -> None:
         ({"statements": "words"}, "llm, sentences"),
         ({"verdict": "slow"}, "direct, reasoned"),
         ({"threshold": 1.5}, "0 to 1"),
+        ({"threshold": "0.5"}, "0 to 1"),
+        ({"threshold": float("nan")}, "0 to 1"),
+        ({"questions": 2.5}, "whole number from 1 to 100"),
+        ({"questions": True}, "whole number from 1 to 100"),
+        ({"seed": -1}, "whole number from 0"),
+        ({"explain": "yes"}, "True or False"),
         ({"explian": True}, "explain"),
         ({"prompts": {"suport": {"en": OWN}}}, "suport"),
         ({"prompts": {"support": {"fr": OWN}}}, "fr"),

@@ -143,8 +143,7 @@ class Cursor(Generic[T]):
         )
         best = int(np.argmax(shares))
         if self._temperature > 0:
-            heated = shares ** (1 / self._temperature)
-            best = int(self._generator.choice(len(shares), p=heated / heated.sum()))
+            best = self._draw(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
         self._options = None
         self._state = self._plan.automaton.walk(self._fed, self._state)
         self._written += self._fed
@@ -166,8 +165,11 @@ class Cursor(Generic[T]):
     def _pick(self, logits: Logits) -> int:
         if self._temperature <= 0:
             return int(np.argmax(logits))
-        heated = (logits.astype(np.float64) - logits.max()) / self._temperature
-        shares = np.exp(heated)
+        return self._draw(logits.astype(np.float64))
+
+    def _draw(self, logits: Any) -> int:
+        """The number of one of them. Held against the largest first: near 0 degrees all else vanishes."""
+        shares = np.exp((logits - logits.max()) / self._temperature)
         return int(self._generator.choice(len(shares), p=shares / shares.sum()))
 
     def _cut(self, why: str, kept: bytes) -> None:

@@ -49,7 +49,7 @@ class Judgement:
 def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
     return Judgement(
         name,
-        "4",
+        "5",
         ("user_input", column),
         (),
         partial(statements.recipe, of=of),
@@ -63,7 +63,7 @@ def _support(name: str, column: str, pair: support.Pair) -> Judgement:
     """`column` holds the premise. What the statements are of is in their record."""
     return Judgement(
         name,
-        "4",
+        "5",
         (column,),
         (pair.statements,),
         pair.recipe,
@@ -86,9 +86,9 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_response", "response", support.REFERENCE_IN_RESPONSE),
         Judgement(
             "reasons",
-            "2",
+            "3",
             ("retrieved_contexts",),
-            ("support",),
+            ("statements", "support"),
             reasons.recipe,
             reasons.ask,
             reasons.ReasonsRecord,
@@ -116,7 +116,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         ),
         Judgement(
             "needed",
-            "2",
+            "3",
             ("user_input", "retrieved_contexts"),
             (),
             needed.recipe,
@@ -126,7 +126,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         ),
         Judgement(
             "useful",
-            "2",
+            "3",
             ("user_input", "retrieved_contexts", "reference", "response"),
             (),
             useful.recipe,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from localeval.judgements import lexical
 from localeval.judgements.evidence import terms
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
 
 LEFT_OUT = 4  # words of a clause that no statement has: "based on the given passages" has fewer
@@ -42,10 +42,12 @@ def leaves_out(sentence: str, statements: Sequence[str]) -> bool:
 def numbers(text: str) -> frozenset[str]:
     """Its numbers of two digits and more. (A single digit may be the number of a passage or a list item.)
 
-    >>> sorted(numbers("Passage 2: 1,200 to 1,500 people, 3.5% of 70%"))
-    ['1,200', '1,500', '3.5', '70']
+    As `lexical` reads them: 1,200 is 1200, and that of a passage is none.
+
+    >>> sorted(numbers("Passage 12: 1,200 to 1,500 people, 3.5% of 70%"))
+    ['1200', '1500', '3.5', '70']
     """
-    return frozenset(number for number in _NUMBER.findall(text) if len(number) > 1)
+    return frozenset(number for number in lexical.numbers(text) if len(number) > 1)
 
 
 def _size(words: frozenset[str]) -> float:

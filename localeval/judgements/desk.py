@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -52,12 +52,19 @@ class Supports(Protocol):
 
 @dataclass(frozen=True)
 class Desk:
-    """The models, the options. Embedder and classifier are opened when a judgement first uses them."""
+    """The models, the options. Embedder and classifier are opened when a judgement first uses them.
+
+    as_scored    the records as metrics read them: with calibrated probabilities, where a calibration is in
+                 force
+    calibration  that calibration in JSON values, by language
+    """
 
     engine: TreeEngine
     options: Options
     open_embedder: Callable[[], Embeds]
     open_classifier: Callable[[], Supports]
+    as_scored: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda records: records
+    calibration: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def embedder(self) -> Embeds:

@@ -53,10 +53,11 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
     trunk = prompt.trunk("needed", DirectReply, answerable=DirectReply)
     leaves = [prompt.render_leaf("answerable")]
     leaves += [prompt.render_leaf("needed", sentence=one_line(s.text)) for s in sentences]
-    parts = windows(desk.engine, trunk, contexts, [question, *leaves])
+    bare = prompt.render_branch(contexts="", user_input=question)
+    parts = windows(desk.engine, trunk, contexts, leaves, branch=bare)
     replies = best(
         desk.engine.generate(
-            trunk, prompt.render_branch(contexts=part, user_input=question), leaves, DirectReply
+            trunk, prompt.render_branch(contexts=part, user_input=question), leaves, DirectReply, budget=0
         )
         for part in parts
     )

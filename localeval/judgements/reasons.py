@@ -14,7 +14,7 @@ from localeval.samples import Sample
 
 
 class ReasonsRecord(Record):
-    """A reason for each verdict of the support record, in its order."""
+    """A reason for each verdict of the support record, in its order, as it was when it was asked for."""
 
     reasons: tuple[str, ...]
 
@@ -25,12 +25,17 @@ class ReasonReply(BaseModel):
 
 def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
     prompt = desk.options.prompt("support", prompt_language(sample))
-    return {"verdict": desk.options.verdict, "threshold": desk.options.threshold, "prompt": prompt.sha256}
+    made = {"verdict": desk.options.verdict, "threshold": desk.options.threshold, "prompt": prompt.sha256}
+    curve = desk.calibration.get(prompt_language(sample))
+    return {**made, "calibration": curve} if curve is not None else made
 
 
 def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
-    """One reason a verdict; a reasoned verdict has its own already. The first window is what it speaks of."""
-    made: SupportRecord = records["support"]
+    """One reason a verdict; a reasoned verdict has its own already. The first window is what it speaks of.
+
+    The judge is told the verdict that counts, which a calibration may have turned.
+    """
+    made: SupportRecord = desk.as_scored(records)["support"]
     if desk.options.verdict == "reasoned" or not made.verdicts:
         return ReasonsRecord(reasons=tuple(v.reason or "" for v in made.verdicts))
     prompt = desk.options.prompt("support", prompt_language(sample))
@@ -39,7 +44,8 @@ def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord
         prompt.render_leaf("reason", statement=v.statement, verdict=prompt.words[_word(v.probability, desk)])
         for v in made.verdicts
     ]
-    part = windows(desk.engine, trunk, sample.retrieved_contexts or [], leaves)[0]
+    contexts, bare = sample.retrieved_contexts or [], prompt.render_branch(contexts="")
+    part = windows(desk.engine, trunk, contexts, leaves, branch=bare, budget=REASON_TOKENS)[0]
     replies = desk.engine.generate(
         trunk, prompt.render_branch(contexts=part), leaves, ReasonReply, budget=REASON_TOKENS
     )

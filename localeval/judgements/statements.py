@@ -25,6 +25,13 @@ _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 _OPEN = (":", "?", "\uff1a", "\uff1f")
 """What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
 
+_TURNS = frozenset(
+    ["not", "no", "never", "neither", "nor", "without", "hardly", "rarely", "seldom", "t", "if", "unless"]
+) | frozenset("不没无未非否若")
+"""Words whose statement does not say what it says without them; the t is that of "can't"."""
+
+_ARTICLES = frozenset(("the", "a", "an"))
+
 WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 
 
@@ -90,7 +97,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
         question = sample.user_input or ""
         replies = _replies(desk, question, text, sentences)
         said = Said([s.text for s in sentences], question)
-        lists = [_statements(i, sentences, said, reply) for i, reply in enumerate(replies)]
+        lists = [_statements(i, sentences, said, question, reply) for i, reply in enumerate(replies)]
     unique = _without_duplicates(texts for texts, _ in lists)
     return StatementsRecord(
         sentences=tuple(
@@ -117,14 +124,15 @@ def _replies(desk: Desk, question: str, text: str, sentences: list[Sentence]) ->
 
 
 def _statements(
-    i: int, sentences: list[Sentence], said: Said, reply: Reply[StatementsReply]
+    i: int, sentences: list[Sentence], said: Said, question: str, reply: Reply[StatementsReply]
 ) -> tuple[tuple[str, ...], str]:
     written = [text for text in map(one_line, reply.value.statements) if _claims(text)]
     texts = tuple(text for text in written if not said.strays(text, i))
     whole = one_line(sentences[i].text)
     if not texts and (reply.truncated or written):
         return (whole,), reply.truncated or "strays"
-    if leaves_out(whole, texts) if texts else numbers(whole):
+    # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
+    if leaves_out(whole, texts) if texts else numbers(whole) - numbers(question):
         return (whole,), "details"
     return texts, reply.truncated
 
@@ -206,15 +214,32 @@ def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...
 
 
 def _says_less(text: str, other: str) -> bool:
-    """Whether `other` has all words of `text` in their order, and more; Han text is compared by characters.
+    """Whether `other` has all words of `text` in their order, and more that leaves it true.
 
-    Such a statement is judged with the longer one, and would count twice.
+    Such a statement is judged with the longer one, and would count twice. Han text is compared by characters.
 
     >>> _says_less("Ann Lee left.", "Ann Lee, the mayor, left in May.")
     True
     >>> _says_less("Ann thanked Lee.", "Lee thanked Ann in May.")
     False
+    >>> _says_less("Tea is safe.", "Tea is not safe."), _says_less("Bob left.", "Bob's wife left.")
+    (False, False)
     """
     words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())
-    left = iter(longer)
-    return len(words) < len(longer) and all(word in left for word in words)
+    added: list[list[str]] = [[]]  # between the words of `text`, before them and behind
+    for word in longer:
+        if len(added) <= len(words) and word == words[len(added) - 1]:
+            added.append([])
+        else:
+            added[-1].append(word)
+    if len(added) <= len(words) or len(words) == len(longer):
+        return False
+    return not any(
+        _TURNS & set(run) or (i < len(words) and _of_another(words[:i], run)) for i, run in enumerate(added)
+    )
+
+
+def _of_another(before: list[str], added: list[str]) -> bool:
+    """Whether words added behind others make what follows speak of something else: "Bob's wife left",
+    "The wife of Bob left"."""
+    return added[:1] in (["s"], ["的"]) or ("of" in added[1:] and _ARTICLES.issuperset(before))

@@ -91,13 +91,18 @@ class Pair:
         return {"verdict": desk.options.verdict, "prompt": prompt.sha256}
 
     def ask(self, desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
-        """Each statement as a leaf on the branch of the premise, or as a pair with it for the classifier."""
+        """Each statement as a leaf on the branch of the premise, or as a pair with it for the classifier.
+
+        No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either.
+        """
         made: StatementsRecord = records[self.statements]
         premise = self.premise(sample)
         statements = [text for _, text in made.flat()]
         near = closest(statements, context_sentences(premise), CLOSEST)
-        if self.decided_by(desk) == "hhem":
-            shares, count = desk.classifier.support(premise, statements) if statements else ([], 0)
+        if not statements or not any(text.strip() for text in premise):
+            decided, count = [Decided(0.0)] * len(statements), 0
+        elif self.decided_by(desk) == "hhem":
+            shares, count = desk.classifier.support(premise, statements)
             decided = [Decided(share) for share in shares]
         else:
             decided, count = decide(desk, premise, statements, as_shown(near), made.language)
@@ -138,11 +143,8 @@ def decide(
     """(what was decided of each statement, number of windows).
 
     `shown` is for each statement what a prompt may show again beside it (see `closest_to`). A statement with
-    asides is asked about without them too, and no better supported than so (see `asides`). No statements: no
-    call. A premise without a word supports nothing: no call either.
+    asides is asked about without them too, and no better supported than so (see `asides`).
     """
-    if not statements or not any(text.strip() for text in premise):
-        return [Decided(0.0)] * len(statements), 0
     looked = premise_of(premise)
     cores = {i: core for i, text in enumerate(statements) if (core := without_asides(text, looked)) != text}
     again = closest_to([*cores.values()], premise)
@@ -162,11 +164,13 @@ def _asked(
         prompt.render_leaf("verdict", statement=text, closest=again)
         for text, again in zip(statements, shown, strict=True)
     ]
-    schema = ReasonedReply if desk.options.verdict == "reasoned" else DirectReply
+    reasoned = desk.options.verdict == "reasoned"
+    schema, budget = (ReasonedReply, REASON_TOKENS) if reasoned else (DirectReply, 0)
     trunk = prompt.trunk("verdict", schema)
-    parts = windows(desk.engine, trunk, premise, leaves)
+    bare = prompt.render_branch(contexts="")
+    parts = windows(desk.engine, trunk, premise, leaves, branch=bare, budget=budget)
     replies = best(
-        desk.engine.generate(trunk, prompt.render_branch(contexts=part), leaves, schema, budget=REASON_TOKENS)
+        desk.engine.generate(trunk, prompt.render_branch(contexts=part), leaves, schema, budget=budget)
         for part in parts
     )
     return [Decided(yes(reply), _reason(reply.value)) for reply in replies], len(parts)

@@ -44,6 +44,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
             prompt.render_branch(user_input=sample.user_input or "", answer=answer),
             [prompt.render_leaf("useful", context=text) for text in read],
             DirectReply,
+            budget=0,
         )
         if read
         else ()

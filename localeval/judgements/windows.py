@@ -6,25 +6,36 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from localeval.engine.interface import ContextTooLong, Reply, TreeEngine, Trunk
+from localeval.engine.schedule import GLUE_TOKENS
 from localeval.judgements.evidence import context_sentences
 from localeval.prompts import fence, join
 
 MOST_WINDOWS = 8
 
 
-def windows(engine: TreeEngine, trunk: Trunk, contexts: Sequence[str], leaves: Sequence[str]) -> list[str]:
+def windows(
+    engine: TreeEngine,
+    trunk: Trunk,
+    contexts: Sequence[str],
+    leaves: Sequence[str],
+    *,
+    branch: str,
+    budget: int = 0,
+) -> list[str]:
     """The contexts joined, whole where they fit; else windows of whole sentences, one sentence shared.
 
-    An eighth of the context and the longest of `leaves` stay free for what follows them. Raises
-    ContextTooLong where more than eight windows, or a window for a single sentence, would be needed.
+    `branch` is the branch without contexts; `budget` is that of a reply. These, the longest of `leaves` and
+    an eighth of the context stay free, so that several leaves are decoded together. Raises ContextTooLong
+    where more than eight windows, or a window for a single sentence, would be needed.
     """
-    room = engine.room(trunk) - engine.settings.n_ctx // 8 - max(map(engine.count, leaves))
+    free = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
+    room = engine.room(trunk) - engine.count(branch) - max(map(engine.count, leaves)) - free
     whole = join(contexts)
     # A token is at least one character, so a short text is not counted twice.
     if engine.count(fence(whole)) <= room:
         return [whole]
     sentences = [s.text for s in context_sentences(contexts)]
-    return cut(sentences, [engine.count(fence(s)) + 1 for s in sentences], room)
+    return cut(sentences, [engine.count(fence(s)) + 1 for s in sentences], max(0, room))
 
 
 def best(by_window: Iterable[Sequence[Reply[Any]]]) -> list[Reply[Any]]:

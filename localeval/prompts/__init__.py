@@ -118,23 +118,30 @@ def fill(template: str, texts: Mapping[str, str]) -> str:
     return _PLACE.sub(place, template)
 
 
-@lru_cache(maxsize=64)
 def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
     """The prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gives instead.
 
     `replacement` is a path to a prompt file, or the file's text. Raises PromptError, with the part that
     is missing, when it does not have the shape of the built-in one (whose path the message names).
     """
-    own = resources.files(__name__) / language / f"{judgement}.toml"
-    where, text = f"{judgement}.toml ({language})", own.read_text(encoding="utf-8")
-    model = _parse(text, where, language)
     if replacement is None:
-        return model
+        return _built_in(judgement, language)
     inline = isinstance(replacement, str) and "\n" in replacement
     where = f"the prompt given for {judgement} ({language})" if inline else str(replacement)
-    text = text_of(replacement)
+    return _replaced(judgement, language, text_of(replacement), where)
+
+
+@lru_cache(maxsize=64)
+def _built_in(judgement: str, language: str) -> Prompt:
+    text = (resources.files(__name__) / language / f"{judgement}.toml").read_text(encoding="utf-8")
+    return _parse(text, f"{judgement}.toml ({language})", language)
+
+
+@lru_cache(maxsize=64)  # by its text: a file may be edited between two runs of a process
+def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     prompt = _parse(text, where, language)
-    _check(prompt, model, where, f"{own}")
+    own = resources.files(__name__) / language / f"{judgement}.toml"
+    _check(prompt, _built_in(judgement, language), where, f"{own}")
     return prompt
 
 
