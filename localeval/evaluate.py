@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
+from localeval import folder as folders
 from localeval import run
 from localeval.calibration import Curves
 from localeval.errors import InputError
@@ -22,10 +23,11 @@ from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.network import Tally
 from localeval.options import Options
 from localeval.plan import Plan
+from localeval.recipe import Recipe, recorded
 from localeval.records import KeptRecords
 from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
-from localeval.samples import Sample, Skipped, Source, check_columns, read_samples
+from localeval.samples import Sample, Samples, Skipped, Source, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 from localeval.signature import Signature
 
@@ -55,7 +57,8 @@ def evaluate(
               takes, which has more options, and whose result can be given too
     metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
-    output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended
+    output    the run's folder (see `localeval.run`); a second call with it goes on where the first ended, and
+              files of the caller's with the names of a run's are refused
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
     options   those of `localeval.options.Options`
@@ -68,14 +71,15 @@ def evaluate(
     0.75
     """
     choices = Options.read(options)
-    folder = Path(output) if output is not None else None
     read = read_samples(samples)
-    chosen = _metrics(metrics, read, read.name)
+    folder = _folder(output, samples, read)
+    chosen = metrics_for(metrics, read)
     with Journal(folder) as journal, Tally(folder) as tally, _opened(judge) as opened:
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)
         skipped = read.skipped if folder is None else run.skipped(folder, read)
         if folder is not None:
+            folders.tell_what_goes(folder, read)
             run.write(folder, read, _recipe(opened, chosen, choices, signature, skipped))
         if watch is not None:
             planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
@@ -92,7 +96,7 @@ def evaluate(
         result = Result(finished, names, signature, network=tally.take(), skipped=skipped)
         if folder is not None:
             journal.check()
-            run.finish(folder / run.RESULTS, result)
+            run.finish(folder, result)
     return result
 
 
@@ -108,16 +112,18 @@ def plan(
     The speed of the machine is measured for it with some 3 800 rows, once for a model and its settings.
     `output` is only read: what its journal holds is not to be made again.
 
-    Raises InputError or ModelError.
+    Raises InputError or ModelError where `evaluate` would, before it judges.
 
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
     choices = Options.read(options)
     read = read_samples(samples)
-    chosen = _metrics(metrics, read, read.name)
-    journal = Path(output) / JOURNAL if output is not None else None
+    folder = _folder(output, samples, read)
+    chosen = metrics_for(metrics, read)
+    journal = None if folder is None else folder / JOURNAL
     kept = Lines(journal) if journal is not None and journal.exists() else None
     with _opened(judge) as opened:
+        opened.ready(chosen, choices)
         return make_plan(read, chosen, opened, choices, kept, measure=True)
 
 
@@ -126,19 +132,30 @@ async def aevaluate(samples: Source, **arguments: Any) -> Result:
     return await asyncio.to_thread(evaluate, samples, **arguments)
 
 
+def _folder(output: str | Path | None, samples: Source, read: Samples) -> Path | None:
+    """The run's folder. Raises InputError where the run would take away what is not its own."""
+    if output is None:
+        return None
+    if output == "":
+        raise InputError("output is empty; name a folder, or leave it out.")
+    folder = Path(output)
+    folders.check(folder, samples if isinstance(samples, str | Path) else read.name, read)
+    return folder
+
+
 def _recipe(
     judge: Judge,
     metrics: Sequence[Metric],
     options: Options,
     signature: Signature,
     skipped: Sequence[Skipped],
-) -> run.Recipe:
-    return run.Recipe(
+) -> Recipe:
+    return Recipe(
         metrics=[m.name for m in metrics],
         judge=judge.source,
         **judge.companions.sources(),
         engine=judge.signature_of_engine(),
-        options=run.recorded(options),
+        options=recorded(options),
         signature=signature.model_dump(mode="json"),
         beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
         skipped=list(skipped),
@@ -169,14 +186,15 @@ def _evaluated(
     scores |= {m.name: compute(m, records, options, curves) for m in judged}
     if journal.lines is not None:  # a record is read again from there when someone asks for it
         records = KeptRecords(journal.lines, {name: one.key for name, one in made.items()})
-    return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records)
+    return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records, curves)
 
 
-def _metrics(names: Sequence[str] | None, samples: Sequence[Sample], where: str) -> list[Metric]:
+def metrics_for(names: Sequence[str] | None, samples: Samples) -> list[Metric]:
+    """The metrics that `evaluate` computes of these samples. Raises InputError where it can compute none."""
     if names is not None:
         chosen = choose_metrics(names)
         for metric in chosen:
-            check_columns(samples, metric.columns, metric.name, where)
+            check_columns(samples, metric.columns, metric.name, samples.name)
         return chosen
     fitting = [
         metric
@@ -185,7 +203,7 @@ def _metrics(names: Sequence[str] | None, samples: Sequence[Sample], where: str)
     ]
     if not fitting:
         columns = ", ".join(METRICS[DEFAULT_METRICS[0]].columns)
-        raise InputError(f"{where}: no metric can be computed; the samples need the columns {columns}.")
+        raise InputError(f"{samples.name}: no metric can be computed; samples need the columns {columns}.")
     return fitting
 
 

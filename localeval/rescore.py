@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from localeval import run
-from localeval.calibration import Curves
+from localeval.calibration import Curves, told
 from localeval.calibration.choice import curves_for
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
@@ -20,7 +20,8 @@ from localeval.lines import FILE, Lines
 from localeval.metrics import Metric
 from localeval.network import kept
 from localeval.options import ARITHMETIC, DEFAULTS, Options
-from localeval.records import KeptRecords, as_record, key_of
+from localeval.recipe import Recipe
+from localeval.records import KeptRecords, key_of, record_under
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
@@ -38,8 +39,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     options  `threshold`, `relevance`, `mode`, `beta` and `calibration`; all others are the run's,
              as what was judged hangs on them
 
-    Raises InputError for a folder without a run, and for a judgement that its journal does not hold: the
-    message names it, its samples and the command that makes it.
+    Raises InputError for a folder without a run or with one of another form, and for a judgement that its
+    journal does not hold: the message names it, its samples and the command that makes it.
 
     >>> rescore("runs/answers", threshold=0.7)["faithfulness"].value         # doctest: +SKIP
     0.571
@@ -55,8 +56,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         raise InputError(f"{folder}: an older version began this run; give its `evaluate` command again.")
     chosen = choose_metrics(metrics or recipe.metrics)
     choices = Options.read({**recipe.options, **options})
-    shelf = _Shelf(path, recipe, choices)
     curves = curves_for(recipe.engine["model"], choices)
+    shelf = _Shelf(path, recipe, choices, curves)
     found = [_scored(sample, chosen, choices, curves, shelf) for sample in samples]
     if shelf.missing:
         raise InputError(shelf.what_is_missing(chosen))
@@ -81,7 +82,7 @@ _Taken = tuple[dict[str, BaseModel], dict[str, str]]
 class _Shelf:
     """The records of a run's journal: under the keys of its results, or under those of its recipe."""
 
-    def __init__(self, folder: Path, recipe: run.Recipe, options: Options) -> None:
+    def __init__(self, folder: Path, recipe: Recipe, options: Options, curves: Curves) -> None:
         self.folder, self.recipe = folder, recipe
         self.lines = Lines(folder / FILE)
         self.missing: dict[str, list[str]] = {}
@@ -90,6 +91,10 @@ class _Shelf:
         self._desk = Desk(engine, options, lambda: beside["embedder"], lambda: beside["classifier"])
         self._own = _keys_of_results(folder)
         self._versions = recipe.signature.get("judgements", {})
+        # Else a reason may be of a verdict that is another one now.
+        self.decides_alike = told(curves) == recipe.signature.get("calibration", {}) and (
+            options.threshold == Options.read(recipe.options).threshold
+        )
 
     def take(self, sample: Sample, wanted: Sequence[str]) -> _Taken | None:
         """The records of `wanted` and their keys; None where one is missing."""
@@ -101,7 +106,7 @@ class _Shelf:
                 records[row.name], at[row.name] = records[failed], at[failed]
                 continue
             for key in self._keys(row, sample, records):
-                if (record := self._record(row, key)) is not None:
+                if (record := record_under(self.lines, row, key)) is not None:
                     records[row.name], at[row.name] = record, key
                     break
             else:
@@ -128,13 +133,6 @@ class _Shelf:
             yield own[row.name]
         yield key_of(row, self._desk, sample, records, self.recipe.engine)
 
-    def _record(self, row: Judgement, key: str) -> BaseModel | None:
-        try:
-            kept = self.lines.get(key)
-            return None if kept is None else as_record(row, kept)
-        except ValidationError:
-            return None
-
 
 def _scored(
     sample: Sample, metrics: Sequence[Metric], options: Options, curves: Curves, shelf: _Shelf
@@ -146,9 +144,11 @@ def _scored(
         return SampleResult(sample, {}, {})
     records, at = taken
     scores |= {m.name: compute(m, records, options, curves) for m in judged}
-    if "support" in at and "reasons" in shelf.own(sample):
+    if "support" in at and "reasons" in shelf.own(sample) and shelf.decides_alike:
         at["reasons"] = shelf.own(sample)["reasons"]
-    return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, KeptRecords(shelf.lines, at))
+    return SampleResult(
+        sample, {m.name: scores[m.name] for m in metrics}, KeptRecords(shelf.lines, at), curves
+    )
 
 
 def _keys_of_results(folder: Path) -> dict[str, Mapping[str, str]]:
@@ -160,7 +160,7 @@ def _keys_of_results(folder: Path) -> dict[str, Mapping[str, str]]:
     return {s.sample.id: s.records.at for s in kept.samples if isinstance(s.records, KeptRecords)}
 
 
-def _signature(recipe: run.Recipe, metrics: Sequence[Metric], options: Options) -> Signature:
+def _signature(recipe: Recipe, metrics: Sequence[Metric], options: Options) -> Signature:
     from localeval.signing import signed
 
     then = Signature(**recipe.signature)
@@ -169,17 +169,26 @@ def _signature(recipe: run.Recipe, metrics: Sequence[Metric], options: Options) 
     return now.model_copy(update={"prompts": prompts})
 
 
-def _command(folder: Path, recipe: run.Recipe, metrics: Sequence[Metric]) -> str:
+def _command(folder: Path, recipe: Recipe, metrics: Sequence[Metric]) -> str:
     """The command that makes what these metrics need, and keeps the run's own."""
     names = dict.fromkeys([*recipe.metrics, *(metric.name for metric in metrics)])
     words = ["localeval", "evaluate", str(folder / run.SAMPLES), "-o", str(folder), "-m", ",".join(names)]
     words += ["--judge", recipe.judge, "--embedder", recipe.embedder, "--classifier", recipe.classifier]
     settings, usual = recipe.engine["settings"], {f.name: f.default for f in fields(EngineSettings)}
     for name, flag in _FLAGS.items():
-        if settings[name] != usual[name]:
+        if settings.get(name, usual[name]) != usual[name]:
             words += [flag, str(settings[name])]
+    texts = [
+        n for n in ("prompts", "calibration") if recipe.options.get(n, "auto") not in ({}, "auto", "none")
+    ]
     for name, value in recipe.options.items():
-        if name not in ("prompts", "calibration") and value != getattr(DEFAULTS, name):
+        if name not in texts and value != getattr(DEFAULTS, name):
             words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
-    aside = " (in Python, with the prompts that run.json holds)" if recipe.options.get("prompts") else ""
-    return shlex.join(words) + aside
+    return shlex.join(words) + _aside(texts)
+
+
+def _aside(texts: Sequence[str]) -> str:
+    """How to give what no command line can hold."""
+    if "prompts" in texts:
+        return f" (in Python, with the {' and the '.join(texts)} that {run.RECIPE} holds)"
+    return f" (and --calibration with a file of the text that {run.RECIPE} holds)" if texts else ""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from localeval.calibration import Curve, as_scored
+from localeval.calibration import Curve, Curves, as_scored
 from localeval.errors import InputError
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Score
@@ -18,6 +18,7 @@ from localeval.network import Network
 from localeval.samples import Sample, Skipped
 from localeval.scoring import Summary, summarize
 from localeval.signature import Signature
+from localeval.whole import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,21 @@ class SampleResult:
     """One sample with its scores (by metric) and the records (by judgement) that they were computed from.
 
     Of a run in a folder the records are read from its journal, each time that they are asked for.
+
+    curves  what calibrated the judge's probabilities of support, by language; they stand in `records` raw
     """
 
     sample: Sample
     scores: Mapping[str, Score]
     records: Mapping[str, BaseModel]
+    curves: Curves = field(default_factory=dict)
+
+    def as_scored(self) -> Mapping[str, Any]:
+        """The records as the metrics read them, with calibrated probabilities of support.
+
+        Without a calibration in force these are `records`.
+        """
+        return as_scored(self.records, self.curves)
 
 
 class Disagreement(NamedTuple):
@@ -77,12 +88,8 @@ class Result:
         return [dict(s.scores) for s in self.samples]
 
     def as_scored(self, sample: SampleResult) -> Mapping[str, Any]:
-        """The records of a sample as its metrics read them, with calibrated probabilities of support.
-
-        `sample.records` holds the judge's raw ones. Without a calibration in the signature both are equal.
-        """
-        curves = {language: Curve(**curve) for language, curve in self.signature.calibration.items()}
-        return as_scored(sample.records, curves)
+        """`sample.as_scored()`: its records as its metrics read them."""
+        return sample.as_scored()
 
     def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
         """Statements whose probability is at least `threshold` for one of judge and HHEM only.
@@ -117,10 +124,17 @@ class Result:
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """`to_dict` as text; written to `path` when one is given."""
+        """`to_dict` as text; written to `path`, whole or not at all, when one is given.
+
+        Raises InputError when the file can't be written.
+        """
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            try:
+                # Half a character that a model wrote: the backslash makes it the escape that JSON has for it.
+                write_whole(Path(path), [text], "backslashreplace")
+            except OSError as error:
+                raise InputError(f"{path}: the result can't be written there ({error.strerror}).") from error
         return text
 
     def to_pandas(self) -> Any:
@@ -156,6 +170,11 @@ class Result:
         from localeval.report.text import as_text
 
         return as_text(self)
+
+
+def curves_of(signature: Signature) -> Curves:
+    """The curves that a signature keeps, by language."""
+    return {language: Curve(**curve) for language, curve in signature.calibration.items()}
 
 
 def _verdicts(records: Mapping[str, Any], judgement: str) -> Sequence[Verdict]:

@@ -31,7 +31,27 @@ def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
 def write_whole(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
     """`path` with this text, or as it was. Raises as `write_beside` does."""
-    beside = write_beside(path, parts, errors)
+    move(write_beside(path, parts, errors), path)
+
+
+def write_together(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Files of a folder, of which none is moved into its place before all are written; the last one last.
+
+    Raises as `write_beside` does.
+    """
+    made: list[tuple[Path, Path]] = []
+    try:
+        made += ((write_beside(folder / name, parts), folder / name) for name, parts in files)
+        for beside, path in made:
+            beside.replace(path)
+    except BaseException:
+        for beside, _ in made:
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def move(beside: Path, path: Path) -> None:
+    """Put what `write_beside` made into its place. Raises OSError; then nothing is left beside."""
     try:
         beside.replace(path)
     except OSError:

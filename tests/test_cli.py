@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from localeval import cli
 from localeval.run import load
+from tests.runs import judged
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
 
@@ -81,6 +83,27 @@ def test_score_prints_one_line_a_metric(tiny_path: Path, tmp_path: Path) -> None
     assert (name, word) == ("faithfulness", "soft")
     assert 0 <= float(value) <= 1
     assert 0 <= float(soft) <= 1
+
+
+def test_metrics_may_be_named_one_by_one_with_commas_and_in_the_variable(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOCALEVAL_N_CTX", "16384")
+    given = ["score", "--judge", str(tiny_path), "--response", "Tea.", "--context", "Tea.", "--question", "?"]
+    names = ["faithfulness", "context_relevance", "context_precision"]
+    ways: list[tuple[list[str], str]] = [
+        (["-m", names[0], "-m", names[1], "--metrics", names[2]], ""),
+        (["-m", f"{names[0]}, {names[1]}", "-m", names[2]], names[0]),
+        ([], ", ".join(names)),
+    ]
+    for way, variable in ways:
+        monkeypatch.setenv("LOCALEVAL_METRICS", variable)
+        cli.main([*given, "--statements", "sentences", *way])
+        assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
+    with pytest.raises(SystemExit):
+        cli.main(["card", "x", "-m", names[0], "-m", names[1]])
+    assert "-m names 2" in capsys.readouterr().err
+    cli.main(["rescore", str(judged(tmp_path / "run", [0.9])), "-m", names[0], "-m", names[0]])
 
 
 def test_score_of_nothing_says_why(tiny_path: Path, tmp_path: Path) -> None:
@@ -156,6 +179,33 @@ def test_an_embedder_that_is_missing_is_exit_3_before_anything_is_judged(
     assert (tmp_path / "run" / "journal.jsonl").read_text() == ""
 
 
+def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
+    tiny_path: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = json.dumps({"question": "What grows?", **GOOD})
+    (tmp_path / "asked.jsonl").write_text(row)
+    monkeypatch.setattr("localeval.rehearsal.measured", None)  # so that nothing can be measured
+    monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "none"))
+    given = [
+        "evaluate",
+        str(tmp_path / "asked.jsonl"),
+        "--judge",
+        str(tiny_path),
+        "-o",
+        str(tmp_path / "run"),
+    ]
+    for more, code in (
+        (["--calibration", "nowhere.json"], 2),
+        (["--embedder", "nowhere"], 3),
+        (["-m", "faithfulness_hhem"], 3),
+        (["-m", "faithfulness", "--fail-under", "context_recall=0"], 2),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*given, *more, "--plan"])
+        assert ended.value.code == code
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("damage", ["empty", "magic", "truncated", "directory"])
 def test_a_model_that_is_broken_is_exit_3_with_its_path(
     tiny_path: Path, data: Path, tmp_path: Path, damage: str
@@ -225,3 +275,82 @@ def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_o
     again = localeval("evaluate", "many.jsonl", "--judge", tiny_path, "-o", "run", cwd=tmp_path)
     assert again.returncode == 0
     assert journal.read_text().splitlines()[: len(kept)] == kept
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("evaluate x.jsonl", "What was judged is kept"),
+        ("card x.jsonl", "What was judged is kept"),
+        ("pack --to x", "What is whole in the folder is kept"),
+        ("models fetch x", "What was fetched is kept"),
+        ("unpack x", "What was unpacked whole is kept"),
+        *((words, "") for words in ("verify x", "score --response x", "rescore x", "compare x y")),
+        *((words, "") for words in ("report x", "models verify x", "doctor", "evaluate x --plan", "")),
+    ],
+)
+def test_an_interrupted_command_says_what_it_kept_and_no_other_does(
+    command: str, kept: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.commands, "main", stop)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(command.split())
+    assert ended.value.code == 130
+    again = f" {kept}; the same command goes on from there: localeval {command}" if kept else ""
+    assert capsys.readouterr().err.strip() == f"Interrupted.{again}"
+
+
+# Wherever stdout goes.
+
+CHINESE = "茶😀"
+
+
+@pytest.fixture
+def chinese(tmp_path: Path) -> Path:
+    """A run with a sample that many encodings have no signs for."""
+    run = judged(tmp_path / "run", [0.9])
+    for name in ("samples.jsonl", "results.json"):
+        text = (run / name).read_text("utf-8")
+        (run / name).write_text(text.replace('"s0"', json.dumps(CHINESE)), encoding="utf-8")
+    return run
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "gb18030"])
+def test_signs_that_an_encoding_does_not_have_are_escaped(chinese: Path, encoding: str) -> None:
+    def printed(*arguments: str | Path) -> str:
+        command = [sys.executable, "-m", "localeval", *map(str, arguments)]
+        env = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run(command, capture_output=True, env=env, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode("utf-8" if encoding == "ascii" else encoding)  # click's choice for ASCII
+
+    assert ("\\u8336" in printed("report", chinese)) is (encoding == "latin-1")
+    assert json.loads(printed("rescore", chinese, "--json"))["samples"][0]["id"] == CHINESE
+
+
+def test_output_that_finds_no_room_is_exit_2_in_a_sentence(chinese: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    for arguments in (("report", chinese), ("rescore", chinese, "--json"), ("--help",)):
+        command = [sys.executable, "-m", "localeval", *map(str, arguments)]
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        assert done.returncode == 2
+        assert done.stderr == (
+            "localeval: the output can't be written (No space left on device); make room, "
+            "or send it elsewhere.\n"
+        )
+
+
+def test_an_error_of_the_system_that_nobody_expected_is_no_fault_of_the_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(cli.commands, "main", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        cli.main(["report", "x"])

@@ -151,10 +151,12 @@ def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_ju
     [
         (("--fail-under", "faithfulness=80"), "from 0 to 1"),
         (("--fail-under", "faithfull=0.8"), "did you mean faithfulness?"),
-        (("--fail-under", "context_recall=0.8", "-m", "faithfulness"), "-m leaves out"),
+        (("--fail-under", "context_recall=0.8", "-m", "faithfulness"), "recall, which is not computed"),
+        (("--fail-under", "context_recall=0.8"), "context_recall, which is not computed here (faithfulness)"),
         (("--fail-on-drop", "nowhere"), "nowhere"),
         (("--junit", "out.xml"), "--fail-under"),
         (("--junit", "none/out.xml", "--fail-under", "faithfulness=0"), "no such folder"),
+        (("--junit", ".", "--fail-under", "faithfulness=0"), "this is a folder, and --junit takes a file"),
     ],
 )
 def test_what_is_wrong_with_a_gate_is_exit_2_before_anything_is_judged(
@@ -189,3 +191,6 @@ def test_a_finished_run_is_held_against_gates_with_no_model(tmp_path: Path) -> N
     assert found in run.stderr
     assert 'failures="1"' in (tmp_path / "out.xml").read_text("utf-8")
     assert localeval("rescore", before, "--fail-on-drop", now, cwd=tmp_path).returncode == 0
+    run = localeval("rescore", now, "--fail-under", "context_recall=0.5", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "context_recall, which is not computed here (faithfulness)" in fault(run)

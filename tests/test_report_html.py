@@ -255,6 +255,17 @@ def test_what_a_run_took_is_the_sum_of_its_journals_costs_beside_its_plan(tmp_pa
     assert effort(tmp_path / "none") is None
 
 
+@pytest.mark.parametrize(
+    "plan", ['{"seconds": "3", "rows": [5]}', '{"seconds": Infinity, "rows": NaN}', "[" * 9999, "{}", "[1]"]
+)
+def test_a_plan_that_tells_no_numbers_is_not_shown(tmp_path: Path, plan: str) -> None:
+    cost = {"seconds": 1.5, "rows": 10}
+    (tmp_path / "journal.jsonl").write_bytes(line_of({"key": "k", "sample": "s", "cost": cost, "record": {}}))
+    (tmp_path / "plan.json").write_text(plan)
+    assert effort(tmp_path) == html.Effort(1.5, 10)
+    assert "1.5 s" in Page(html.page(small(), effort=effort(tmp_path))).text
+
+
 def test_a_notebook_gets_a_table_of_escaped_text_and_no_script() -> None:
     page = Page(hostile()._repr_html_())
     assert {tag for tag, _ in page.elements} <= NOTEBOOK

@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 
 from localeval import METRICS, Judge, Metric, Score, evaluate, register, rescore
+from localeval.calibration.choice import write
 from localeval.errors import InputError
 from localeval.lines import FILE
+from localeval.options import Options
 from localeval.run import RECIPE, RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
+from tests.test_calibration import calibration
+from tests.test_run import other_form
 
 ANSWERS: list[dict[str, Any]] = [
     {"statements": ["Tea grows.", "Tea sings."]},
@@ -88,6 +92,60 @@ def test_what_is_missing_is_named_with_its_samples(run: Path) -> None:
         rescore(run, ["context_relevance"])
     (run / FILE).write_bytes((run / FILE).read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(InputError, match=r"does not hold support of 1 samples \(a\)"):
+        rescore(run)
+
+
+def missing(run: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        rescore(run, ["context_relevance"])
+    return str(caught.value)
+
+
+def test_the_command_that_makes_what_is_missing_keeps_the_runs_calibration(run: Path, tmp_path: Path) -> None:
+    assert "--calibration" not in missing(run)
+    raw = tmp_path / "raw"
+    evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), raw, calibration="none")
+    assert missing(raw).endswith(" --calibration none")
+    own, file = tmp_path / "own", tmp_path / "own.json"
+    file.write_text(write([calibration(options=Options())]))
+    evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), own, calibration=file)
+    assert missing(own).endswith(" (and --calibration with a file of the text that run.json holds)")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda kept: kept["signature"].pop("machine"), "machine: Field required"),
+        (lambda kept: kept["signature"]["judge"].pop("sha256"), "'sha256' is missing"),
+        (lambda kept: kept["engine"].pop("model"), "'model' is missing"),
+        (lambda kept: kept["engine"].update(settings=[1]), "its parts are of other types"),
+        (lambda kept: kept["options"].update(newer=1), "newer is not an option"),
+        (lambda kept: kept["options"].update(threshold="x"), "threshold is 'x'"),
+        (lambda kept: kept["options"].update(prompts=1), "its parts are of other types"),
+        (lambda kept: kept["options"].update(calibration=1), "its parts are of other types"),
+        (lambda kept: kept.pop("judge"), "judge: Field required"),
+    ],
+)
+def test_a_recipe_of_another_form_is_refused_in_a_sentence(run: Path, change: Any, why: str) -> None:
+    kept = json.loads((run / RECIPE).read_text("utf-8"))
+    change(kept)
+    (run / RECIPE).write_text(json.dumps(kept))
+    said = rf"its run\.json was made by another version or changed by hand \({why}.*give the run's"
+    for metrics in (None, ["context_relevance"]):
+        with pytest.raises(InputError, match=said):
+            rescore(run, metrics)
+
+
+def test_a_recipe_that_is_no_json_or_too_deep_is_refused_in_a_sentence(run: Path) -> None:
+    for text in ("{", "[" * 100_000, "\udcff"):
+        (run / RECIPE).write_bytes(text.encode("utf-8", "surrogateescape"))
+        with pytest.raises(InputError, match=r"its run\.json was made by another version or changed by hand"):
+            rescore(run)
+
+
+def test_a_record_of_another_form_is_told_with_its_line(run: Path) -> None:
+    other_form(run / FILE, "support", {"verdicts": 1})
+    with pytest.raises(InputError, match=r"line of support with the key \w{16}\.\.\. was made by another"):
         rescore(run)
 
 

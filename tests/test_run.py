@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from localeval import evaluate
-from localeval.errors import InputError
+from localeval import evaluate, rescore
+from localeval.errors import FolderError, InputError
 from localeval.judgements.support import SupportRecord
-from localeval.lines import FILE
+from localeval.lines import FILE, Lines, line_of
 from localeval.records import KeptRecords
-from localeval.run import RESULTS, SAMPLES, load
+from localeval.run import RECIPE, RESULTS, SAMPLES, load
 from localeval.testing import FakeEngine, fake_judge
 
 SAMPLE_A = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."], "more": 1}
@@ -84,8 +84,8 @@ def test_a_folder_without_a_finished_run_says_what_to_do(run: Path, tmp_path: Pa
     [
         (lambda kept: kept | {"schema": 2}, "its schema is 2, not 1"),
         (lambda kept: kept | {"samples": kept["samples"][:1]}, "its samples are not those of samples.jsonl"),
-        (lambda kept: {k: v for k, v in kept.items() if k != "metrics"}, "not of the form"),
-        (lambda kept: [], "not of the form"),
+        (lambda kept: {k: v for k, v in kept.items() if k != "metrics"}, "'metrics' is missing"),
+        (lambda kept: [], "its parts are of other types"),
     ],
 )
 def test_results_of_another_form_are_refused(run: Path, change: Any, said: str) -> None:
@@ -93,6 +93,106 @@ def test_results_of_another_form_are_refused(run: Path, change: Any, said: str) 
     (run / RESULTS).write_text(json.dumps(change(kept)), encoding="utf-8")
     with pytest.raises(InputError, match=said):
         load(run)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda kept: kept["metrics"].append("brevity"), "sample 茶 has no score of brevity"),
+        (lambda kept: kept.update(metrics=[1]), "its parts are of other types"),
+        (lambda kept: score(kept).update(value="x"), "a score is 'x'"),
+        (lambda kept: score(kept).update(soft=float("inf")), "a score is inf"),
+        (lambda kept: score(kept).update(status="odd"), "a status is 'odd'"),
+        (lambda kept: score(kept).update(reason=1), "its parts are of other types"),
+        (lambda kept: score(kept).update(newer=1), "its parts are of other types"),
+        (lambda kept: kept["samples"][0].update(records={"newer": "k"}), "there is no judgement 'newer'"),
+        (lambda kept: kept["samples"][0].update(records={"support": 1}), "its parts are of other types"),
+        (lambda kept: kept["samples"][0].update(records=["support"]), "its parts are of other types"),
+        (lambda kept: kept["signature"].pop("machine"), "machine: Field required"),
+        (lambda kept: kept["signature"]["engine"].clear(), "'n_ctx' is missing"),
+        (lambda kept: kept["signature"]["judge"].update(name=1), "its parts are of other types"),
+        (lambda kept: kept["signature"]["options"].pop("support_by"), "'support_by' is missing"),
+        (lambda kept: kept["signature"]["options"].update(threshold="x"), "could not convert"),
+        (lambda kept: kept.update(skipped=[{"place": 2, "reason": "bad"}]), "its parts are of other types"),
+        (lambda kept: kept.update(network={"watched": "x"}), "watched: Input should be a valid boolean"),
+    ],
+)
+def test_results_with_a_part_of_another_form_are_refused_in_a_sentence(
+    run: Path, change: Any, said: str
+) -> None:
+    kept = json.loads((run / RESULTS).read_text("utf-8"))
+    change(kept)
+    (run / RESULTS).write_text(json.dumps(kept), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"made by another version or changed by hand \({said}.*give the"):
+        load(run)
+
+
+def score(kept: Any) -> dict[str, Any]:
+    found: dict[str, Any] = kept["samples"][0]["scores"]["faithfulness"]
+    return found
+
+
+def test_results_that_are_nested_too_deeply_are_refused(run: Path) -> None:
+    (run / RESULTS).write_text('{"schema":' + "[" * 100_000)
+    with pytest.raises(InputError, match="nested too deeply"):
+        load(run)
+
+
+def test_results_that_are_there_and_cannot_be_read_are_not_called_unfinished(run: Path) -> None:
+    (run / RESULTS).unlink()
+    (run / RESULTS).mkdir()
+    with pytest.raises(FolderError, match=r"results\.json: can't be read \(Is a directory\)"):
+        load(run)
+
+
+def other_form(journal: Path, judgement: str, record: Any) -> None:
+    """Lines of the journal that are whole by their check, and hold another record, or none."""
+    lines = []
+    for text in journal.read_text("utf-8").splitlines():
+        line = json.loads(text)
+        del line["check"]
+        if line["judgement"] == judgement:
+            line["record"] = record
+            if record is None:
+                del line["record"]
+        lines.append(line_of(line))
+    journal.write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize("record", [{"verdicts": 1}, {"newer": 1}, 1, None, {"failed": []}])
+def test_a_record_of_another_form_is_told_with_its_line(run: Path, record: Any) -> None:
+    other_form(run / FILE, "support", record)
+    with pytest.raises(
+        InputError, match=r"journal\.jsonl: the line .* was made by another version or changed"
+    ):
+        load(run).samples[0].records["support"]
+    judge = fake_judge(FakeEngine([]))
+    with pytest.raises(InputError, match=r"was made by another version or changed"):
+        evaluate([SAMPLE_A, SAMPLE_B], ["faithfulness"], judge, run)
+
+
+def test_a_journal_that_is_no_file_or_may_not_be_read_is_told(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.open", refuse)  # root may read anything
+        with pytest.raises(FolderError, match=r"can't be read \(Permission denied\)"):
+            Lines(run / FILE)
+    (run / FILE).unlink()
+    (run / FILE).mkdir()
+    for read in (load, rescore):
+        with pytest.raises(FolderError, match=r"journal\.jsonl: the judgements can't be read \(Is a direct"):
+            read(run)
+
+
+def test_the_report_of_a_run_does_not_ask_how_its_recipe_was(run: Path) -> None:
+    """It needs no more of it than that there is one; `rescore` does."""
+    recipe = json.loads((run / RECIPE).read_text("utf-8"))
+    (run / RECIPE).write_text(json.dumps({**recipe, "engine": {}}))
+    assert load(run)["faithfulness"].value == 1
 
 
 def test_results_that_are_half_a_file_are_refused(run: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,8 +33,8 @@ Exit codes:
   0    done, also with undefined or failed samples (their counts are said)
   1    a gate was missed, compare refused, or verify found a difference; or something went wrong that is
        none of the below
-  2    usage, input that can't be used, a run's folder that can't be written or is in use, or too little
-       memory for the model
+  2    usage, input that can't be used, output or a run's folder that can't be written, a folder that is
+       in use, or too little memory for the model
   3    a model, or a file of a pack, is missing or broken, or doctor found a fault
   130  interrupted (143: by SIGTERM); what was judged is kept"""
 
@@ -69,6 +72,8 @@ for command in (
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
     before = attempts()
+    words = sys.argv[1:] if arguments is None else arguments
+    _print_every_sign()
     try:
         with _stopped_by_sigterm():
             commands.main(arguments, prog_name="localeval", standalone_mode=False)
@@ -76,17 +81,51 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
-        again = printable(shlex.join(["localeval", *(sys.argv[1:] if arguments is None else arguments)]))
-        say(f"\nInterrupted. What was judged is kept; the same command goes on from there: {again}")
+        say(f"\nInterrupted.{_what_is_kept(words)}")
         sys.exit(143 if isinstance(error.__cause__ or error, _Terminated) else 130)
     except LocalevalError as error:
         say(f"localeval: {error}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(1)
+    except OSError as error:
+        if traceback.extract_tb(error.__traceback__)[-1].name != click.echo.__name__:
+            raise
+        say(f"localeval: the output can't be written ({error.strerror}); make room, or send it elsewhere.")
+        sys.exit(2)
     finally:
         if refused := attempts() - before:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
+
+
+def _what_is_kept(words: Sequence[str]) -> str:
+    """What an interrupted command leaves to go on with, in a sentence; "" where that is nothing."""
+    command = " ".join(words[:2]) if words[:1] == ["models"] else "".join(words[:1])
+    kept = {
+        "evaluate": "What was judged is kept",
+        "card": "What was judged is kept",
+        "pack": "What is whole in the folder is kept",
+        "unpack": "What was unpacked whole is kept",
+        "models fetch": "What was fetched is kept",
+    }.get(command)
+    if kept is None or "--plan" in words:
+        return ""
+    return f" {kept}; the same command goes on from there: {printable(shlex.join(['localeval', *words]))}"
+
+
+def _print_every_sign() -> None:
+    """Signs that the terminal's encoding does not have are printed as JSON escapes them."""
+    codecs.register_error("localeval.escaped", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="localeval.escaped")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
 
 
 class _Terminated(KeyboardInterrupt):

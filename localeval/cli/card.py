@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from localeval.cli.options import judging_options, names, opened, split
+from localeval.cli.places import place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.whole import write_whole
 
 
 @click.command()
@@ -18,29 +20,29 @@ from localeval.errors import InputError
 @click.option(
     "-o",
     "--output",
-    envvar="LOCALEVAL_OUTPUT",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     help="The run's folder; a second call goes on where the first ended.  [default: cards/NAME-METRIC]",
 )
 @click.option(
     "-n",
     "--number",
+    type=click.IntRange(min=0),
     default=0,
-    help="At most so many samples, half of each label; so many pairs of each part.",
+    help="At most so many samples (20 at least), half of each label; so many pairs of each part; 0: all.",
 )
 @click.option(
     "--sentences",
     is_flag=True,
     help="Of context_relevance: hold the needed sentences against sentence_labels.",
 )
-@click.option("--html", type=click.Path(path_type=Path), help="Also write the card as a page of its own.")
+@click.option("--html", type=click.Path(), help="Also write the card as a page of its own.")
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
 def card(
     labelled: str,
-    output: Path | None,
+    output: str | None,
     number: int,
     sentences: bool,
-    html: Path | None,
+    html: str | None,
     quiet: bool,
     as_json: bool,
     metrics: str | None,
@@ -62,17 +64,21 @@ def card(
     if len(chosen) != 1:
         raise InputError(f"a card is of one metric; -m names {len(chosen)}.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
-    folder = output or Path("cards") / f"{stem}-{chosen[0]}{'-sentences' if sentences else ''}"
+    if output == "":
+        raise InputError("-o is empty; name a folder, or leave it out.")
+    page = None if html is None else place_of(html, "--html", "card.html")
+    own = f"{stem}-{chosen[0]}{'-sentences' if sentences else ''}"
+    folder = Path(output) if output else Path("cards") / own
     judge, options = split(rest)
     with opened(judge) as loaded, live_line(quiet, "Judging") as progress:
         made = make(labelled, chosen[0], loaded, folder, number, progress, sentences, **options)
     click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)
-    if html is not None:
+    if page is not None:
         try:
-            html.write_text(as_html(made), encoding="utf-8")
+            write_whole(page, [as_html(made)])
         except OSError as error:
-            raise InputError(f"{html}: the card can't be written there ({error.strerror}).") from error
-        say(f"page: {html}")
+            raise InputError(f"{page}: the card can't be written there ({error.strerror}).") from error
+        say(f"page: {page}")
     say(f"card: {folder / CARD}")
     if made.calibrations:
         say(f"calibration: {folder / CALIBRATION}; use it with --calibration")

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from localeval.cli.gates import gated
+from localeval.cli.gates import Gates, gated
 from localeval.cli.options import judging_options, names, opened, split
 from localeval.cli.reading import Reading, reading_options
 from localeval.cli.talk import say
+from localeval.errors import InputError
 
 if TYPE_CHECKING:
     from localeval.plan import Plan
     from localeval.result import Result
+    from localeval.samples import Samples
 
 
 @click.command()
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     envvar="LOCALEVAL_OUTPUT",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
@@ -35,36 +37,55 @@ if TYPE_CHECKING:
 @gated
 def evaluate(
     file: str,
-    output: Path | None,
+    output: str | None,
     plan_only: bool,
     quiet: bool,
     as_json: bool,
     metrics: str | None,
     reading: Reading,
+    gates: Gates,
     **rest: Any,
 ) -> Result | None:
     """Score the samples of FILE (JSONL, JSON, CSV, TSV or Parquet; - is stdin)."""
     from localeval.evaluate import evaluate as run
-    from localeval.evaluate import plan
+    from localeval.evaluate import metrics_for, plan
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
     from localeval.run import REPORT, RESULTS
 
-    folder = output or Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     judge, options = split(rest)
-    samples = reading.read(file, options["seed"])
+    chosen, samples = names(metrics), reading.read(file, options["seed"])
+    gates.check([metric.name for metric in metrics_for(chosen, samples)])
+    folder = _folder(output, file, samples)
     if plan_only:
         with opened(judge) as loaded:
-            _tell_plan(plan(samples, names(metrics), loaded, folder, **options), as_json)
+            _tell_plan(plan(samples, chosen, loaded, folder, **options), as_json)
         return None
     with opened(judge) as loaded, live_line(quiet) as line:
-        result = run(samples, names(metrics), loaded, folder, watch=None if quiet else line, **options)
+        result = run(samples, chosen, loaded, folder, watch=None if quiet else line, **options)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for reason in reasons_told(result):
         say(reason)
     say(f"records and scores: {folder / RESULTS}")
     say(f"report: {folder / REPORT}")
     return result
+
+
+def _folder(given: str | None, file: str, samples: Samples) -> Path:
+    """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
+    from localeval.folder import asked, replaced
+
+    if given == "":
+        raise InputError("-o is empty; name a folder, or leave it out.")
+    if given is not None:
+        return Path(given)
+    folder = Path("runs") / ("stdin" if file == "-" else Path(file).stem)
+    if had := replaced(folder, samples, asked):
+        raise InputError(
+            f"{folder} holds a finished run of {had} other samples, perhaps of another file of this name; "
+            f"name another folder with -o, or give -o {folder} to replace its results."
+        )
+    return folder
 
 
 def _tell_plan(plan: Plan, as_json: bool) -> None:
@@ -100,8 +121,10 @@ def score(
         "retrieved_contexts": list(contexts),
         "reference": reference,
     }
+    chosen = names(metrics)
+    _check_given(sample, chosen or [])
     with opened(judge) as loaded:
-        result = run([sample], names(metrics), loaded, **options)
+        result = run([sample], chosen, loaded, **options)
     if as_json:
         click.echo(result.to_json(), nl=False)
         return
@@ -112,3 +135,14 @@ def score(
             click.echo(
                 f"{name} {found.status} {found.reason}: {REASONS.get(found.reason, 'a column is missing')}"
             )
+
+
+def _check_given(sample: dict[str, Any], metrics: list[str]) -> None:
+    """Raises InputError for a metric without an option that it needs."""
+    from localeval.scoring import choose_metrics
+
+    for metric in choose_metrics(metrics):
+        for column in metric.columns:
+            if sample.get(column) is None:
+                option = "--" + column.replace("_", "-")
+                raise InputError(f"{metric.name} needs {option}; give it, or leave the metric out.")

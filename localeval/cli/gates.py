@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from localeval.cli.options import names
+from localeval.cli.places import place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
 
@@ -40,18 +41,33 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="RUN",
         help="Exit 1 if a metric is worse than in this run by more than chance (p < 0.05).",
     ),
-    click.option(
-        "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the gates as JUnit XML."
-    ),
+    click.option("--junit", type=click.Path(), metavar="FILE", help="Write the gates as JUnit XML."),
 )
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The bounds that a result will be held against."""
+
+    bounds: Sequence[Bound]
+
+    def check(self, metrics: Sequence[str]) -> None:
+        """Raises InputError for one on a metric that is not among those that are computed."""
+        for bound in self.bounds:
+            if bound.metric not in metrics:
+                raise InputError(
+                    f"a gate names {bound.metric}, which is not computed here ({', '.join(metrics)}); "
+                    "add it with -m, or leave the gate out."
+                )
 
 
 def gated(command: F) -> F:
     """Add the options to a command that returns a `Result` or None, and hold the result against them.
 
     They are read, with the baseline, before the command begins: what is wrong with them costs no judging.
-    A missed gate is named on stderr, and the exit code is 1. A command that returns None made no run, and
-    no gate is looked at.
+    The command gets them as `gates`, and checks them as soon as it knows which metrics it computes. A missed
+    gate is named on stderr, and the exit code is 1. A command that returns None made no run, and no gate is
+    looked at.
     """
 
     @functools.wraps(command)
@@ -60,14 +76,15 @@ def gated(command: F) -> F:
         fail_under: Sequence[str],
         fail_over: Sequence[str],
         fail_on_drop: Path | None,
-        junit: Path | None,
+        junit: str | None,
         **rest: Any,
     ) -> Any:
-        bounds = _bounds(fail_under, fail_over, rest.get("metrics"))
+        bounds = _bounds(fail_under, fail_over)
         baseline = _baseline(fail_on_drop)
-        if junit is not None:
-            _check_place(junit, any_gate=bool(bounds) or baseline is not None)
-        result = command(*arguments, **rest)
+        place = None if junit is None else place_of(junit, "--junit", "gates.xml")
+        if place is not None and not bounds and baseline is None:
+            raise InputError("--junit lists gates, and there is none; add --fail-under METRIC=NUMBER, say.")
+        result = command(*arguments, gates=Gates(bounds), **rest)
         if result is None:
             return None
         outcomes = [bound.check(result) for bound in bounds]
@@ -75,8 +92,8 @@ def gated(command: F) -> F:
             outcomes += _drops(result, baseline, str(fail_on_drop))
         for outcome in outcomes:
             say(str(outcome))
-        if junit is not None:
-            _write(junit, outcomes)
+        if place is not None:
+            _write(place, outcomes)
         if any(outcome.missed for outcome in outcomes):
             sys.exit(1)
         return result
@@ -88,15 +105,10 @@ def gated(command: F) -> F:
     return gated_command
 
 
-def _bounds(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Bound]:
+def _bounds(under: Sequence[str], over: Sequence[str]) -> list[Bound]:
     from localeval.gates import Bound
 
-    bounds = [*map(Bound.read, under), *(Bound.read(text, over=True) for text in over)]
-    computed = names(metrics)
-    for bound in bounds:
-        if computed is not None and bound.metric not in computed:
-            raise InputError(f"a gate names {bound.metric}, which -m leaves out; add it there.")
-    return bounds
+    return [*map(Bound.read, under), *(Bound.read(text, over=True) for text in over)]
 
 
 def _baseline(folder: Path | None) -> Result | None:
@@ -112,13 +124,6 @@ def _drops(result: Result, baseline: Result, where: str) -> list[Outcome]:
     for warning in warnings:
         say(f"{where}: {warning}")
     return outcomes
-
-
-def _check_place(path: Path, any_gate: bool) -> None:
-    if not any_gate:
-        raise InputError("--junit lists gates, and there is none; add --fail-under METRIC=NUMBER, say.")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: there is no such folder; make it, or choose another place for --junit.")
 
 
 def _write(path: Path, outcomes: Sequence[Outcome]) -> None:

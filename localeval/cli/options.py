@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, get_args
 
 import click
+from click.core import ParameterSource
 
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
+from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
 from localeval.judge import DEFAULT_JUDGE
 from localeval.options import DEFAULTS, Mode, Options, Relevance, StatementsBy, SupportBy, VerdictForm
@@ -16,9 +19,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _option(name: str, help_text: str, **how: Any) -> Callable[[F], F]:
-    """An option with its variable: `--n-ctx` is LOCALEVAL_N_CTX."""
+    """An option with its variable: `--n-ctx` is LOCALEVAL_N_CTX. Click names both when it refuses a value."""
     variable = "LOCALEVAL_" + name.lstrip("-").replace("-", "_").upper()
-    return click.option(name, envvar=variable, help=help_text, **how)
+    return click.option(name, envvar=variable, show_envvar=True, help=help_text, **how)
 
 
 def _choice(name: str, form: Any, help_text: str) -> Callable[[F], F]:
@@ -31,8 +34,22 @@ def _number(name: str, help_text: str) -> Callable[[F], F]:
     return _option(name, help_text, type=type(default), default=default, show_default=True)
 
 
+class _Names(click.types.StringParamType):
+    envvar_list_splitter = ","  # else the variable would be cut at spaces
+
+
+metrics_option = click.option(
+    "-m",
+    "--metrics",
+    envvar="LOCALEVAL_METRICS",
+    type=_Names(),
+    multiple=True,
+    callback=lambda _context, _option, given: ",".join(given) if given else None,
+    help="Metric names, with commas between; may be given several times.",
+)
+
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("-m", "--metrics", envvar="LOCALEVAL_METRICS", help="Metric names, with commas between."),
+    metrics_option,
     _option(
         "--judge",
         "A catalog name, or a path to a GGUF file.",
@@ -54,7 +71,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _choice("--statements", StatementsBy, "Break sentences into statements, or take them whole (faster)."),
     _choice("--verdict", VerdictForm, "Read the verdict at once, or after a written reason (slower)."),
     _choice("--support-by", SupportBy, "Who decides whether a statement is supported."),
-    click.option("--explain", is_flag=True, envvar="LOCALEVAL_EXPLAIN", help="Add a reason to each verdict."),
+    _option("--explain", "Add a reason to each verdict.", is_flag=True),
     _number("--threshold", "Probability from which a verdict counts as yes."),
     _number("--questions", "Questions that answer_relevance draws from the response."),
     _number("--temperature", "Of these draws."),
@@ -75,6 +92,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+# The engine's names of options that are called otherwise here, or the same.
+_SETTINGS = {"n_threads": "threads", "n_ctx": "n_ctx", "n_gpu_layers": "gpu_layers"}
+
+
 def judging_options(function: F) -> F:
     for option in reversed(_OPTIONS):
         function = option(function)
@@ -83,16 +104,32 @@ def judging_options(function: F) -> F:
 
 def split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(what `Judge.load` takes, what `Options` takes); the options are checked before a model loads."""
-    judge = {
+    models = {
         "model": given.pop("judge"),
         "embedder": given.pop("embedder"),
         "classifier": given.pop("classifier"),
-        "n_threads": given.pop("threads"),
-        "n_ctx": given.pop("n_ctx"),
-        "n_gpu_layers": given.pop("gpu_layers"),
     }
-    Options.read(given)
-    return judge, given
+    settings = {setting: given.pop(option) for setting, option in _SETTINGS.items()}
+    with named_as_given():
+        EngineSettings(**settings)
+        Options.read(given)
+    return {**models, **settings}, given
+
+
+@contextmanager
+def named_as_given() -> Iterator[None]:
+    """An InputError that is about a parameter ("n_threads is -1; ...") names its option, or its variable."""
+    try:
+        yield
+    except InputError as error:
+        name, found, rest = str(error).partition(" is ")
+        context = click.get_current_context()
+        for option in context.command.params:
+            if option.name == _SETTINGS.get(name, name):
+                by_variable = context.get_parameter_source(option.name) is ParameterSource.ENVIRONMENT
+                given = option.envvar if by_variable else max(option.opts, key=len)
+                raise InputError(f"{given}{found}{rest}") from None
+        raise
 
 
 def opened(judge: dict[str, Any]) -> Any:

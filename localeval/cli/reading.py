@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from localeval.cli.options import named_as_given
 from localeval.cli.talk import say
 from localeval.errors import InputError
 from localeval.samples import FORMATS, Samples, read_samples
@@ -19,8 +20,8 @@ _OPTIONS = (
     click.option("--encoding", help="Of FILE, as gb18030.  [default: utf-8, or by its byte order mark]"),
     click.option("--columns", multiple=True, help="Where a field stands: user_input=q,response=a,..."),
     click.option("--limit", type=int, help="Read the first so many samples."),
+    click.option("--id", "ids", multiple=True, help="Of these only this one; may be given several times."),
     click.option("--sample", type=int, help="Of these draw so many, by --seed."),
-    click.option("--id", "ids", multiple=True, help="Only this sample; may be given several times."),
     click.option("--skip-bad", is_flag=True, help="Leave out what can't be read, and list it."),
 )
 
@@ -39,7 +40,9 @@ class Reading:
 
     def read(self, file: str, seed: int) -> Samples:
         """The samples of the file. What was skipped is listed on stderr."""
-        samples = read_samples(file, **{**vars(self), "columns": _columns(self.columns), "seed": seed})
+        columns = _columns(self.columns)
+        with named_as_given():
+            samples = read_samples(file, **{**vars(self), "columns": columns, "seed": seed})
         for skipped in samples.skipped[:_MOST_SHOWN]:
             say(f"skipped: {skipped.reason}")
         if samples.skipped:

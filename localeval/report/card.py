@@ -69,9 +69,12 @@ def _table(part: Part) -> list[str]:
 def notes(card: Card) -> list[str]:
     """What has to be known to read the figures, one line each."""
     lines = [width_told(card)]
+    if any(own[0] is not None and own[1] is None for own in _all_shown(card)):
+        lines.append("a figure without an interval: too few groups to say how it is on other samples")
     if card.not_scored:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
-        lines.append(f"not scored, and in no figure: {printable(missing)}")
+        counted = "counted as 0" if card.kind == "pairs" else "in no figure"
+        lines.append(f"not scored, and {counted}: {printable(missing)}")
     if card.rows is not None:
         lines.append(
             f"a sample takes {card.rows:.0f} rows and {card.seconds:.1f} s (medians, without worked examples)"
@@ -91,6 +94,11 @@ def notes(card: Card) -> list[str]:
             f"of P(all supported), cross-validated: error {error}, skill {skill}"
         )
     return lines
+
+
+def _all_shown(card: Card) -> list[Shown]:
+    scores = [own for part in card.parts for own in part.scores.values()]
+    return [shown for own in scores for shown in (*own.figures.values(), own.gain) if shown is not None]
 
 
 def width_told(card: Card) -> str:

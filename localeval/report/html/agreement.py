@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from localeval.calibration import Curve
 from localeval.calibration.choice import shipped
-from localeval.result import Result
+from localeval.result import Result, curves_of
 
 
 def known(result: Result) -> dict[str, str]:
     """Metric -> a sentence, for `faithfulness` where a shipped calibration was in force; figures are those
     of its P(all supported), cross-validated on the labels that it was fitted on.
     """
-    in_force = {language: Curve(**curve) for language, curve in result.signature.calibration.items()}
+    in_force = curves_of(result.signature)
     told = []
     for one in shipped():
         same = one.judge["sha256"] == result.signature.judge["sha256"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 from localeval.lines import FILE, cost_in
 from localeval.plan import FILE as PLAN
@@ -33,6 +35,11 @@ def _planned(folder: Path) -> tuple[float | None, int | None]:
     """Seconds and rows of `plan.json`; None for what is not there, or can't be read: it moves no score."""
     try:
         plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-        return plan["seconds"] or None, plan["rows"] or None
-    except (OSError, ValueError, KeyError, TypeError):
+        seconds, rows = plan["seconds"], plan["rows"]
+        return (float(seconds) if _told(seconds) else None), (int(rows) if _told(rows) else None)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None, None
+
+
+def _told(number: Any) -> bool:
+    return isinstance(number, int | float) and math.isfinite(number) and number > 0

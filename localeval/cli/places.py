@@ -1,0 +1,39 @@
+"""Files that a caller names to be written, looked at before anything is computed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from localeval.errors import InputError
+
+
+def place_of(given: str, option: str, own: str) -> Path:
+    """The file that `option` names. Raises InputError where none can be written, or is not to be.
+
+    own  what such a file is called in a run's folder; every other file of a run stays as it is
+    """
+    from localeval.folder import FILES
+
+    path = Path(given)
+    if not given:
+        raise InputError(f"{option} is empty; name a file, or leave it out.")
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder, and {option} takes a file; give {path / own}, say.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: there is no such folder; make it, or choose another place for {option}.")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise InputError(f"{path}: can't be written (Permission denied); choose another place for {option}.")
+    if path.name.lower() in FILES and path.name != own and in_a_run(path):
+        raise InputError(f"{path}: this is a file of the run there, which has to stay; choose another place.")
+    return path
+
+
+def in_a_run(path: Path) -> bool:
+    """Whether the file is, or would be, in a run's folder."""
+    from localeval.folder import is_run
+
+    try:
+        return is_run(path.parent)
+    except OSError:
+        return True  # it can't be told

@@ -1,0 +1,122 @@
+"""Whose a folder is: before a run writes there, nothing goes that is not the run's own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from localeval import journal, lines, lock, network, plan, recipe, run
+from localeval.errors import FolderError, InputError
+from localeval.report import tables
+from localeval.samples import Sample, read_samples
+from localeval.whole import writing
+
+LOG = logging.getLogger("localeval")
+
+BEGUN = (lock.FILE, lines.FILE, journal.DAMAGED, network.FILE)
+"""What a run writes before its recipe: it may have ended there."""
+FILES = (
+    *BEGUN,
+    *(recipe.FILE, run.SAMPLES, plan.FILE),
+    *(run.RESULTS, tables.SCORES, tables.STATEMENTS, run.REPORT),
+)
+"""Every file of a run."""
+
+_ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+
+def check(folder: Path, source: str | Path, samples: Sequence[Sample]) -> None:
+    """That a run of these samples, which were read from `source`, takes nothing away but what is its own.
+
+    Raises FolderError for a folder with a file that is no run's and has the name of one of a run, and
+    InputError where the source is the run's own samples.jsonl, of which only a part was chosen.
+    """
+    with writing(folder):
+        if not is_run(folder):
+            _check_names(folder)
+        elif run.is_own(folder, source) and (had := _rows(folder / run.SAMPLES)) > len(samples):
+            raise InputError(
+                f"{source}: this is the run's own file, in which only {len(samples)} of {had} samples would "
+                "be left; choose another folder with -o."
+            )
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a run was made there, by whatever version: it has its recipe, or a whole line of its journal.
+
+    Raises OSError where something is there and can't be read.
+    """
+    try:
+        kept = json.loads((folder / recipe.FILE).read_text(encoding="utf-8"))
+        if isinstance(kept, dict) and kept.keys() >= {"metrics", "judge", "engine"}:
+            return True
+    except (*_ABSENT, ValueError, RecursionError):
+        pass
+    try:
+        with (folder / lines.FILE).open("rb") as file:
+            return any(map(lines.is_whole, file))
+    except _ABSENT:
+        return False
+
+
+def replaced(folder: Path, samples: Sequence[Sample], of: Callable[[Sample], object]) -> int:
+    """How many samples a finished run in the folder is of, if by `of` it shares none with these; else 0."""
+    if not (folder / run.RESULTS).exists():
+        return 0
+    try:
+        before = read_samples(folder / run.SAMPLES)
+    except InputError:
+        return 0
+    known = set(map(of, before))
+    return 0 if any(of(sample) in known for sample in samples) else len(before)
+
+
+def asked(sample: Sample) -> object:
+    """What makes two samples the same one, though the answer is another."""
+    return sample.id, sample.user_input
+
+
+def judged(sample: Sample) -> object:
+    """All that judgements can hang on."""
+    return sample.user_input, sample.response, tuple(sample.retrieved_contexts or ()), sample.reference
+
+
+def tell_what_goes(folder: Path, samples: Sequence[Sample]) -> None:
+    """One sentence where the results of other samples will be replaced."""
+    if had := replaced(folder, samples, judged):
+        LOG.warning(
+            "%s held a run of %d other samples; its results are replaced, its judgements stay in the "
+            "journal.",
+            folder,
+            had,
+        )
+
+
+def _check_names(folder: Path) -> None:
+    for name in FILES:
+        if os.path.lexists(folder / name) and not (name in BEGUN and _is_ours(folder / name)):
+            raise FolderError(
+                f"{folder}: there is a {name} that no run left there (it has no {recipe.FILE} of one), and "
+                "a run would write over it; choose another folder with -o."
+            )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file that may stand there without a recipe is a run's, or holds nothing that can be lost."""
+    try:
+        data = path.read_bytes()
+        if path.name == network.FILE:
+            network.Network.model_validate_json(data)
+    except (*_ABSENT, ValueError):
+        return False
+    if path.name == lock.FILE:
+        return not data.strip() or data.strip().isdigit()
+    return path.name != lines.FILE or lines.is_begun(data)
+
+
+def _rows(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for line in file if line.strip())
