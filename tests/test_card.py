@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Sample, evaluate
+from localeval.calibration.fit import fit
 from localeval.card import Card, as_json, baseline, make
 from localeval.card.figures import rather_good
+from localeval.card.fitted import WHOLE, Scored, calibrated, refitted
 from localeval.card.labels import balanced, label
 from localeval.card.pairs import won
 from localeval.card.sentences import DECIDED, NEEDED, labelled
+from localeval.errors import FolderError
+from localeval.judgements.support import Verdict
 from localeval.metrics import METRICS
+from localeval.options import Options
 from localeval.report.card import as_html, as_text
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
 
@@ -142,6 +147,23 @@ def test_a_label_that_is_none_is_refused_with_its_sample(tmp_path: Path, given: 
         carded(tmp_path, found, [])
 
 
+def test_labels_of_a_table_are_read_and_a_missing_one_is_named(tmp_path: Path) -> None:
+    found = rows(20)
+    assert [label(Sample(**{**row, "label": str(row["label"])})) for row in found] == [0, 1] * 10
+    del found[3]["label"]
+    with pytest.raises(
+        InputError, match=r"^tea: sample s3 has no column label; write 1 \(good\) or 0 \(bad\)"
+    ):
+        carded(tmp_path, found, [])
+
+
+@pytest.mark.parametrize("number", [-1, 19])
+def test_a_number_of_samples_that_says_nothing_is_refused(tmp_path: Path, number: int) -> None:
+    source = written(tmp_path, rows(40))
+    with pytest.raises(InputError, match=r"too few|number is -1"):
+        make(source, "faithfulness", fake_judge(FakeEngine([])), tmp_path / "run", number)
+
+
 def test_samples_without_a_score_are_counted_and_in_no_figure(tmp_path: Path) -> None:
     found = [{**row, "retrieved_contexts": [""]} if i < 4 else row for i, row in enumerate(rows(24))]
     card = carded(tmp_path, found, [GOOD if i % 2 else BAD for i in range(20)])
@@ -160,6 +182,105 @@ def test_the_page_needs_no_other_file_and_runs_nothing_from_outside(tmp_path: Pa
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
     assert page.count("<circle") == 10  # five bins of soft, five of P(all supported)
     assert "\x1b" not in as_text(card)
+
+
+def intervals(card: Card) -> list[tuple[str, tuple[float | None, float | None, float | None]]]:
+    """Every figure and gain of a card that there is."""
+    shown = [
+        (f"{part.name}, {score}: {name}", figure)
+        for part in card.parts
+        for score, own in part.scores.items()
+        for name, figure in {**own.figures, "gain": own.gain}.items()
+    ]
+    return [(name, figure) for name, figure in shown if figure is not None and figure[0] is not None]
+
+
+def test_few_labels_without_one_mistake_are_shown_with_how_little_they_tell(tmp_path: Path) -> None:
+    """Of 10 and 10 all in order: the share of pairs in order is 0.692 or more (Clopper and Pearson 1934)."""
+    card = carded(tmp_path, rows(20), [GOOD if i % 2 else BAD for i in range(20)])
+    assert card.parts[0].scores["soft"].figures["auroc"] == pytest.approx((1, 0.692, 1), abs=1e-3)
+    for name, (_, low, high) in intervals(card):
+        assert low is not None, name
+        assert high is not None, name
+        assert high - low > 0.01, name
+    assert "20 labels: AUROC of soft is known to ±0.15" in as_text(card)
+    assert "a figure without an interval" not in as_text(card)
+
+
+@pytest.mark.parametrize("groups", ["aaaa", "abcb"], ids=["all of one group", "all of a label"])
+def test_labels_of_one_group_are_refused_before_a_model_is_asked(tmp_path: Path, groups: str) -> None:
+    found = [{**row, "group": groups[i % 4]} for i, row in enumerate(rows(20))]
+    with pytest.raises(
+        InputError,
+        match=rf"^tea: all 10 samples with label 1 are of one group \({groups[1]}\), which says nothing of "
+        r"others; give samples with label 1 of at least 2 groups, or leave the column group out\.$",
+    ):
+        carded(tmp_path, found, [])
+
+
+def test_a_part_of_one_group_has_no_threshold_of_its_own_and_no_interval(tmp_path: Path) -> None:
+    """20 of the 40 are answers to one question; all others to one each."""
+    found: list[dict[str, Any]] = [
+        {**row, "source": "mill", "group": "a"} if i < 20 else {**row, "source": "lake"}
+        for i, row in enumerate(rows(40))
+    ]
+    card = carded(tmp_path, found, [GOOD if i % 2 else BAD for i in range(40)])
+    lake, mill = card.parts[1].scores["soft"], card.parts[2].scores["soft"]
+    assert mill.figures["auroc"] == (1, None, None)
+    assert mill.gain == (0, None, None)
+    assert "balanced_accuracy" in lake.figures
+    assert "balanced_accuracy" not in mill.figures
+    assert "brier" in mill.figures
+    assert "source mill: 10 of label 1, 10 of label 0" in as_text(card)
+    assert "a figure without an interval: too few groups to say" in as_text(card)
+    assert as_html(card)
+
+
+def scored(number: int, groups: str) -> list[Scored]:
+    """Labels take turns, and so do the groups."""
+    made = []
+    for i in range(number):
+        verdict = Verdict(statement="S.", sentence=0, probability=GOOD if i % 2 else BAD)
+        sample = Sample(id=f"s{i}", response="S.", label=i % 2)
+        made.append(Scored(sample, i % 2, groups[i % len(groups)], "en", (verdict,), {WHOLE: i % 2}))
+    return made
+
+
+def test_no_curve_is_fitted_where_a_label_is_in_one_fold_alone() -> None:
+    found = scored(60, "abcd")
+    assert len(refitted(found, [i % 3 for i in range(60)])) == 60
+    assert refitted(found, [i % 2 for i in range(60)]) == {}
+    with pytest.raises(ValueError, match="both labels"):
+        fit([one.verdicts for one in found[1::2]], [1] * 30)
+
+
+def test_a_calibration_leaves_out_figures_without_an_interval() -> None:
+    """Label 1 is in the groups a and b, label 0 in b and c: none has a second one of its kind."""
+    found = [
+        Scored(one.sample, one.label, "b" if i < 20 else "ca"[one.label], "en", one.verdicts, one.scores)
+        for i, one in enumerate(scored(60, "b"))
+    ]
+    (made,) = calibrated(found, fake_judge(FakeEngine([])), Options(statements="sentences"), "tea")
+    assert made.figures == {}
+    assert set(calibrated(scored(60, "abcd"), fake_judge(FakeEngine([])), Options(), "tea")[0].figures) == {
+        "brier",
+        "skill",
+        "calibration_error",
+    }
+
+
+def test_a_null_group_is_none(tmp_path: Path) -> None:
+    card = carded(tmp_path, rows(20, group=None), [0.1 + 0.04 * i for i in range(20)])
+    assert carded(tmp_path, rows(20), []).parts == card.parts
+
+
+def test_a_card_that_can_not_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    carded(tmp_path, rows(20), [GOOD if i % 2 else BAD for i in range(20)])
+    before = (tmp_path / "run" / "card.json").read_text(encoding="utf-8")
+    (tmp_path / "run" / ".card.json.part").mkdir()  # where it is written until it is whole
+    with pytest.raises(FolderError, match="what was judged is kept"):
+        carded(tmp_path, rows(20, lang="en", source="mill"), [], threshold=0.7)
+    assert (tmp_path / "run" / "card.json").read_text(encoding="utf-8") == before
 
 
 def pair(number: int) -> list[dict[str, Any]]:
@@ -202,9 +323,93 @@ def test_few_pairs_or_a_row_with_one_side_are_refused(tmp_path: Path) -> None:
         make(written(tmp_path, found), "faithfulness", judge, tmp_path / "run")
 
 
+def test_a_side_that_is_no_text_is_named(tmp_path: Path) -> None:
+    found = pair(12)
+    found[4]["bad_response"] = 5
+    with pytest.raises(
+        InputError, match=r"^row p4, bad_response: response: expected a string, found a number"
+    ):
+        make(written(tmp_path, found), "faithfulness", fake_judge(FakeEngine([])), tmp_path / "run")
+
+
+def test_a_side_without_a_score_is_counted_as_0_and_the_note_says_so(tmp_path: Path) -> None:
+    found = [{**row, "bad_response": ""} for row in pair(12)]
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}] * 12))
+    card = make(written(tmp_path, found), "faithfulness", judge, tmp_path / "run", statements="sentences")
+    assert value(card, "soft", "pair_accuracy") == 1
+    assert "not scored, and counted as 0: 12 no_statements" in as_text(card)
+
+
 def test_pairs_count_a_tie_as_half_and_a_missing_score_as_the_worst() -> None:
     assert won([0.9, 0.2, 0.2, 0.9, 0.5, 0.5]) == [1, 0, 0.5]
     assert rather_good(METRICS["faithfulness"], None) == rather_good(METRICS["hallucination"], None) == 0
+
+
+def referring(number: int, contexts: bool = False) -> list[dict[str, Any]]:
+    """Pairs with a reference; of contexts, of which the less relevant have no word of it, or of responses."""
+    found = [{**row, "reference": f"Tea{i} grows there."} for i, row in enumerate(pair(number))]
+    if contexts:
+        for i, row in enumerate(found):
+            row["contexts_more_relevant"] = row.pop("retrieved_contexts")
+            row["contexts_less_relevant"] = [f"Coffee{i} is black."]
+            del row["good_response"], row["bad_response"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("metric", "of_contexts"),
+    [
+        ("context_recall", True),
+        ("claim_recall", True),
+        ("factual_correctness", False),
+        ("context_utilization", False),
+        ("noise_sensitivity", False),
+        ("hallucination", False),
+    ],
+)
+def test_pairs_of_a_metric_that_reads_a_reference_have_it(
+    tmp_path: Path, metric: str, of_contexts: bool
+) -> None:
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}] * 200))
+    source = written(tmp_path, referring(12, of_contexts))
+    card = make(source, metric, judge, tmp_path / "run", statements="sentences")
+    assert (card.kind, card.not_scored) == ("pairs", {})
+    lines = (tmp_path / "run" / "samples.jsonl").read_text(encoding="utf-8").splitlines()
+    one, other = (json.loads(line) for line in lines[:2])
+    assert one["reference"] == other["reference"] == "Tea0 grows there."
+    side = "retrieved_contexts" if of_contexts else "response"
+    assert {key for key in one if one[key] != other.get(key)} == {"id", side}
+    # What needs no model looks at the side too: the words of the better one are those of the question.
+    assert value(card, card.baseline, "pair_accuracy") != 0.5
+
+
+def test_contexts_of_pairs_are_held_against_the_reference_where_there_is_one(tmp_path: Path) -> None:
+    judge = fake_judge(FakeEngine([{"verdict": p} for p in (0.9, 0.1) * 12]))
+    found = [{**row, "response": "Nobody knows."} for row in referring(12, contexts=True)]
+    make(written(tmp_path, found), "context_precision", judge, tmp_path / "run")
+    kept = (tmp_path / "run" / "journal.jsonl").read_text(encoding="utf-8")
+    assert kept.count('"against":"reference"') + kept.count('"against": "reference"') == 24
+
+
+def test_a_reference_that_a_metric_does_not_read_judges_no_pair_anew(tmp_path: Path) -> None:
+    both = [{"verdict": p} for p in (0.9, 0.1) * 12]
+    first = written(tmp_path, pair(12))
+    make(first, "faithfulness", fake_judge(FakeEngine(both)), tmp_path / "run", statements="sentences")
+    again, asked = written(tmp_path, referring(12)), FakeEngine([])
+    make(again, "faithfulness", fake_judge(asked), tmp_path / "run", statements="sentences")
+    assert asked.calls == []
+
+
+def test_pairs_may_have_a_group_of_any_form_but_not_one_alone(tmp_path: Path) -> None:
+    judge = fake_judge(FakeEngine([{"verdict": p} for p in (0.9, 0.1) * 12]))
+    found = [{**row, "group": ["tea", i // 2]} for i, row in enumerate(pair(12))]
+    card = make(written(tmp_path, found), "faithfulness", judge, tmp_path / "run", statements="sentences")
+    # Six groups, all right: 0.541 to 1 is exact (Clopper and Pearson 1934).
+    shown = card.parts[0].scores["soft"].figures["pair_accuracy"]
+    assert shown == pytest.approx((1, 0.541, 1), abs=1e-3)
+    one = written(tmp_path, [{**row, "group": "tea"} for row in pair(12)])
+    with pytest.raises(InputError, match=r"^tea: all 12 pairs are of one group \(tea\), .* out\.$"):
+        make(one, "faithfulness", fake_judge(FakeEngine([])), tmp_path / "run")
 
 
 def marked(number: int, **more: Any) -> list[dict[str, Any]]:
@@ -249,6 +454,24 @@ def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it
     found = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
     card = marked_card(tmp_path, found, [[1.0, 0.1, 0.9, 0.2]])
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
+
+
+def test_rows_of_one_group_give_no_threshold_to_try_on_themselves(tmp_path: Path) -> None:
+    alone = marked(12)
+    for i, row in enumerate(alone):
+        row |= {"source": "mill", "group": "a"} if i < 6 else {"source": "lake"}
+    card = marked_card(tmp_path, alone, [[1.0, 0.1, 0.4, 0.2]] * 12)
+    whole, mill = card.parts[0].scores, card.parts[1]
+    assert mill.name == "source mill"
+    assert whole[NEEDED].figures["macro_f1"][0] == 1
+    assert "macro_f1" not in mill.scores[NEEDED].figures
+    assert mill.scores[NEEDED].gain is mill.scores[DECIDED].gain is None
+    assert mill.scores[NEEDED].figures["auroc_within"] == (1, None, None)
+    assert mill.scores[DECIDED].figures["macro_f1"] == (0, None, None)
+    assert as_html(card)
+    assert "source mill" in as_text(card)
+    with pytest.raises(InputError, match=r"^tea: all 10 rows are of one group \(a\), .* out\.$"):
+        marked_card(tmp_path, marked(10, group="a"), [])
 
 
 @pytest.mark.parametrize(
@@ -302,6 +525,9 @@ def test_the_baselines_are_shares_of_words() -> None:
     assert baseline.score(sample, "answer_relevance") == 2 / 3  # grows, tea of the question in the response
     assert baseline.score(sample, "context_relevance") == 1 / 3  # tea of the question in the contexts
     assert baseline.score(sample, "faithfulness") == 1 / 3  # tea of the response in the contexts
+    assert (
+        baseline.score(sample, "factual_correctness") == 2 / 3
+    )  # it reads the response, as answer_relevance
     assert baseline.score(Sample(response="", retrieved_contexts=["Tea."]), "faithfulness") == 0
 
 

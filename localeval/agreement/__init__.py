@@ -1,7 +1,7 @@
 """How far scores agree with people's labels: arithmetic on (score, label) pairs, nothing else.
 
 Scores are any numbers where more means "rather 1"; labels are 1 (good) and 0 (bad). Each figure comes with
-the middle 95 % of what it is on samples drawn anew (`Draws`).
+the middle 95 % of what it is on samples drawn anew (`Draws`), or where that has no width an exact bound.
 """
 
 from localeval.agreement.draws import Draws, Figure
@@ -14,7 +14,7 @@ from localeval.agreement.figures import (
     mean,
     probabilities,
 )
-from localeval.agreement.folds import decided_across, folds
+from localeval.agreement.folds import both_outside, decided_across, folds
 
 __all__ = [
     "Draws",
@@ -22,6 +22,7 @@ __all__ = [
     "auroc",
     "auroc_gain",
     "bins",
+    "both_outside",
     "calibration_error",
     "decided_across",
     "decisions",

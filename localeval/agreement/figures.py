@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from localeval.agreement.draws import Draws, Figure, Values
+from localeval.agreement.draws import Draws, Figure, Values, Which
 
 BINS = 5
 
@@ -21,13 +21,14 @@ def auroc(
     """The share of (1, 0) pairs in which the 1 has the higher score, a tie counted as half; 0 to 1.
 
     0.5 is chance. Undefined (nan) unless both labels occur. With `folds` only pairs of one fold count: scores
-    of different folds came from different fits and have no order. Source: Hanley and McNeil 1982.
+    of different folds came from different fits and have no order. Source: Hanley and McNeil 1982. Where all
+    pairs stand alike, the interval is that of as many as have no group in common with one another.
 
     >>> auroc([0.9, 0.4, 0.4, 0.1], [1, 1, 0, 0]).value
     0.875
     """
     draws = draws or Draws(labels)
-    return draws.figure(_auroc(scores, labels, draws, folds))
+    return draws.figure(_auroc(scores, labels, draws, folds), _apart(labels, draws, folds))
 
 
 def auroc_gain(
@@ -39,11 +40,12 @@ def auroc_gain(
 ) -> Figure:
     """auroc of `scores` less that of `others`, paired: both see the same draws.
 
-    >>> auroc_gain([0.9, 0.1], [0.1, 0.9], [1, 0])
-    Figure(value=1.0, low=1.0, high=1.0)
+    >>> auroc_gain([0.9, 0.1], [0.1, 0.9], [1, 0]).value
+    1.0
     """
     draws = draws or Draws(labels)
-    return draws.figure(_auroc(scores, labels, draws, folds) - _auroc(others, labels, draws, folds))
+    gain = _auroc(scores, labels, draws, folds) - _auroc(others, labels, draws, folds)
+    return draws.figure(gain, _apart(labels, draws, folds), lowest=-1)
 
 
 def decisions(said: Sequence[int], labels: Sequence[int], draws: Draws | None = None) -> dict[str, Figure]:
@@ -77,7 +79,23 @@ def decisions(said: Sequence[int], labels: Sequence[int], draws: Draws | None = 
         }
         chance = ((hit + missed) * (hit + false) + (right + false) * (right + missed)) / total**2
         found["kappa"] = ((hit + right) / total - chance) / (1 - chance)
-    return {name: draws.figure(values) for name, values in found.items()}
+    return {
+        name: draws.figure(
+            values, _alike(name, values[0], one, yes, draws), lowest=-1 if name == "kappa" else 0
+        )
+        for name, values in found.items()
+    }
+
+
+def _alike(name: str, value: float, one: Which, yes: Which, draws: Draws) -> int:
+    """How many groups a figure of `decisions` is known by, where no draw changes it."""
+    if name.startswith("recall"):
+        return draws.held(one if name == "recall" else ~one)
+    if name.startswith("precision"):
+        return min(draws.fewest, draws.held(yes if name == "precision" else ~yes))
+    if name in ("f1", "f1_0", "kappa") and abs(value) < 1e-9:
+        return draws.fewest // 2  # a hit counts twice in these, so from 0 they may rise nearly twice as far
+    return draws.fewest
 
 
 def probabilities(
@@ -99,6 +117,7 @@ def probabilities(
     brier, base = draws.weights @ (p - y) ** 2 / total, draws.weights @ y / total
     with np.errstate(divide="ignore", invalid="ignore"):
         skill = 1 - brier / (base * (1 - base))
+        worst = 1 - 1 / (base * (1 - base))[0]
     order = np.argsort(p, kind="stable")
     errors = [
         calibration_error(np.repeat(p[order], times), np.repeat(y[order], times))
@@ -106,7 +125,7 @@ def probabilities(
     ]
     return {
         "brier": draws.figure(brier),
-        "skill": draws.figure(skill),
+        "skill": draws.figure(skill, lowest=float(worst)),
         "calibration_error": draws.figure(np.array(errors)),
     }
 
@@ -140,14 +159,25 @@ def calibration_error(shares: Sequence[float] | Values, labels: Sequence[int] | 
     return sum(b.number * abs(b.said - b.found) for b in found) / sum(b.number for b in found)
 
 
-def mean(values: Sequence[float], draws: Draws | None = None) -> Figure:
+def mean(values: Sequence[float], draws: Draws | None = None, lowest: float = 0.0) -> Figure:
     """The mean of `values`: pair accuracy, where each is 1 (right), 0.5 (a tie) or 0.
 
-    >>> mean([1.0, 1.0])
-    Figure(value=1.0, low=1.0, high=1.0)
+    lowest  what a value may be at least; at most it is 1
+
+    >>> print(mean([1.0] * 10))
+    1.000 (0.692 to 1.000)
     """
     draws = draws or Draws([0] * len(values))
-    return draws.figure(draws.weights @ np.asarray(values, dtype=float) / draws.weights.sum(axis=1))
+    found = draws.weights @ np.asarray(values, dtype=float) / draws.weights.sum(axis=1)
+    return draws.figure(found, lowest=lowest)
+
+
+def _apart(labels: Sequence[int], draws: Draws, folds: Sequence[int] | None) -> int:
+    """How many pairs of a 1 and a 0 of one fold there can be of which no two have a group in common."""
+    one, own = np.asarray(labels) == 1, np.zeros(len(labels)) if folds is None else np.asarray(folds)
+    return sum(
+        min(draws.held(one & (own == fold)), draws.held(~one & (own == fold))) for fold in np.unique(own)
+    )
 
 
 def _auroc(

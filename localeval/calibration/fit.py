@@ -32,8 +32,12 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
 
     A sigmoid with Platt's smoothed targets (Platt 1999), from logits. Where all verdicts have full coverage
     and no unknown number it is Platt's scaling, or isotonic regression from 1000 labels of responses that
-    have one statement each. Both labels must occur.
+    have one statement each.
+
+    Raises ValueError unless both labels occur.
     """
+    if len(set(labels)) < 2:
+        raise ValueError("a curve needs both labels")
     plain = all(v.coverage == 1 and not v.unknown_numbers for one in responses for v in one)
     if plain and len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
         return _isotonic([one[0].probability for one in responses], labels)
@@ -88,7 +92,7 @@ def _isotonic(raw: Sequence[float], labels: Sequence[int]) -> Curve:
 
 
 def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
-    """For each response the curve that was fitted on the other folds."""
+    """For each response the curve that was fitted on the other folds; both labels must occur there."""
     made = {}
     for fold in sorted(set(folds)):
         others = [i for i, own in enumerate(folds) if own != fold]

@@ -28,6 +28,7 @@ from localeval.result import Result
 from localeval.samples import Sample, read_samples
 from localeval.scoring import choose_metrics
 from localeval.signature import Signature
+from localeval.whole import write_whole, writing
 
 if TYPE_CHECKING:
     from localeval.card.figures import Figures
@@ -115,12 +116,16 @@ def make(
     sentences  of context_relevance: hold the needed sentences against those that people marked
             (`localeval.card.sentences.labelled`), instead of scores against labels
 
-    Raises InputError for a label that is none, or for fewer than 20 labels (5 of each), 10 pairs or 10 rows.
+    Raises InputError for a number below 0, a label that is none, fewer than 20 labels (5 of each), 10 pairs
+    or 10 rows, or where all samples of a label, all pairs or all rows are of one group; FolderError for a
+    folder that can't be written.
     """
     from localeval.calibration.choice import calibrations_for, write
     from localeval.card import fitted
 
     choices = Options.read(options)
+    if number < 0:
+        raise InputError(f"number is {number}; choose at most how many samples, or 0 for all.")
     where = "stdin" if source == "-" else Path(source).stem
     kind, samples, told = _asked(read_samples(source), metric, number, choices, where, sentences)
     result = evaluate(samples, [metric], judge, output, progress, **options)
@@ -141,9 +146,12 @@ def make(
         reliability=found.reliability,
         signature=result.signature,
     )
-    (output / CARD).write_text(as_json(card), encoding="utf-8")
-    if card.calibrations:
-        (output / CALIBRATION).write_text(write(card.calibrations), encoding="utf-8")
+    with writing(output):
+        write_whole(output / CARD, [as_json(card)])
+        if card.calibrations:
+            write_whole(output / CALIBRATION, [write(card.calibrations)])
+        else:
+            (output / CALIBRATION).unlink(missing_ok=True)  # it was of another card
     return card
 
 
@@ -158,12 +166,10 @@ def _asked(
     if sentences:
         if metric != marked.METRIC:
             raise InputError(f"--sentences is of {marked.METRIC}, not of {metric}.")
-        rows = marked.chosen(read, number)
+        rows = marked.chosen(read, number, where)
         return "sentences", rows, lambda result: marked.figures(result, rows, options)
     if pairs.are_pairs(read, metric):
-        rows = pairs.chosen(read, number)
-        if len(rows) < pairs.FEWEST:
-            raise InputError(f"{where}: {len(rows)} pairs are too few to say anything; give {pairs.FEWEST}.")
+        rows = pairs.chosen(read, number, where)
         return "pairs", pairs.sides(rows, metric), lambda result: pairs.figures(result, rows, metric)
     rows = labels.chosen(read, number, options.seed, where)
     return "labels", rows, lambda result: figures.figures(result, row, options)

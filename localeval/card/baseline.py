@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from localeval.judgements.desk import response_of
 from localeval.judgements.evidence import terms
+from localeval.metrics import METRICS
 from localeval.samples import Sample
+
+
+def judged(metric: str) -> str:
+    """The column that `metric` is a score of: the response where it reads one, else the contexts."""
+    return "response" if "response" in METRICS[metric].columns else "retrieved_contexts"
 
 
 def name(metric: str) -> str:
@@ -16,13 +22,13 @@ def score(sample: Sample, metric: str) -> float:
 
     lexical precision  of metrics that hold the response against the contexts: the share of its words (pairs
                        of Han characters) that the contexts have
-    question overlap   of all others: the share of the question's words that the contexts have, or for
-                       answer_relevance the response
+    question overlap   of all others: the share of the question's words that the response has, or for metrics
+                       that read none the contexts
     """
     contexts = "\n".join(sample.retrieved_contexts or [])
     if _of_response(metric):
         return share(response_of(sample), contexts)
-    return share(sample.user_input or "", response_of(sample) if metric.startswith("answer") else contexts)
+    return share(sample.user_input or "", response_of(sample) if judged(metric) == "response" else contexts)
 
 
 def _of_response(metric: str) -> bool:

@@ -22,6 +22,7 @@ from localeval.agreement import (
 from localeval.calibration import RAW
 from localeval.card import Part, ScoreFigures, Shown, baseline
 from localeval.card.fitted import WHOLE, Scored, refitted
+from localeval.card.groups import group
 from localeval.card.labels import FEWEST_OF_EACH, label
 from localeval.errors import InputError
 from localeval.metrics import Metric
@@ -60,11 +61,12 @@ def figures(result: Result, metric: Metric, options: Options) -> Figures:
             f"of a label; the others were {', '.join(missing)}."
         )
     parted = folds(labels, [one.group for one in found], seed=options.seed)
-    for i, own in refitted(found, parted).items():
+    for i, own in (refitted(found, parted) if parted else {}).items():
         found[i].scores.update(own)
     name = baseline.name(metric.name)
     parts = [
-        _part(title, [found[i] for i in own], [parted[i] for i in own], name) for title, own in _parts(found)
+        _part(title, [found[i] for i in own], [parted[i] for i in own] if parted else None, name)
+        for title, own in _parts(found)
     ]
     scores = [key for key in ("soft", WHOLE) if all(key in one.scores for one in found)]
     reliability = {key: [tuple(b) for b in bins([o.scores[key] for o in found], labels)] for key in scores}
@@ -89,7 +91,7 @@ def _scored(one: SampleResult, metric: Metric, options: Options, calibrated: boo
     return Scored(
         one.sample,
         label(one.sample),
-        str((one.sample.model_extra or {}).get("group", f"sample {one.sample.id}")),
+        group(one.sample),
         getattr(one.records.get("statements"), "language", ""),
         getattr(support, "verdicts", ()) if judged else (),
         scores,
@@ -118,7 +120,8 @@ def _parts(found: Sequence[Scored]) -> list[tuple[str, list[int]]]:
     return [("all", list(range(len(found)))), *kept]
 
 
-def _part(title: str, found: Sequence[Scored], parted: Sequence[int], lexical: str) -> Part:
+def _part(title: str, found: Sequence[Scored], parted: Sequence[int] | None, lexical: str) -> Part:
+    """Its figures; none of decisions where no threshold can be fitted on other samples of the part."""
     labels, groups = [one.label for one in found], [one.group for one in found]
     draws, within = Draws(labels, groups), folds(labels, groups)
     others = [one.scores[lexical] for one in found]
@@ -130,7 +133,8 @@ def _part(title: str, found: Sequence[Scored], parted: Sequence[int], lexical: s
         # Curves of different folds give no common order, so only pairs of one fold are held together.
         apart = parted if name.endswith("refitted") else None
         made = {"auroc": auroc(own, labels, draws, apart)}
-        made |= decisions(decided_across(own, labels, within), labels, draws)
+        if within is not None:
+            made |= decisions(decided_across(own, labels, within), labels, draws)
         if name in ("soft", WHOLE):
             made |= probabilities(own, labels, draws)
         gain = None if name == lexical else shown(auroc_gain(own, others, labels, draws, apart))

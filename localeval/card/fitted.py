@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from localeval.agreement import Draws, probabilities
+from localeval.agreement import Draws, both_outside, probabilities
 from localeval.calibration import Calibration, Curve
 from localeval.calibration.choice import recipe
 from localeval.calibration.fit import curves_across, fit, shares
@@ -34,14 +35,19 @@ class Scored:
 
 
 def refitted(found: Sequence[Scored], parted: Sequence[int]) -> dict[int, dict[str, float]]:
-    """Scores of each sample under a curve fitted on the other folds, where its language has enough labels."""
+    """Scores of each sample under a curve fitted on the other folds, where its language has enough labels.
+
+    None of a language that lacks a label outside of some fold: no curve can be fitted there.
+    """
     made: dict[int, dict[str, float]] = {}
     for language in LANGUAGES:
         own = [i for i, one in enumerate(found) if one.language == language]
         if not _enough([found[i] for i in own]):
             continue
         raw, labels = [found[i].verdicts for i in own], [found[i].label for i in own]
-        curves = curves_across(raw, labels, [parted[i] for i in own])
+        if not both_outside(labels, folds := [parted[i] for i in own]):
+            continue
+        curves = curves_across(raw, labels, folds)
         for i, curve, whole in zip(own, curves, shares(raw, curves), strict=True):
             soft, value = _aggregated(found[i].verdicts, curve)
             made[i] = {"soft refitted": soft, "value refitted": value, WHOLE: whole}
@@ -62,11 +68,11 @@ def _enough(own: Sequence[Scored]) -> bool:
 
 
 def calibrated(found: Sequence[Scored], judge: Judge, options: Options, dataset: str) -> list[Calibration]:
-    """A calibration for each language with enough labels, and its cross-validated figures."""
+    """A calibration for each language that has scores `refitted`, and their cross-validated figures."""
     made = []
     for language in LANGUAGES:
-        own = [one for one in found if one.language == language]
-        if not _enough(own):
+        own = [one for one in found if one.language == language and WHOLE in one.scores]
+        if not own:
             continue
         labels, groups = [one.label for one in own], [one.group for one in own]
         whole = [one.scores[WHOLE] for one in own]
@@ -83,6 +89,10 @@ def calibrated(found: Sequence[Scored], judge: Judge, options: Options, dataset:
             "date": datetime.date.today().isoformat(),
         }
         curve = fit([one.verdicts for one in own], labels)
-        shown_figures = {key: tuple(round(x, 4) for x in figure) for key, figure in figured.items()}
+        shown_figures = {
+            key: tuple(round(x, 4) for x in figure)
+            for key, figure in figured.items()
+            if not any(math.isnan(x) for x in figure)
+        }
         made.append(Calibration(**known, curve=curve, fitted_on=fitted_on, figures=shown_figures))  # type: ignore[arg-type]
     return made

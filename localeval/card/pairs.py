@@ -9,10 +9,12 @@ from typing import Any
 from localeval.agreement import Draws, mean
 from localeval.card import Part, ScoreFigures, baseline
 from localeval.card.figures import Figures, rather_good, shown
+from localeval.card.groups import check, group
 from localeval.errors import InputError
 from localeval.metrics import METRICS
 from localeval.result import Result
-from localeval.samples import Sample
+from localeval.samples import ALIASES, Sample
+from localeval.texts import said
 
 FEWEST = 10
 FEWEST_OF_A_PART = 5
@@ -23,17 +25,16 @@ SIDES = {
 }
 
 
-def column(metric: str) -> str:
-    return "retrieved_contexts" if metric.startswith("context") else "response"
-
-
 def are_pairs(samples: Sequence[Sample], metric: str) -> bool:
     """Whether any row has both sides of what `metric` judges; all must have them then."""
-    return any(all(side in (s.model_extra or {}) for side in SIDES[column(metric)]) for s in samples)
+    return any(all(side in (s.model_extra or {}) for side in SIDES[baseline.judged(metric)]) for s in samples)
 
 
-def chosen(samples: Sequence[Sample], number: int) -> list[Sample]:
-    """The first `number` rows of each language and source; all for 0."""
+def chosen(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
+    """The first `number` rows of each language and source; all for 0.
+
+    Raises InputError where they are too few to say anything, or all of one group.
+    """
     seen: dict[tuple[Any, ...], int] = defaultdict(int)
     kept = []
     for sample in samples:
@@ -42,22 +43,24 @@ def chosen(samples: Sequence[Sample], number: int) -> list[Sample]:
         seen[part] += 1
         if not number or seen[part] <= number:
             kept.append(sample)
+    if len(kept) < FEWEST:
+        raise InputError(f"{where}: {len(kept)} pairs are too few to say anything; give {FEWEST}.")
+    check(kept, "pairs", where)
     return kept
 
 
 def sides(rows: Sequence[Sample], metric: str) -> list[Sample]:
     """Two samples for each row, the better one first."""
-    field = column(metric)
+    field = baseline.judged(metric)
     found = []
     for row in rows:
         extra = row.model_extra or {}
         for side, name in enumerate(SIDES[field]):
             if name not in extra:
                 raise InputError(f"row {row.id}: it has no {name}, which other rows have; add it.")
-            own = {"response": row.response, "id": f"{row.id}/{side}", field: extra[name]}
-            if field == "response":
-                own["retrieved_contexts"] = row.retrieved_contexts
-            found.append(Sample(user_input=row.user_input, **own))
+            given = {key: getattr(row, key) for key in ALIASES}
+            columns = {**given, "id": f"{row.id}/{side}", field: extra[name]}
+            found.append(Sample.read(columns, f"row {said(row.id, 40)}, {name}"))
     return found
 
 
@@ -78,7 +81,7 @@ def figures(result: Result, rows: Sequence[Sample], metric: str) -> Figures:
         for key in ("", "lang", "tier", "source"):
             if not key or key in extra:
                 parts[f"{key} {extra[key]}" if key else "all"].append(place)
-    groups = [(row.model_extra or {}).get("group", row.id) for row in rows]
+    groups = [group(row) for row in rows]
     missing: dict[str, int] = defaultdict(int)
     for score in scores:
         if score.status != "scored":
@@ -109,7 +112,7 @@ def _part(title: str, found: dict[str, list[float]], groups: Sequence[str]) -> P
             figures={"pair_accuracy": shown(mean(own, draws))},
             gain=None
             if own is lexical
-            else shown(mean([a - b for a, b in zip(own, lexical, strict=True)], draws)),
+            else shown(mean([a - b for a, b in zip(own, lexical, strict=True)], draws, lowest=-1)),
         )
         for name, own in found.items()
     }

@@ -13,6 +13,7 @@ from localeval.agreement import Draws, auroc, mean
 from localeval.agreement.folds import FOLDS
 from localeval.card import Part, ScoreFigures, Shown, baseline
 from localeval.card.figures import Figures, shown
+from localeval.card.groups import FEWEST_GROUPS, check, group
 from localeval.errors import InputError
 from localeval.judgements.needed import NeededRecord
 from localeval.options import Options
@@ -48,13 +49,19 @@ class Row:
     lexical: list[float]
 
 
-def chosen(samples: Sequence[Sample], number: int) -> list[Sample]:
-    """The first `number` rows; all for 0. Raises InputError for too few, or a row without such labels."""
+def chosen(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
+    """The first `number` rows; all for 0.
+
+    Raises InputError for too few, or of one group alone, or a row without such labels.
+    """
     rows = list(samples[:number] if number else samples)
     if len(rows) < FEWEST:
-        raise InputError(f"{len(rows)} rows with sentence_labels are too few to say anything; give {FEWEST}.")
+        raise InputError(
+            f"{where}: {len(rows)} rows with sentence_labels are too few to say anything; give {FEWEST}."
+        )
     for row in rows:
         labelled(row)
+    check(rows, "rows", where)
     return rows
 
 
@@ -131,7 +138,7 @@ def _row(row: Sample, made: NeededRecord) -> Row:
     sentences = labelled(row)
     question = row.user_input or ""
     return Row(
-        str((row.model_extra or {}).get("group", f"sample {row.id}")),
+        group(row),
         [s.label for s in sentences],
         [_share(s, made) for s in sentences],
         [baseline.share(question, s.text) for s in sentences],
@@ -152,20 +159,22 @@ def _part(title: str, rows: Sequence[Row], options: Options) -> Part:
     own = _f1_across(rows, [_relative(row.shares) for row in rows], options.seed)
     name = baseline.name(METRIC)
 
-    def scored(values: list[float], within: Sequence[list[float]] | None, beside: bool) -> ScoreFigures:
-        found: dict[str, Shown] = {"macro_f1": shown(mean(values, draws))}
+    def scored(values: list[float] | None, within: Sequence[list[float]] | None) -> ScoreFigures:
+        found: dict[str, Shown] = {} if values is None else {"macro_f1": shown(mean(values, draws))}
         if within is not None:
             found["auroc_within"] = _within(rows, within)
+        if values is None or lexical is None or values is lexical:
+            return ScoreFigures(figures=found)
         gain = [a - b for a, b in zip(values, lexical, strict=True)]
-        return ScoreFigures(figures=found, gain=shown(mean(gain, draws)) if beside else None)
+        return ScoreFigures(figures=found, gain=shown(mean(gain, draws, lowest=-1)))
 
     return Part(
         name=title,
         good=len(rows),
         scores={
-            DECIDED: scored(decided, None, True),
-            NEEDED: scored(own, [row.shares for row in rows], True),
-            name: scored(lexical, [row.lexical for row in rows], False),
+            DECIDED: scored(decided, None),
+            NEEDED: scored(own, [row.shares for row in rows]),
+            name: scored(lexical, [row.lexical for row in rows]),
         },
     )
 
@@ -187,16 +196,21 @@ def _within(rows: Sequence[Row], shares: Sequence[list[float]]) -> Shown:
     return shown(mean(one, draws))
 
 
-def _f1_across(rows: Sequence[Row], shares: Sequence[list[float]], seed: int) -> list[float]:
-    """The F1 of each row at the threshold that has the best mean F1 on the rows of the other folds."""
+def _f1_across(rows: Sequence[Row], shares: Sequence[list[float]], seed: int) -> list[float] | None:
+    """The F1 of each row at the threshold that has the best mean F1 on the rows of the other folds.
+
+    None where all rows are of one group, so that there are no others.
+    """
     groups = sorted({row.group for row in rows})
+    if len(groups) < FEWEST_GROUPS:
+        return None
     random.Random(seed).shuffle(groups)  # noqa: S311
     fold = {group: place % FOLDS for place, group in enumerate(groups)}
     candidates = sorted({share for own in shares for share in own})
     at = {t: [f1(row.labels, own, t) for row, own in zip(rows, shares, strict=True)] for t in candidates}
 
     def threshold(held: int) -> float:
-        others = [i for i, row in enumerate(rows) if fold[row.group] != held] or range(len(rows))
+        others = [i for i, row in enumerate(rows) if fold[row.group] != held]
         return max(candidates, key=lambda t: statistics.fmean(at[t][i] for i in others))
 
     best = {held: threshold(held) for held in set(fold.values())}
