@@ -26,12 +26,14 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Call:
-    """One call of `generate`, as it was made."""
+    """One call of `generate`, as it was made: `seeds` has one for each leaf, or None was given."""
 
     trunk: Trunk
     branch: str
     leaves: tuple[str, ...]
     schema: type[BaseModel]
+    temperature: float
+    seeds: tuple[tuple[int, ...], ...] | None
 
 
 class FakeEngine:
@@ -74,7 +76,8 @@ class FakeEngine:
         longest = max(map(len, leaves)) + (budget if isinstance(budget, int) else max(budget))
         if len(branch) + longest > self.room(trunk):
             raise ContextTooLong("the fake's context is full")
-        self.calls.append(Call(trunk, branch, tuple(leaves), schema))
+        drawn = None if seeds is None else tuple(map(tuple, seeds))
+        self.calls.append(Call(trunk, branch, tuple(leaves), schema, temperature, drawn))
         self.spent = self.spent.plus(branch=len(branch), leaves=sum(map(len, leaves)))
         return [self._reply(schema) for _ in leaves]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
+import localeval
 from localeval import Judge
+from localeval.prompts import load
 from localeval.testing import FakeEngine, fake_judge
 
 QUESTION = "Where is tea grown?"
@@ -65,3 +68,10 @@ class Asking(FakeEngine):
 
 VECTORS = {QUESTION: (1.0, 0.0), "Where does tea grow?": (0.6, 0.8)}
 PAIR = {"query": QUESTION, "answer": "Tea is grown in Assam."}
+
+
+def built_in(judgement: str) -> str:
+    """The text of a built-in prompt, with another system text."""
+    path = Path(localeval.__file__).parent / "prompts" / "en" / f"{judgement}.toml"
+    system = load(judgement, "en").system
+    return path.read_text(encoding="utf-8").replace(system, "Take care.")

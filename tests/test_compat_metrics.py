@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-import localeval
 from localeval import Sample, Score
-from localeval.classifier import Classifier
 from localeval.compat import (
     AnswerRelevance,
     ContextRelevance,
@@ -28,11 +26,9 @@ from localeval.compat.metric import OriginalMetric
 from localeval.embedder import Embedder
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, PromptError
-from localeval.prompts import load
-from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import (
     ANSWER,
-    BOTH,
     CONTEXTS,
     CORRECT,
     HALF,
@@ -44,6 +40,7 @@ from tests.originals import (
     STATEMENTS,
     VECTORS,
     Asking,
+    built_in,
     judge,
 )
 
@@ -149,13 +146,6 @@ def test_names_and_required_columns(metric: type[OriginalMetric], name: str, col
     assert metric().required_columns == {"SINGLE_TURN": columns}
 
 
-def built_in(judgement: str) -> str:
-    """The text of a built-in prompt, with another system text."""
-    path = Path(localeval.__file__).parent / "prompts" / "en" / f"{judgement}.toml"
-    system = load(judgement, "en").system
-    return path.read_text(encoding="utf-8").replace(system, "Take care.")
-
-
 def test_both_prompts_of_faithfulness_can_be_replaced(tmp_path: Path) -> None:
     file = tmp_path / "nli.toml"
     file.write_text(built_in("support"), encoding="utf-8")
@@ -177,6 +167,16 @@ def test_the_prompt_of_a_reasoned_verdict_is_the_one_that_is_replaced() -> None:
     assert engine.calls[1].trunk.system == "Take care."
 
 
+def test_a_prompt_file_that_is_edited_later_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "nli.toml"
+    file.write_text(built_in("support"), encoding="utf-8")
+    engine = FakeEngine(HALF)
+    metric = Faithfulness(fake_judge(engine), nli_prompt=file)
+    file.write_text("no prompt any more", encoding="utf-8")
+    assert metric.invoke(INPUTS) == 1 / 2
+    assert engine.calls[1].trunk.system == "Take care."
+
+
 def test_what_is_no_prompt_file_is_refused() -> None:
     template: Any = SimpleNamespace(template="{context}")
     with pytest.raises(
@@ -185,42 +185,6 @@ def test_what_is_no_prompt_file_is_refused() -> None:
         Faithfulness(statement_generator_prompt=template)
     with pytest.raises(PromptError):
         Faithfulness(nli_prompt="Is it so?\nSay yes or no.")
-
-
-# With HHEM
-
-
-def test_hhem_rounds_at_one_half_and_keeps_the_raw_mean_beside() -> None:
-    classifier = FakeClassifier({"Tea is grown in Assam.": 0.5, "Tea was planted in Assam in 1937.": 0.4})
-    metric = FaithfulnesswithHHEM(fake_judge(FakeEngine(STATEMENTS), classifier=classifier))
-    found = metric.judged(INPUTS).scores["faithfulness_with_hhem"]
-    assert found.value == 1 / 2
-    assert found.soft == pytest.approx((0.5 + 0.4) / 2)
-    assert metric.invoke(INPUTS) == 1 / 2
-
-
-class Closing(FakeClassifier):
-    closed = False
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def test_another_device_or_batch_size_opens_a_classifier_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[dict[str, Any], Closing]] = []
-
-    def opened(**settings: Any) -> Closing:
-        made.append((settings, Closing(BOTH)))
-        return made[-1][1]
-
-    monkeypatch.setattr(Classifier, "load", opened)
-    with FaithfulnesswithHHEM(judge(*STATEMENTS), device="cuda", batch_size=4) as metric:
-        assert metric.invoke(INPUTS) == 2 / 2
-        assert metric.invoke(INPUTS) == 2 / 2
-        ((settings, classifier),) = made
-        assert settings == {"device": "cuda", "batch_size": 4}
-        assert not classifier.closed
-    assert classifier.closed
 
 
 # Context relevance
@@ -286,7 +250,7 @@ def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
 def test_answer_relevance_is_the_mean_cosine_where_every_draw_is_sufficient() -> None:
     # Half of the draws are the question itself, half have the cosine 0.6.
     assert relevance().invoke(PAIR) == pytest.approx((1.0 + 0.6) / 2)
-    assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6) / 2)
+    assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6 + 1.0) / 3)
 
 
 def test_an_evasive_answer_is_of_no_relevance() -> None:
@@ -303,6 +267,20 @@ def test_it_draws_ten_questions_at_one_half_or_as_many_as_it_is_told() -> None:
     assert len(to_original(relevance(questions=3).judged(PAIR))["questions"]) == 3
     with pytest.raises(InputError, match="questions is 0"):
         metric.invoke(PAIR, num_of_gen=0)
+
+
+def test_as_ragas_has_it_three_questions_are_drawn_unless_it_is_told_how_many() -> None:
+    def drawn(metric: AnswerRelevance, **options: Any) -> int:
+        return len(to_original(metric.judged(PAIR, **options))["questions"])
+
+    metric = relevance(relevance="ragas")
+    assert metric.options.questions == 3
+    assert drawn(metric) == 3
+    assert drawn(metric, questions=5) == 5
+    assert drawn(relevance(relevance="ragas", questions=10)) == 10
+    assert drawn(relevance(), relevance="ragas") == 3
+    assert drawn(relevance(relevance="question")) == 10
+    assert metric.invoke(PAIR, num_of_gen=2) == pytest.approx((1.0 + 0.6) / 2)
 
 
 def test_each_draw_is_exported_with_its_flag_of_one_or_zero() -> None:

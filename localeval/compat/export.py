@@ -5,12 +5,15 @@
 give a dict by judgement ("statements", "support", "response_in_reference", ...); one that could not be made
 is left out.
 
+A verdict is 1 where the probability that the score was counted from reaches the threshold: the calibrated
+one, where a calibration is in force. So their mean is that score.
+
 A reason is "" unless it was asked for (`explain=True`, or `verdict="reasoned"`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -27,11 +30,12 @@ INSUFFICIENT = "Insufficient Information"
 def to_original(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
     """The records of one sample as the original replies; `threshold` is the one that it was scored with."""
     found: dict[str, Any] = {}
-    for name, record in sample.records.items():
+    records = sample.as_scored()
+    for name, record in records.items():
         if isinstance(record, StatementsRecord):
             found[name] = sentence_and_statements(record)
         elif isinstance(record, SupportRecord):
-            found[name] = statement_verdications(record, _reasons(sample, name), threshold)
+            found[name] = statement_verdications(record, _reasons(records, name), threshold)
         elif isinstance(record, QuestionsRecord):
             found[name] = answer_sufficiencies(record, threshold)
         elif isinstance(record, NeededRecord):
@@ -42,14 +46,15 @@ def to_original(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
 def to_ragas(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
     """The same in ragas' own schemas, which there are for statements and verdicts."""
     found: dict[str, Any] = {}
-    for name, record in sample.records.items():
+    records = sample.as_scored()
+    for name, record in records.items():
         if isinstance(record, StatementsRecord):
             found[name] = {"statements": [text for _, text in record.flat()]}
         elif isinstance(record, SupportRecord):
             found[name] = {
                 "statements": [
                     {"statement": statement, "reason": reason, "verdict": verdict}
-                    for statement, reason, verdict in _verdicts(record, _reasons(sample, name), threshold)
+                    for statement, reason, verdict in _verdicts(record, _reasons(records, name), threshold)
                 ]
             }
     return found
@@ -116,9 +121,9 @@ def extraction(record: NeededRecord, threshold: float = 0.5) -> str:
     return "\n".join(needed) or INSUFFICIENT
 
 
-def _reasons(sample: SampleResult, judgement: str) -> Sequence[str]:
+def _reasons(records: Mapping[str, Any], judgement: str) -> Sequence[str]:
     """The reasons that were written after the verdicts; there are such of one judgement only."""
-    record = sample.records.get("reasons")
+    record = records.get("reasons")
     return record.reasons if judgement == "support" and isinstance(record, ReasonsRecord) else ()
 
 

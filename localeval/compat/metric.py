@@ -7,6 +7,7 @@ import copy
 import logging
 import math
 import os
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
@@ -49,7 +50,15 @@ class OriginalMetric:
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
     ) -> None:
         self.llm, self.name, self.max_retries = _llm(llm), name or self.called, max_retries
-        self.options = Options.read(options)
+        self.options = self.read(options)
+        self._chosen = {option: getattr(self.options, option) for option in options}
+
+    def read(self, given: Mapping[str, Any]) -> Options:
+        """The options that `given` ones come to, with those that this metric has by itself.
+
+        Raises InputError for what is no option of it.
+        """
+        return Options.read(given)
 
     @property
     def metric(self) -> Metric:
@@ -86,15 +95,16 @@ class OriginalMetric:
         *failed*, `timeout`.
         """
         sample = one_sample(inputs, self.name)
-        choices = Options.read({**vars(self.options), **options})
+        choices = self.read({**self._chosen, **options})
         if (undefined := nothing_to_judge(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {})
         wanted = judgements_for([self.metric], choices)
         records = judge_within(self.judge(), sample, wanted, choices, timeout)
         if records is None:
             return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
-        score = compute(self.metric, records, choices, self.judge().curves(choices))
-        return SampleResult(sample, {self.column: score}, records)
+        curves = self.judge().curves(choices)
+        score = compute(self.metric, records, choices, curves)
+        return SampleResult(sample, {self.column: score}, records, curves)
 
     def number(self, score: Score) -> float:
         """The value, or what the original gives for a score that is undefined or failed."""

@@ -15,10 +15,15 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.desk import Embeds
 from localeval.metrics import Score
+from localeval.options import Options
 from localeval.prompts import LANGUAGES
 
 Self = TypeVar("Self", bound="AnswerRelevance")
 Prompts = str | Path | Mapping[str, str | Path]
+
+RAGAS_QUESTIONS = 3
+_OF_VERDICTS = {"support", "support_reasoned"}
+"""The prompts by which a judge decides."""
 
 
 class Faithfulness(OriginalMetric):
@@ -50,9 +55,12 @@ class Faithfulness(OriginalMetric):
 
 
 class FaithfulnesswithHHEM(Faithfulness):
-    """`Faithfulness` with the verdicts of the classifier HHEM-2.1-Open.
+    """`Faithfulness` with the verdicts of the classifier HHEM-2.1-Open: that of the judge, unless said.
 
     device, batch_size  where it computes, and how many pairs together
+
+    Raises InputError for what tells a judge how to decide (nli_prompt, verdict="reasoned") or to give its
+    reasons (explain): here it does not decide, and they would change nothing.
     """
 
     row = "faithfulness_hhem"
@@ -64,6 +72,20 @@ class FaithfulnesswithHHEM(Faithfulness):
         super().__init__(llm, **rest)
         self.device, self.batch_size = device, batch_size
 
+    def read(self, given: Mapping[str, Any]) -> Options:
+        options = super().read(given)
+        for name, chosen in (
+            ("nli_prompt", not _OF_VERDICTS.isdisjoint(options.prompts)),
+            ("verdict='reasoned'", options.verdict == "reasoned"),
+            ("explain", options.explain),
+        ):
+            if chosen:
+                raise InputError(
+                    f"{self.name}: {name} is for verdicts of a judge, and here a classifier decides; leave "
+                    "it out, or take Faithfulness."
+                )
+        return options
+
     def judge(self) -> Judge:
         from localeval.classifier import Classifier
 
@@ -71,10 +93,17 @@ class FaithfulnesswithHHEM(Faithfulness):
         where = (self.device, self.batch_size)
         if where == ("cpu", 10):
             return judge  # as its own classifier is, unless the caller chose another
+        own = judge.companions.classifier()  # its files are checked; its weights are not loaded for this
+        model = getattr(own, "source", None)
+        if model is None:
+            raise InputError(
+                f"{self.name}: the judge's classifier is a {type(own).__name__}, which can't be opened again "
+                "with another device or batch_size; leave them out, or open it with them."
+            )
         classifier = hold(
             self,
-            ("classifier", *where),
-            lambda: Classifier.load(device=self.device, batch_size=self.batch_size),
+            ("classifier", source(model), *where),
+            lambda: Classifier.load(model, device=self.device, batch_size=self.batch_size),
         )
         return beside(judge, Companions(classifier=classifier))
 
@@ -96,7 +125,8 @@ class ContextRelevance(OriginalMetric):
 class AnswerRelevance(OriginalMetric):
     """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
 
-    As the original weighs each draw by its own flag; `relevance="question"` is localeval's own rule.
+    As the original weighs each draw by its own flag; `relevance="question"` is localeval's own rule. Ten
+    questions are drawn; three with `relevance="ragas"`, as ragas does. `questions` is another number.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
                      `localeval.embedder`; that of the judge, unless said
@@ -112,11 +142,15 @@ class AnswerRelevance(OriginalMetric):
         embedding_model: Embeds | Model | None = None,
         **rest: Any,
     ) -> None:
-        super().__init__(llm, **{"relevance": "draws", **rest})
+        super().__init__(llm, **rest)
         self.embedding_model = _embedding_model(embedding_model)
 
+    def read(self, given: Mapping[str, Any]) -> Options:
+        drawn = {"questions": RAGAS_QUESTIONS} if given.get("relevance") == "ragas" else {}
+        return super().read({"relevance": "draws", **drawn, **given})
+
     def invoke(self, inputs: Any, num_of_gen: int | None = None) -> float:
-        """As that of every metric, with `num_of_gen` questions; 10, unless said."""
+        """As that of every metric, with `num_of_gen` questions instead of its own number."""
         drawn = {} if num_of_gen is None else {"questions": num_of_gen}
         return self._told(self.judged(inputs, **drawn))
 
