@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,7 +81,21 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(
             ("--columns", "id=key,response=anwser"),
             "data.csv: no sample has the column anwser, which was named for",
         ),
-        ((*COLUMNS, "--limit", "0"), "limit is 0; choose at least 1."),
+        ((*COLUMNS, "--limit", "0"), "localeval: --limit is 0; choose at least 1."),
+        ((*COLUMNS, "--limit", "-3"), "localeval: --limit is -3; choose at least 1."),
+        ((*COLUMNS, "--sample", "0"), "localeval: --sample is 0; choose at least 1."),
+        ((*COLUMNS, "--sample", "-1"), "localeval: --sample is -1; choose at least 1."),
+        (
+            (*COLUMNS, "--sample", "2", "--seed", "-1"),
+            "localeval: --seed is -1; choose a whole number from 0 to 4294967295.",
+        ),
+        (("--threads", "-1"), "localeval: --threads is -1; choose a number from 0 to 1024."),
+        (("--gpu-layers", "-2"), "localeval: --gpu-layers is -2; choose a number from -1 to 1000."),
+        (("--threshold", "3"), "localeval: --threshold is 3.0; choose a number from 0 to 1."),
+        (
+            (*COLUMNS, "--id", "s0", "--id", "s9", "--limit", "1"),
+            "localeval: data.csv: no sample up to the limit of 1 has the id s9; raise the limit, or leave",
+        ),
         ((*COLUMNS, "--id", "s99x"), "data.csv: no sample has the id s99x; did you mean s"),
         ((*COLUMNS, "--encoding", "klingon"), "encoding klingon is not known; give another one"),
         (("--format", "json"), "data.csv, line 1: no list begins here; write a list of objects"),
@@ -93,3 +109,46 @@ def test_options_that_do_not_fit_are_exit_2_before_a_model_is_looked_for(
     run = localeval("evaluate", "data.csv", *options, cwd=tmp_path, LOCALEVAL_MODELS=str(tmp_path / "none"))
     assert run.returncode == 2
     assert message in fault(run)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("LOCALEVAL_THREADS", "many", "(env var: 'LOCALEVAL_THREADS'): 'many' is not a valid integer."),
+        ("LOCALEVAL_EXPLAIN", "perhaps", "(env var: 'LOCALEVAL_EXPLAIN'): 'perhaps' is not a valid boolean."),
+        ("LOCALEVAL_VERDICT", "slow", "(env var: 'LOCALEVAL_VERDICT'): 'slow' is not one of"),
+        ("LOCALEVAL_THREADS", "-1", "localeval: LOCALEVAL_THREADS is -1; choose a number from 0 to 1024."),
+        ("LOCALEVAL_BETA", "0", "localeval: LOCALEVAL_BETA is 0.0; choose a number from 0.01 to 100."),
+    ],
+)
+def test_a_variable_with_a_wrong_value_is_exit_2_and_named(
+    tmp_path: Path, variable: str, value: str, message: str
+) -> None:
+    (tmp_path / "data.csv").write_text(table())
+    run = localeval("evaluate", "data.csv", cwd=tmp_path, **{variable: value})
+    assert run.returncode == 2
+    assert message in fault(run)
+
+
+@pytest.mark.parametrize(
+    ("metric", "option"), [("answer_relevance", "--user-input"), ("context_recall", "--reference")]
+)
+def test_score_names_the_option_that_a_metric_needs(tmp_path: Path, metric: str, option: str) -> None:
+    nowhere = str(tmp_path / "none")
+    run = localeval("score", "-m", metric, "--response", "Tea.", cwd=tmp_path, LOCALEVAL_MODELS=nowhere)
+    assert run.returncode == 2
+    assert fault(run) == f"localeval: {metric} needs {option}; give it, or leave the metric out."
+
+
+def test_a_stdin_that_the_shell_closed_is_exit_2(tmp_path: Path) -> None:
+    command = ["sh", "-c", '"$0" -m localeval evaluate - <&-', sys.executable]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 2
+    assert fault(run).startswith("localeval: stdin: is closed; send the samples there")
+
+
+def test_an_open_quote_that_takes_the_rest_of_the_file_is_exit_2_with_skip_bad(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text('id,answer\n1,A\n2,"B\n3,C\n4,D\n')
+    run = localeval("evaluate", "data.csv", "--skip-bad", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "data.csv, lines 3 to 5: not CSV, and read as one row (a quote is not closed)" in fault(run)

@@ -120,6 +120,35 @@ def test_stdin_gives_the_same_samples_in_every_format(
     assert sys.stdin.buffer.closed is False
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_what_gzip_packed_is_read_from_stdin_and_from_a_file_of_any_name(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, write = WRITERS[form]
+    packed = gzip.compress(write(shipped(), tmp_path / name).read_bytes())
+    (tmp_path / name).write_bytes(packed)
+    assert dumped(tmp_path / name) == dumped(SHIPPED)
+    with subprocess.Popen(["cat", tmp_path / name], stdout=subprocess.PIPE) as pipe:  # noqa: S607
+        assert pipe.stdout is not None
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(pipe.stdout))
+        assert dumped("-", format=form) == dumped(SHIPPED)
+
+
+@pytest.mark.parametrize("closed", [None, "by Python"])
+def test_a_stdin_that_is_closed_is_said(closed: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"{}")) if closed else None
+    if stdin is not None:
+        stdin.close()
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert fault("-") == "stdin: is closed; send the samples there, or give the path of a file with samples."
+
+
+def test_what_breaks_off_on_stdin_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(SHIPPED.read_bytes())[:500]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    assert "stdin: can't be read (Compressed file ended before" in fault("-")
+
+
 ROWS: Rows = [
     {"id": "a", "user_input": "", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]},
     {"id": "b", "response": "Tea sings.", "retrieved_contexts": ["Tea, or\n“coffee”.", ""]},
@@ -263,8 +292,14 @@ HEAD = "id,answer,contexts\n"
         (
             "data.csv",
             HEAD + '\n1,"A\nB",[]\n2,"A\n',
-            ", line 5: not CSV (unexpected end of data); close every",
+            ", line 5: not CSV (a quote is not closed); close every",
         ),
+        (
+            "data.csv",
+            HEAD + '1,A,[]\n2,"A\nB"C,[]\n',
+            ", lines 3 to 4: not CSV, and read as one row (',' expected after '\"'); close every quote",
+        ),
+        ("data.csv", HEAD + '1,"A\n\nB"\n', ", lines 2 to 4: the row has 2 cells, and the header 3"),
         ("data.csv", HEAD + '1,"A"B,[]\n', ", line 2: not CSV ("),
         (
             "data.csv",
@@ -325,8 +360,19 @@ HEAD = "id,answer,contexts\n"
         ("data.parquet", "PAR1 no", ": can't be read as Parquet ("),
         ("data.jsonl.gz", "{}", ": can't be read (Not a gzipped file"),
         ("data.jsonl.gz", gzip.compress(b'{"answer": "A"}')[:-9], ": can't be read (Compressed file ended"),
+        (
+            "data.xlsx",
+            b"PK\x03\x04\x14\0",
+            ": is a zip archive, as .xlsx files are; save an Excel table as CSV, and unpack any other.",
+        ),
+        ("data.csv", gzip.compress(b"PK\x03\x04\x14\0"), ": is a zip archive, as .xlsx files are"),
+        (
+            "data.xls",
+            b"\xd0\xcf\x11\xe0\xa1\xb1",
+            ": is an Office file, as .xls files are; save the table as CSV.",
+        ),
     ],
-    ids=range(36),
+    ids=range(41),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_the_remedy(
     tmp_path: Path, name: str, content: str | bytes, message: str
@@ -530,6 +576,15 @@ def test_samples_are_chosen_by_their_ids_and_an_unknown_one_is_refused() -> None
     assert "there is no sample in it" in fault([], ids=["?"])
 
 
+def test_ids_are_looked_for_up_to_the_limit_and_each_must_be_there() -> None:
+    assert ids(ids=["s0", "s2"], limit=3) == ["s0", "s2"]
+    for behind in ("s3", "missing"):
+        found = fault(NUMBERED, ids=["s0", behind], limit=3)
+        assert f"no sample up to the limit of 3 has the id {behind}; raise the limit, or leave" in found
+    assert "no sample has the id s7x; did you mean s7?" in fault(NUMBERED, ids=["s7x"], limit=1000)
+    assert "no sample has the id s7x" in fault(NUMBERED, ids=["s1", "s7x"], sample=1)
+
+
 BAD = '{"answer": "A"}\n{"answer": 5}\n\n[\n{"answer": "\\ud800"}\n{"answer": "B"}\n'
 
 
@@ -550,6 +605,8 @@ def test_skip_bad_reads_the_rest_and_tells_what_was_skipped(tmp_path: Path) -> N
     [
         ("data.csv", HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,x\ne,E,[]\n', ["line 3", "line 4", "line 5"]),
         ("data.csv", HEAD + 'a,A,[]\ne,E,[]\nc,"C\n', ["line 4"]),
+        ("data.csv", HEAD + 'a,A,[]\ne,E,[]\nc,"C\n\n \n', ["line 4"]),
+        ("data.csv", HEAD + 'a,A,[]\nc,"C\nd,D,"[""x""]"\ne,E,[]\n', ["lines 3 to 4"]),
         (
             "data.json",
             '[{"id": "a"}, 5,\n{"x": NaN}, {"x": 1, "x": 2}, {"id": "e"}]',
@@ -564,6 +621,33 @@ def test_skip_bad_goes_on_behind_each_kind_of_fault(
     samples = read_samples(tmp_path / name, skip_bad=True)
     assert [sample.id for sample in samples] == ["a", "e"]
     assert [skipped.place for skipped in samples.skipped] == places
+
+
+def test_skip_bad_names_every_line_that_an_open_quote_took_into_one_row(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes((HEAD + 'a,A,[]\nb,"B\nc,C\n').encode() + b'd,\xff,"[]"\ne,E,[]\n')
+    samples = read_samples(path, skip_bad=True)
+    assert [sample.id for sample in samples] == ["a", "e"]
+    assert samples.skipped == [
+        (
+            "lines 3 to 5",
+            f"{path}, lines 3 to 5: not CSV, and read as one row (',' expected after '\"'); close every "
+            "quote, and write a quote inside a cell twice.",
+        )
+    ]
+
+
+def test_a_quote_that_takes_the_rest_of_the_file_is_refused_even_with_skip_bad(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    rows = [f"{number},A{number},\n" for number in range(1, 11)]
+    rows[2] = '3,"A3,\n'
+    path.write_text(HEAD + "".join(rows) + "\n")
+    expected = (
+        f"{path}, lines 4 to 11: not CSV, and read as one row (a quote is not closed); close every quote"
+    )
+    assert fault(path, skip_bad=True).startswith(expected)
+    assert fault(path) == fault(path, skip_bad=True)
+    assert [sample.id for sample in read_samples(path, limit=2)] == ["1", "2"]
 
 
 def test_skip_bad_skips_rows_of_tables_and_lists_and_tells_it_again_when_they_are_evaluated() -> None:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from localeval.errors import InputError
 from localeval.samples.cells import columns_of
@@ -16,6 +17,19 @@ from localeval.samples.sample import Names
 
 Cells = list[str | None]  # None is an empty cell; "" is one that holds an empty text, as "" in quotes
 _LONGEST_CELL = 2**31 - 1
+_UNCLOSED = "unexpected end of data"  # csv's words for a quote that is open at the end of the file
+
+
+class _Record(NamedTuple):
+    """The lines that csv reads as one row, and its cells, or why they can't be read."""
+
+    first: int
+    last: int
+    cells: Cells | InputError
+
+    @property
+    def place(self) -> str:
+        return _place(self.first, self.last)
 
 
 def delimited_rows(lines: Lines, name: str, delimiter: str | None, names: Names) -> Rows:
@@ -24,19 +38,23 @@ def delimited_rows(lines: Lines, name: str, delimiter: str | None, names: Names)
     delimiter  None for the one of , ; and the tab that the header has most of
 
     An empty cell is a missing column. Cells below an empty name are left out. Raises InputError for a header
-    that can't be used.
+    that can't be used, and for a quote that takes all lines behind it into one cell.
     """
     header: list[str] | None = None
     number = 0
-    for line, cells in _records(lines, name, delimiter):
-        where = f"{name}, line {line}"
+    for record in _records(lines, name, delimiter):
+        where, cells = f"{name}, {record.place}", record.cells
         if isinstance(cells, list) and all(cell is None for cell in cells):
             continue
         if header is None:
             header = _header(cells, where, names)
             continue
         number += 1
-        yield Row(number, f"line {line}", _columns(header, cells, where, names))
+        yield Row(number, record.place, _columns(header, cells, where, names))
+
+
+def _place(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
 def _columns(
@@ -65,8 +83,8 @@ def _header(cells: Cells | InputError, where: str, names: Names) -> list[str]:
     return header
 
 
-def _records(lines: Lines, name: str, delimiter: str | None) -> Iterator[tuple[int, Cells | InputError]]:
-    """For each record the line that it begins in, and its cells or why they can't be read."""
+def _records(lines: Lines, name: str, delimiter: str | None) -> Iterator[_Record]:
+    """Raises InputError for a quote that is never closed, unless it is in the last line."""
     # It is the whole process's limit, and its default of 131072 characters is less than some contexts have;
     # it is raised for good, since another thread may be reading too.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
@@ -83,16 +101,40 @@ def _records(lines: Lines, name: str, delimiter: str | None) -> Iterator[tuple[i
         except StopIteration:
             return
         except csv.Error as error:
-            remedy = "close every quote, and write a quote inside a cell twice"
-            cause = str(error).replace("'\t'", "a tab")
-            cells = InputError(f"{name}, line {line}: not CSV ({cause}); {remedy}.")
-        for place, text in enumerate(taken, line):
-            if fault := lines.fault(text):
-                cells = InputError(f"{name}, line {place}: {fault}.")
-                break
-        yield line, cells
+            cells = _not_csv(str(error), name, line, _last(line, taken))
+        last = _last(line, taken)
+        if isinstance(cells, list) or last == line:  # else it must be said how many lines are lost
+            cells = _not_text(lines, name, line, taken) or cells
+        yield _Record(line, last, cells)
         line += len(taken)
         taken.clear()
+
+
+def _not_csv(cause: str, name: str, first: int, last: int) -> InputError:
+    """Why these lines are no row. Raises it where an open quote took all that is left of the file.
+
+    A row may be left out; but how many rows these were can't be told, and without them the beginning of the
+    data would be judged for the whole.
+    """
+    kind = "not CSV" if first == last else "not CSV, and read as one row"
+    found = "a quote is not closed" if cause == _UNCLOSED else cause.replace("'\t'", "a tab")
+    remedy = "close every quote, and write a quote inside a cell twice"
+    fault = InputError(f"{name}, {_place(first, last)}: {kind} ({found}); {remedy}.")
+    if cause == _UNCLOSED and first < last:
+        raise fault
+    return fault
+
+
+def _not_text(lines: Lines, name: str, first: int, taken: Sequence[str]) -> InputError | None:
+    for line, text in enumerate(taken, first):
+        if fault := lines.fault(text):
+            return InputError(f"{name}, line {line}: {fault}.")
+    return None
+
+
+def _last(first: int, taken: Sequence[str]) -> int:
+    """The line that a record ends in; blank lines behind an open quote are no part of it."""
+    return max((place for place, text in enumerate(taken, first) if text.strip()), default=first)
 
 
 def _kept(lines: Iterator[str], taken: list[str]) -> Iterator[str]:

@@ -21,6 +21,11 @@ STDIN = "-"
 Bytes: TypeAlias = "io.BufferedReader[Any]"
 _UNREADABLE = "localeval.unreadable"
 _MARK = re.compile("[\udc00-\udcff]")
+_GZIP = b"\x1f\x8b"
+_NO_DATA = {
+    b"PK\x03\x04": "a zip archive, as .xlsx files are; save an Excel table as CSV, and unpack any other",
+    b"\xd0\xcf\x11\xe0": "an Office file, as .xls files are; save the table as CSV",
+}
 
 
 def name_of(source: str | Path) -> str:
@@ -29,32 +34,49 @@ def name_of(source: str | Path) -> str:
 
 @contextmanager
 def opened(source: str | Path) -> Iterator[Bytes]:
-    """The bytes of a file or of stdin ("-"); those of a .gz file are unpacked. Raises InputError."""
+    """The bytes of a file or of stdin ("-"), unpacked if gzip packed them. Raises InputError."""
     name = name_of(source)
-    if str(source) == STDIN:
-        stdin: Bytes = io.BufferedReader(sys.stdin.buffer)  # not all that stands there for stdin can peek
+    with _stdin() if str(source) == STDIN else _file(source, name) as file:
         try:
-            yield stdin
-        finally:
-            stdin.detach()
-        return
+            yield _unpacked(file, name, Path(source).suffix)
+        except (OSError, EOFError, zlib.error) as error:
+            cause = shown(getattr(error, "strerror", None) or str(error))
+            raise InputError(f"{name}: can't be read ({cause}); check that it is whole.") from None
+
+
+@contextmanager
+def _stdin() -> Iterator[Bytes]:
+    stream = getattr(sys.stdin, "buffer", None)  # sys.stdin is None where the shell closed it, as <&- does
+    if stream is None or stream.closed:
+        raise InputError("stdin: is closed; send the samples there, or give the path of a file with samples.")
+    stdin: Bytes = io.BufferedReader(stream)  # not all that stands there for stdin can peek
     try:
-        file = Path(source).open("rb")  # noqa: SIM115
+        yield stdin
+    finally:
+        stdin.detach()
+
+
+def _file(source: str | Path, name: str) -> Bytes:
+    try:
+        return Path(source).open("rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         cause = getattr(error, "strerror", None) or "not a path"
         raise InputError(f"{name}: can't be read ({cause}); give the path of a file with samples.") from None
-    with file:
-        try:
-            yield _unpacked(file, Path(source).suffix)
-        except (OSError, EOFError, zlib.error) as error:
-            cause = shown(getattr(error, "strerror", None) or str(error))
-            raise InputError(f"{name}: can't be read ({cause}); check that the file is whole.") from None
 
 
-def _unpacked(file: Bytes, suffix: str) -> Bytes:
-    if suffix.lower() != ".gz":
-        return file
-    return io.BufferedReader(gzip.GzipFile(fileobj=file))
+def _unpacked(file: Bytes, name: str, suffix: str) -> Bytes:
+    """What gzip packed, by the suffix or the first bytes. Raises InputError for what Excel saves."""
+    if suffix.lower() == ".gz" or file.peek(2).startswith(_GZIP):
+        file = io.BufferedReader(_Packed(fileobj=file))
+    for mark, fault in _NO_DATA.items():
+        if file.peek(len(mark)).startswith(mark):
+            raise InputError(f"{name}: is {fault}.")
+    return file
+
+
+class _Packed(gzip.GzipFile):
+    def seekable(self) -> bool:
+        return False  # each step back would unpack again from the beginning, which a pipe can't even do
 
 
 class Lines:

@@ -62,9 +62,9 @@ def read_samples(
 
     columns   for a field the column that it is read from, and from no other: {"user_input": "q"}
     limit     read the first so many, and nothing behind them
+    ids       of these only the samples with these ids, each of which must be there
     sample    of these choose so many, by `seed` and their ids; they stay in order, and a larger sample holds
               the smaller ones
-    ids       only the samples with these ids
     skip_bad  leave out rows that can't be read, and tell of them in `skipped`; two equal ids stay an error
     format    "jsonl", "json", "csv", "tsv" or "parquet"; by default by the file's name, else JSONL
     encoding  of a file of text; by default UTF-8, or what its byte order mark says
@@ -82,10 +82,9 @@ def read_samples(
     name, rows = _rows(source, format, encoding, names)
     reading = _Reading(name, names, skip_bad)
     with closing(rows):  # now, and not when the last reference to an error is gone
-        read = reading.samples(rows)
+        read: Iterator[Sample] = islice(reading.samples(rows), limit)
         if wanted := {str(one) for one in ([ids] if isinstance(ids, str) else ids)}:
-            read = _with_ids(read, wanted, name)
-        read = islice(read, limit)
+            read = _with_ids(read, wanted, name, limit)
         found = list(read) if sample is None else _drawn(read, sample, seed)
     reading.check(found)
     before = source.skipped if isinstance(source, Samples) else []
@@ -173,7 +172,7 @@ def _names(columns: Mapping[str, str]) -> Names:
     return names
 
 
-def _with_ids(samples: Iterator[Sample], wanted: set[str], name: str) -> Iterator[Sample]:
+def _with_ids(samples: Iterator[Sample], wanted: set[str], name: str, limit: int | None) -> Iterator[Sample]:
     seen = []
     for sample in samples:
         seen.append(sample.id)
@@ -182,7 +181,10 @@ def _with_ids(samples: Iterator[Sample], wanted: set[str], name: str) -> Iterato
     if seen and (missing := sorted(wanted.difference(seen))):
         near = difflib.get_close_matches(missing[0], seen, n=1)
         hint = f"did you mean {shown(near[0])}?" if near else f"the first one has {shown(seen[0])}."
-        raise InputError(f"{name}: no sample has the id {shown(missing[0])}; {hint}")
+        among = "has"
+        if len(seen) == limit:  # it may well stand behind, where nothing is looked at
+            among, hint = f"up to the limit of {limit} has", "raise the limit, or leave the id out."
+        raise InputError(f"{name}: no sample {among} the id {shown(missing[0])}; {hint}")
 
 
 def _drawn(samples: Iterator[Sample], number: int, seed: int) -> list[Sample]:
