@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from localeval import catalog
 from localeval.errors import ModelMissing
 from localeval.judgements.desk import Embeds, Supports
 
@@ -75,6 +77,9 @@ def _load_classifier(place: _Path) -> Supports:
 
 
 def _source(given: object, default: str) -> str:
+    """A catalog name as it is; a path as it is found from any folder, whether the model was opened or not."""
     if not isinstance(given, str | os.PathLike):
         return str(getattr(given, "source", default))
-    return os.fspath(given) if isinstance(given, str) else os.path.realpath(given)
+    if isinstance(given, str) and given in catalog.rows():
+        return given
+    return str(Path(given).expanduser().absolute())

@@ -65,9 +65,10 @@ def make_plan(
     rows = tuple(rehearsal.go_through(sample, metrics) for sample in looked)
     share = len(samples) / max(1, len(looked))
     total = sum(rows) * share
-    memory = judge.engine.memory() if total and isinstance(judge.engine, LazyEngine) else None
+    engine = judge.engine if isinstance(judge.engine, LazyEngine) else None
+    memory = engine.memory() if total and engine else None
     free = available()
-    fits = memory is None or free is None or memory <= free
+    fits = memory is None or free is None or memory <= free  # measuring loads the model once more
     speed = _speed(judge, fits and (measure or total >= WORTH_MEASURING)) if total else None
     return Plan(
         samples=len(samples),
@@ -77,7 +78,7 @@ def make_plan(
         too_long=tuple(rehearsal.too_long),
         rows=rows if len(looked) == len(samples) else (),
         speed=speed,
-        memory=memory,
+        memory=None if engine and engine.loaded else memory,
         free=free,
     )
 

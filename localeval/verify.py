@@ -14,14 +14,14 @@ from pydantic import BaseModel
 from localeval import run
 from localeval.errors import InputError
 from localeval.evaluate import Progress
-from localeval.judge import Judge, ask
-from localeval.judgements import Failure, Judgement, in_order
+from localeval.judge import Judge
+from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.lines import FILE, Lines
-from localeval.metrics import METRICS
+from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.records import as_record
 from localeval.samples import Sample
-from localeval.scoring import judgements_for, nothing_to_judge
+from localeval.scoring import choose_metrics, judgements_for, nothing_to_judge
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,9 @@ def verify(
     share  of the judgements, above 0 and up to 1; at least one is made
     judge  by default the run's own, loaded with the run's settings
 
-    Raises InputError for a folder without a run, or a judge whose model, settings or packages are other ones
-    (then other bits are no fault), and what `Judge.load` raises.
+    Raises InputError for a folder without a run, for a metric of it that is not registered here, or a judge
+    whose model, settings or packages are other ones (then other bits are no fault), and what `Judge.load`
+    raises.
 
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
@@ -70,7 +71,7 @@ def verify(
     if not 0 < share <= 1:
         raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
     samples, recipe = run.read(Path(folder))
-    options = Options.read(recipe.options)
+    options, metrics = Options.read(recipe.options), choose_metrics(recipe.metrics)
     lines = Lines(Path(folder) / FILE)
     if lines.damaged:
         return Verified(0, 0, f"{FILE}, line {lines.damaged[0]}: not what was written")
@@ -79,12 +80,13 @@ def verify(
     )
     try:
         _same_engine(recipe.engine, own.signature_of_engine(), folder)
-        kept = [k for s in samples for k in _kept(s, recipe.metrics, own, options, lines)]
+        desk = own.desk(options)
+        kept = [k for s in samples for k in _kept(s, metrics, own, desk, lines)]
         if not kept:
             raise InputError(f"{folder}: the run holds no judgement yet; let `evaluate` go on first.")
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
         for done, one in enumerate(chosen, 1):
-            fresh = ask(one.row, own.desk(options), one.sample, one.records)
+            fresh = own.again(one.row, desk, one.sample, one.records)
             if where := difference(_plain(one.record), _plain(fresh)):
                 return Verified(done, len(kept), f"sample {one.sample.id}, {one.row.name}{where}")
             if progress is not None:
@@ -95,17 +97,15 @@ def verify(
             own.close()
 
 
-def _kept(
-    sample: Sample, metrics: Sequence[str], judge: Judge, options: Options, lines: Lines
-) -> list[_Kept]:
+def _kept(sample: Sample, metrics: Sequence[Metric], judge: Judge, desk: Desk, lines: Lines) -> list[_Kept]:
     """The judgements of a sample that the journal holds, each with the records that it stands on."""
-    judged = [METRICS[name] for name in metrics if nothing_to_judge(METRICS[name], sample) is None]
+    judged = [metric for metric in metrics if nothing_to_judge(metric, sample) is None]
     found: list[_Kept] = []
     records: dict[str, BaseModel] = {}
-    for row in in_order(judgements_for(judged, options)):
+    for row in in_order(judgements_for(judged, desk.options)):
         if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
             continue
-        line = lines.get(judge.key(row, judge.desk(options), sample, records))
+        line = lines.get(judge.key(row, desk, sample, records))
         if line is not None:
             found.append(_Kept(row, sample, dict(records), as_record(row, line)))
             records[row.name] = found[-1].record

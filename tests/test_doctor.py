@@ -18,6 +18,8 @@ import pytest
 
 from localeval.doctor import Asked, Finding, examine
 from localeval.doctor.machine import processor_features
+from localeval.engine.interface import EngineSettings
+from localeval.engine.lazy import LazyEngine
 from localeval.errors import NetworkRefused
 from localeval.offline import offline
 from localeval.testing import FakeEngine, fake_judge
@@ -75,8 +77,7 @@ def cache_is_a_file(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Pat
 
 
 def judge_too_large(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> None:
-    row = toml_row("tiny", HUB, files=named(models, "tiny.gguf"))
-    move_in(monkeypatch, tmp_path, row.replace("ram_gb = 0.1", "ram_gb = 1000000"))
+    monkeypatch.setattr("localeval.doctor.machine.available", lambda: 500_000_000)
 
 
 def byte_changed_unseen(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> None:
@@ -127,6 +128,10 @@ def more_threads_than_cores(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_p
     return {"asked": Asked("tiny", threads=1000)}
 
 
+def fewer_threads_than_none(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> dict[str, Any]:
+    return {"asked": Asked("tiny", threads=-1)}
+
+
 def guard_down(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> None:
     monkeypatch.setattr(sys.modules["localeval.offline"]._GUARD, "shut", False)
 
@@ -151,7 +156,7 @@ PLANTS: list[tuple[Plant, str, str]] = [
     (no_room, "disk", "make room"),
     (folder_is_a_file, "disk", "nothing can be written for runs"),
     (cache_is_a_file, "disk", "XDG_CACHE_HOME"),
-    (judge_too_large, "memory", "1000000.0 GB"),
+    (judge_too_large, "memory", "tiny needs about 0.6 GB, 0.5 GB are free"),
     (byte_changed_unseen, "checksums", "found sha256"),
     (judge_is_gone, "judge", "localeval models fetch tiny"),
     (judge_is_cut, "judge", "bytes, expected"),
@@ -161,6 +166,8 @@ PLANTS: list[tuple[Plant, str, str]] = [
     (embedder_guesses, "embedder", "cosines of near and far texts"),
     (hhem_guesses, "classifier", "localeval models fetch hhem"),
     (more_threads_than_cores, "processor", "1000 threads"),
+    (fewer_threads_than_none, "judge", "n_threads is -1"),
+    (fewer_threads_than_none, "processor", "-1 threads"),
     (guard_down, "offline", "localeval.offline()"),
     (switch_off, "offline", "HF_HUB_OFFLINE"),
     (something_phones, "offline", "refused: 1 attempts"),
@@ -213,6 +220,19 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(
     beside = found("embedder", "classifier")
     assert [finding.status for finding in beside.values()] == ["absent", "absent"]
     assert "localeval models fetch small" in beside["embedder"].found
+
+
+def test_the_memory_that_a_judge_needs_is_what_a_run_plans_with(models: Path) -> None:
+    """Not the catalog's rough figure, which is 0.1 GB here."""
+    planned = LazyEngine(models / "tiny.gguf", EngineSettings()).memory()
+    assert planned is not None
+    assert found("memory")["memory"].found.startswith(f"tiny needs about {planned / 1e9:.1f} GB, ")
+
+
+def test_where_the_judge_cannot_be_loaded_its_row_says_why_and_no_other() -> None:
+    rows = found("judge", "grammar", "faithfulness", "same bits", asked=Asked("none.gguf"))
+    assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]
+    assert "none.gguf is not there" in rows["judge"].found
 
 
 def doctor(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:

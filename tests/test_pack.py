@@ -219,7 +219,7 @@ def test_a_relabelled_wheel_has_the_same_files_and_a_true_record(tmp_path: Path)
     plain = write_wheel(tmp_path, "llama_cpp_python", {"llama_cpp/lib/libllama.so": lib}, "0.3.36")
     plain = plain.rename(tmp_path / "llama_cpp_python-0.3.36-py3-none-linux_x86_64.whl")
     assert llama.needed_glibc(plain) == "2.34"
-    assert llama.openmp(plain) == []
+    assert llama.openmp(plain, ["no-compiler-is-asked"]) == []
     copy = llama.relabel(plain, "0.3.36+portable", tmp_path / "new")
     assert copy.name == "llama_cpp_python-0.3.36+portable-py3-none-linux_x86_64.whl"
     with zipfile.ZipFile(copy) as archive:
@@ -234,17 +234,91 @@ def test_a_relabelled_wheel_has_the_same_files_and_a_true_record(tmp_path: Path)
             assert (digest, int(size)) == (f"sha256={found}", len(content))
 
 
-def test_a_portable_wheel_brings_the_openmp_library_that_its_libraries_need(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needs = write_wheel(tmp_path, "llama_cpp_python", {"llama_cpp/lib/libggml-cpu.so": b"\0libgomp.so.1\0"})
-    compiler, library = tmp_path / "cc", tmp_path / "lib" / "libgomp.so.1"
-    compiler.write_text(f"#!/bin/sh\necho {tmp_path}/lib/${{1#-print-file-name=}}\n")
+def needs_openmp(folder: Path) -> Path:
+    """A wheel as pip compiles it, in a folder, with a library that needs OpenMP."""
+    libraries = {"llama_cpp/lib/libggml-cpu.so": b"\0libgomp.so.1\0"}
+    return write_wheel(folder, "llama_cpp_python", libraries, llama.NATIVE.version)
+
+
+def write_compiler(folder: Path, name: str) -> Path:
+    """A compiler that tells where its libraries are, by its last argument, and compiles nothing."""
+    compiler, library = folder / name, folder / "lib" / "libgomp.so.1"
+    compiler.write_text(
+        f'#!/bin/sh\nfor last in "$@"; do :; done\necho {folder}/lib/${{last#-print-file-name=}}\n'
+    )
     compiler.chmod(0o755)
-    library.parent.mkdir()
+    library.parent.mkdir(exist_ok=True)
     library.write_bytes(b"threads")
-    monkeypatch.setenv("CC", str(compiler))
-    assert llama.openmp(needs) == [library]
+    return compiler
+
+
+@pytest.mark.parametrize(
+    ("here", "chosen"),
+    [(["gcc"], None), (["clang"], ""), (["ccache", "gcc"], "ccache gcc"), (["mine"], "mine -m64")],
+)
+def test_the_compiler_that_is_here_is_the_one_that_is_asked(
+    here: list[str], chosen: str | None, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(llama.cached(llama.Build()))
+    (tmp_path / "bin").mkdir()
+    for name in here:
+        write_compiler(tmp_path / "bin", name)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("CC", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("CC", chosen)
+    monkeypatch.setattr(llama, "_compile", lambda build, folder: needs_openmp(folder))
+    made = llama.wheel(llama.Build())
+    assert made.name.startswith(f"llama_cpp_python-{llama.Build().version}-")
+    with zipfile.ZipFile(made) as archive:
+        assert archive.read("llama_cpp/lib/libgomp.so.1") == b"threads"
+
+
+@pytest.mark.parametrize("chosen", ["nowhere -m64", "'gcc"])
+def test_a_compiler_that_is_not_here_is_refused_before_anything_is_compiled(
+    chosen: str, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(llama.cached(llama.Build()))
+    (tmp_path / "bin").mkdir()
+    write_compiler(tmp_path / "bin", "gcc")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("CC", chosen)
+    with pytest.raises(InputError, match="which is no program here"):
+        llama.wheel(llama.Build())
+
+
+def test_what_was_compiled_is_there_when_something_goes_wrong_behind_it(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk, say: the next call goes on from the compiled wheel, and keeps one wheel only."""
+    shutil.rmtree(llama.cached(llama.Build()))
+    times = []
+
+    def compiled(build: llama.Build, folder: Path) -> Path:
+        times.append(1)
+        return needs_openmp(folder)
+
+    def full(*_: object) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(llama, "_compile", compiled)
+    monkeypatch.setenv("CC", str(write_compiler(tmp_path, "cc")))
+    with monkeypatch.context() as patch:
+        patch.setattr(llama, "relabel", full)
+        with pytest.raises(OSError, match="No space left"):
+            llama.wheel(llama.Build())
+    assert not llama.is_cached(llama.Build())
+    made = llama.wheel(llama.Build())
+    assert len(times) == 1
+    assert files_of(llama.cached(llama.Build())) == {made.name}
+
+
+def test_a_portable_wheel_brings_the_openmp_library_that_its_libraries_need(
+    tmp_path: Path,
+) -> None:
+    needs = needs_openmp(tmp_path)
+    compiler, library = write_compiler(tmp_path, "cc"), tmp_path / "lib" / "libgomp.so.1"
+    assert llama.openmp(needs, [str(compiler)]) == [library]
     with zipfile.ZipFile(llama.relabel(needs, "1.0+portable", tmp_path / "new", [library])) as archive:
         assert archive.read("llama_cpp/lib/libgomp.so.1") == b"threads"
 

@@ -14,6 +14,7 @@ from localeval.cli import main
 from localeval.engine.interface import Spent
 from localeval.engine.price import Speed
 from localeval.engine.tree import Engine
+from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.options import Options
 from localeval.plan import FILE as PLAN
@@ -166,6 +167,33 @@ def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> Non
     assert "2.0 GB needed, 1.5 GB are free: choose a smaller model" in lines[1]
     assert not told.fits
     assert json.loads(json.dumps(told.to_dict()))["fits"] is False
+
+
+def test_a_judge_that_is_loaded_needs_no_more_memory(
+    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
+
+    class Watch:
+        def begin(self, plan: Plan) -> None:
+            self.plan = plan
+
+        def took(self, done: int, samples: Any, scores: Any) -> None: ...
+
+    def no_measuring(*_: Any) -> Speed:
+        raise AssertionError("a second model is loaded")
+
+    monkeypatch.setattr("localeval.rehearsal.available", lambda: 500_000_000)
+    monkeypatch.setattr("localeval.rehearsal.measured", no_measuring)
+    watch, more = Watch(), {**TEA, "response": "Tea sings."}
+    with Judge.load(tiny_path, n_threads=2, n_ctx=16384) as judge:
+        with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
+            evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
+        evaluate([TEA], ["faithfulness"], judge, statements="sentences")
+        evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
+        assert watch.plan.to_make == 2
+        assert watch.plan.memory is None
+        assert plan([more], ["faithfulness"], judge).speed is None
 
 
 def test_the_command_prints_the_plan_and_judges_nothing(

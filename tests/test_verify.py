@@ -6,7 +6,9 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from localeval import Judge, evaluate
 from localeval.errors import InputError
 from localeval.lines import line_of
 from localeval.verify import Verified, verify
+from tests.steady import SteadyEngine, steady_judge
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
 SAMPLES: list[dict[str, Any]] = [
@@ -115,6 +118,43 @@ def test_a_replaced_prompt_is_in_the_run(judge: Judge, tmp_path: Path) -> None:
     evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "run", prompts={"support": {"en": given}})
     given.unlink()
     assert verify(tmp_path / "run", share=1, judge=judge) == Verified(again=6, judged=6)
+
+
+def test_a_metric_that_is_not_registered_here_is_named(run: Path, judge: Judge) -> None:
+    """The run may have been made where it was."""
+    recipe = json.loads((run / "run.json").read_text("utf-8"))
+    (run / "run.json").write_text(json.dumps({**recipe, "metrics": ["faithfulness", "brevity"]}))
+    with pytest.raises(InputError, match="there is no metric 'brevity'"):
+        verify(run, judge=judge)
+
+
+class Waiting(SteadyEngine):
+    """Answers when it may; `begun` counts questions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may, self.begun = threading.Event(), threading.Semaphore(0)
+
+    def generate(self, *question: Any, **how: Any) -> Any:
+        self.begun.release()
+        assert self.may.wait(30)
+        return super().generate(*question, **how)
+
+
+def test_a_judge_that_is_shared_is_asked_by_one_thread_at_a_time(tmp_path: Path) -> None:
+    """Two at once in one context of llama.cpp can end the process."""
+    evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), tmp_path / "run")
+    engine = Waiting()
+    shared = steady_judge(engine)
+    with ThreadPoolExecutor(2) as pool:
+        verified = pool.submit(verify, tmp_path / "run", 1, judge=shared)
+        assert engine.begun.acquire(timeout=30)
+        scored = pool.submit(shared.score, "faithfulness", SAMPLES[0])
+        both = engine.begun.acquire(timeout=0.5)
+        engine.may.set()
+        assert not both
+        assert verified.result(30).difference == ""
+        assert scored.result(30).status == "scored"
 
 
 def test_another_process_and_another_order_give_the_same_records(

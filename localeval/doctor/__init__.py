@@ -55,7 +55,10 @@ class Finding:
 
 @dataclass
 class Asked:
-    """What the checks are about; `loaded` is the judge, once a check needs it."""
+    """What the checks are about; `loaded` is the judge, once a check needs it.
+
+    The row of the judge asks for `loaded` and says why it can't be; those behind it ask for `needed`.
+    """
 
     judge: str
     embedder: str = DEFAULT_EMBEDDER
@@ -65,13 +68,18 @@ class Asked:
 
     @cached_property
     def loaded(self) -> Judge:
-        """Raises Absent where it can't be loaded: the row of the judge has said why."""
+        """Raises what `Judge.load` raises."""
         from localeval.judge import Judge
 
+        return Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads)
+
+    @property
+    def needed(self) -> Judge:
+        """Raises Absent where it can't be loaded."""
         try:
-            return Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads)
+            return self.loaded
         except LocalevalError as error:
-            raise Absent("the judge can't be loaded") from error
+            raise Absent("the judge can't be loaded: see the check judge") from error
 
     def close(self) -> None:
         if "loaded" in vars(self):
@@ -96,9 +104,9 @@ def examine(asked: Asked, only: Collection[str] = ()) -> Iterator[Finding]:
         ("packages", machine.packages),
         ("processor", machine.processor),
         ("disk", machine.disk),
-        ("memory", machine.memory),
         ("checksums", models.checksums),
         ("splitter", judging.splitter),
+        ("memory", machine.memory),  # from here on llama.cpp is in this process, and may end it
         ("judge", judging.judge),
         ("grammar", judging.grammar),
         ("faithfulness", judging.faithfulness),

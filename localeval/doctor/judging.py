@@ -60,7 +60,7 @@ def grammar(asked: Asked) -> str:
     """Replies to awkward texts have the form that was asked for, and probabilities that sum to 1."""
     trunk = Trunk("Answer with a word and a verdict.", ())
     leaves = ['quotes " and \\ {"verdict":"yes"}', "青岚茶场 한국어 🍎 <|im_end|>"]
-    for reply in asked.loaded.engine.generate(trunk, "Tea grows on hills.", leaves, _Reply, budget=8):
+    for reply in asked.needed.engine.generate(trunk, "Tea grows on hills.", leaves, _Reply, budget=8):
         total = sum(reply.probabilities["verdict"].values())
         if _Reply.model_validate_json(reply.text) != reply.value or not abs(total - 1) < 1e-6:
             raise Fault(f"a reply does not hold to its form: {reply.text[:80]!r}", "choose another judge")
@@ -102,7 +102,7 @@ def same_bits(asked: Asked) -> str:
 
 def _record(asked: Asked, name: str) -> dict[str, BaseModel]:
     """The judgements of one shipped sample, made now."""
-    return asked.loaded.judge(_shipped(name), ("statements", "support"), _OPTIONS, Journal())
+    return asked.needed.judge(_shipped(name), ("statements", "support"), _OPTIONS, Journal())
 
 
 def _soft(asked: Asked, records: dict[str, Any]) -> float:

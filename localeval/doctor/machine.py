@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import platformdirs
 
 from localeval import catalog, store
 from localeval.doctor import Asked, Fault
-from localeval.engine.interface import physical_cores
+from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import available
 from localeval.offline import SWITCHES, attempts, is_offline
 from localeval.texts import said
@@ -26,9 +27,6 @@ from localeval.texts import said
 OLDEST = (3, 10)
 ROOM = 1_000_000_000
 """Bytes that should be free where runs are written: journals are small, but a full disk loses work."""
-
-BESIDE = 1_600_000_000
-"""Bytes that a judge takes beside its file, as in the catalog."""
 
 SECONDS = 300
 _MODULES = {"llama-cpp-python": "llama_cpp", "scikit-learn": "sklearn"}
@@ -104,9 +102,10 @@ def processor(asked: Asked) -> str:
     cores, features = physical_cores(), processor_features()
     used = next((line["llama"] for line in _probed(["llama_cpp"])[0] if "llama" in line), "")
     built = [part.split(" = ")[0] for part in said(used, 600).split(" | ") if part.endswith(" = 1")]
-    if asked.threads > cores:
+    if not 0 <= asked.threads <= cores:
         raise Fault(
-            f"{asked.threads} threads on {cores} cores", "choose at most as many --threads as there are cores"
+            f"{asked.threads} threads on {cores} cores",
+            "choose at most as many --threads as there are cores, or 0 for all of them",
         )
     return (
         f"{cores} cores, {asked.threads or cores} threads; {' '.join(features) or platform.machine()}; "
@@ -160,10 +159,12 @@ def disk(asked: Asked) -> str:
 
 
 def memory(asked: Asked) -> str:
-    """The judge fits into what is free now."""
+    """The judge fits into what is free now, by the figure that a run plans with and a load is refused by."""
+    from localeval.engine.reading import Reader  # heavy: llama.cpp
+
     files = store.resolve(asked.judge, kind="judge")
-    needed = int(files.row.ram_gb * 1e9) if files.row else files.size + BESIDE
-    free = available()
+    with closing(Reader.open(files.path)) as reader:
+        needed, free = reader.memory(EngineSettings()), available()
     if free is None:
         return f"{files.name} needs about {needed / 1e9:.1f} GB; the system does not tell what is free"
     found = f"{files.name} needs about {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"

@@ -67,8 +67,13 @@ class LazyEngine:
         self._watched.check()
         return replies
 
+    @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._engine is not None
+
     def memory(self) -> int | None:
-        """Bytes that the loaded model takes, by its file; None where a GPU holds it, or part of it."""
+        """Bytes that loading the model takes, by its file; None where a GPU holds it, or part of it."""
         if self._settings.n_gpu_layers:
             return None
         return self._reading().reader.memory(self._settings)

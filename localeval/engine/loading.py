@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,17 +18,15 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import llama_cpp
 
 from localeval.engine.interface import EngineSettings
-from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
+from localeval.engine.memory import at_least, available, check, needed
 from localeval.engine.trial import try_first
 from localeval.errors import InputError, ModelBroken
-from localeval.gguf_header import split_files
 from localeval.texts import said
 
 LOG_LINES: collections.deque[str] = collections.deque(maxlen=20)
 """The last lines that llama.cpp logged, for the message of a failed load. Never sample text."""
 
-CACHE_TYPES = {"f16": (llama_cpp.GGML_TYPE_F16, 16.0), "q8_0": (llama_cpp.GGML_TYPE_Q8_0, 8.5)}
-"""llama.cpp's number of each type, and its bits for a value."""
+_CACHE_TYPES = {"f16": llama_cpp.GGML_TYPE_F16, "q8_0": llama_cpp.GGML_TYPE_Q8_0}
 
 
 class Loaded(NamedTuple):
@@ -45,17 +44,16 @@ def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
     this build or this machine's memory.
     """
     _check_gpu(settings)
-    weights = sum(file.stat().st_size for file in split_files(path) or [path])
-    if not settings.n_gpu_layers:
-        check(path, weights + OVERHEAD, available())
+    check(path, at_least(path, settings), available())
     try_first(path, settings)
+    free = available()  # weights that are mapped count as free when they are loaded
     with _log_kept():
         llama_cpp.llama_backend_init()
         model = _model(path, n_gpu_layers=settings.n_gpu_layers, use_mmap=settings.mmap)
         try:
             vocab = llama_cpp.llama_model_get_vocab(model)
             _check_model(path, model, vocab, settings)
-            check(path, _cache_bytes(model, settings), available())
+            check(path, needed(path, settings, partial(number, model)), free)
             return Loaded(model, vocab, _context(path, model, settings, n_sequences))
         except BaseException:
             llama_cpp.llama_model_free(model)
@@ -69,6 +67,12 @@ def load_vocabulary(path: Path) -> tuple[Any, Any]:
         llama_cpp.llama_backend_init()
         model = _model(path, vocab_only=True)
         return model, llama_cpp.llama_model_get_vocab(model)
+
+
+def number(model: Any, name: str) -> int:
+    """A number in the metadata, as `localeval.engine.memory.Numbers` has it."""
+    text = _metadata(model, name)
+    return int(text) if text.isdecimal() else 0
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
@@ -124,7 +128,7 @@ def _check_model(path: Path, model: Any, vocab: Any, settings: EngineSettings) -
             f"{path}: this is not a plain text decoder, so it can't judge; "
             "choose a Qwen2.5 or Qwen3 instruct model."
         )
-    if _metadata(model, f"{_metadata(model, 'general.architecture')}.pooling_type"):
+    if _metadata(model, "pooling_type"):
         raise ModelBroken(
             f"{path}: this is a model for embeddings, so it can't judge; "
             "choose a Qwen2.5 or Qwen3 instruct model."
@@ -145,7 +149,7 @@ def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int)
     params.n_threads = params.n_threads_batch = settings.n_threads
     params.kv_unified = True
     params.flash_attn_type = int(bool(settings.flash_attention))
-    params.type_k = params.type_v = CACHE_TYPES[settings.cache_type][0]
+    params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
     params.no_perf = True
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
@@ -156,22 +160,16 @@ def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int)
     return context
 
 
-def _metadata(model: Any, key: str) -> str:
-    """A value of the file's metadata as text; empty where there is none."""
+def _metadata(model: Any, name: str) -> str:
+    """A value of the metadata as text, by its name behind the architecture; empty where there is none."""
+    architecture = _value(model, "general.architecture")
+    return _value(model, f"{architecture}.{name}")
+
+
+def _value(model: Any, key: str) -> str:
     buffer = ctypes.create_string_buffer(256)
     found = llama_cpp.llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
     return buffer.value.decode("utf-8", "replace") if found >= 0 else ""
-
-
-def _cache_bytes(model: Any, settings: EngineSettings) -> int:
-    return cache_bytes(
-        settings.n_ctx,
-        llama_cpp.llama_model_n_layer(model),
-        llama_cpp.llama_model_n_embd(model),
-        llama_cpp.llama_model_n_head(model),
-        llama_cpp.llama_model_n_head_kv(model),
-        CACHE_TYPES[settings.cache_type][1],
-    )
 
 
 def _check_gpu(settings: EngineSettings) -> None:

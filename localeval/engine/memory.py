@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
+from localeval.gguf_header import split_files
 
 OVERHEAD = 600_000_000
 """Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers."""
 
+Numbers = Callable[[str], int]
+"""A number in a GGUF file's metadata, by its name behind the architecture ("block_count"); 0 without it."""
+
+_BITS = {"f16": 16.0, "q8_0": 8.5}  # of a value in the cache
 _MEMINFO = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")
 
@@ -16,26 +23,38 @@ _GROUP = Path("/sys/fs/cgroup")
 def available(meminfo: Path = _MEMINFO, group: Path = _GROUP) -> int | None:
     """Bytes that this process may still take without swapping; None where the system does not tell.
 
-    The least of what the machine has and what a container is allowed (cgroup v2).
+    The least of what the machine has and what a container is allowed (cgroup v2). What either keeps of
+    files that were read counts as free: it gives way.
     """
-    found = []
-    if meminfo.exists():
-        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
-        if "MemAvailable" in fields:
-            found.append(int(fields["MemAvailable"].split()[0]) * 1024)
-    limit, used = group / "memory.max", group / "memory.current"
-    if limit.exists() and used.exists() and (most := limit.read_text().strip()).isdigit():
-        found.append(max(0, int(most) - int(used.read_text())))
+    found = [free for free in (_of_machine(meminfo), _of_container(group)) if free is not None]
     return min(found) if found else None
 
 
-def cache_bytes(n_ctx: int, n_layer: int, n_embd: int, n_head: int, n_head_kv: int, bits: float) -> int:
+def at_least(path: Path, settings: EngineSettings) -> int:
+    """Bytes that the model at `path` takes here before it has a context: none where a GPU holds layers."""
+    if settings.n_gpu_layers:
+        return 0
+    return sum(file.stat().st_size for file in split_files(path) or [path]) + OVERHEAD
+
+
+def needed(path: Path, settings: EngineSettings, number: Numbers) -> int:
+    """Bytes of the loaded model with its context: weights, keys and values, and what stands beside."""
+    return at_least(path, settings) + cache_bytes(number, settings.n_ctx, settings.cache_type)
+
+
+def cache_bytes(number: Numbers, n_ctx: int, cache_type: str) -> int:
     """Bytes of keys and values for `n_ctx` tokens.
 
-    >>> cache_bytes(8192, 28, 1536, 12, 2, 16)
-    234881024
+    >>> tiny = {"block_count": 2, "embedding_length": 64, "attention.head_count": 4}
+    >>> cache_bytes(lambda name: tiny.get(name, 0), 100, "f16")
+    51200
     """
-    return int(2 * n_ctx * n_layer * (n_embd // n_head) * n_head_kv * bits / 8)
+    heads = number("attention.head_count") or 1
+    width = number("embedding_length") // heads
+    # A file may say how long they are; Qwen3's are longer than the width over the heads.
+    lengths = (number("attention.key_length") or width) + (number("attention.value_length") or width)
+    values = n_ctx * number("block_count") * (number("attention.head_count_kv") or heads) * lengths
+    return int(values * _BITS[cache_type] / 8)
 
 
 def check(path: Path, needed: int, there: int | None) -> None:
@@ -45,3 +64,28 @@ def check(path: Path, needed: int, there: int | None) -> None:
             f"{path.name} needs about {needed / 1e9:.1f} GB of memory here, and {there / 1e9:.1f} GB are "
             "free; choose a smaller model or a smaller --n-ctx, or close other programs."
         )
+
+
+def _of_machine(meminfo: Path) -> int | None:
+    kilobytes = _numbers(meminfo).get("MemAvailable:")
+    return None if kilobytes is None else kilobytes * 1024
+
+
+def _of_container(group: Path) -> int | None:
+    try:
+        most = int((group / "memory.max").read_text())  # "max" where there is no limit
+        used = int((group / "memory.current").read_text())
+    except (OSError, ValueError):
+        return None
+    kept = _numbers(group / "memory.stat")
+    files = kept.get("inactive_file", 0) + kept.get("active_file", 0)
+    return max(0, most - max(0, used - files))
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    """The first word of each line -> the number behind it; nothing where the file can't be read."""
+    try:
+        lines = [line.split() for line in path.read_text().splitlines()]
+    except (OSError, ValueError):
+        return {}
+    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import llama_cpp
 
 from localeval.engine.interface import EngineError, EngineSettings
-from localeval.engine.loading import CACHE_TYPES, load_vocabulary
-from localeval.engine.memory import OVERHEAD, cache_bytes
-from localeval.gguf_header import split_files
+from localeval.engine.loading import load_vocabulary, number
+from localeval.engine.memory import needed
 
 
 class Reader:
@@ -35,23 +35,8 @@ class Reader:
             self._model = None
 
     def memory(self, settings: EngineSettings) -> int:
-        """Bytes of the loaded model with a context: weights, keys and values, and what stands beside."""
-        weights = sum(file.stat().st_size for file in split_files(self.path) or [self.path])
-        layers, width = self.number("block_count"), self.number("embedding_length")
-        heads = self.number("attention.head_count") or 1
-        heads_kv = self.number("attention.head_count_kv") or heads
-        bits = CACHE_TYPES[settings.cache_type][1]
-        return weights + OVERHEAD + cache_bytes(settings.n_ctx, layers, width, heads, heads_kv, bits)
-
-    def number(self, name: str) -> int:
-        """A number in the metadata, by its name behind the architecture ("block_count"); 0 without it."""
-        text = self._metadata(f"{self._metadata('general.architecture')}.{name}")
-        return int(text) if text.isdecimal() else 0
-
-    def _metadata(self, key: str) -> str:
-        buffer = ctypes.create_string_buffer(256)
-        n = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
-        return buffer.value.decode("utf-8", "replace") if n >= 0 else ""
+        """Bytes that the model takes in this machine's memory when it is loaded with these settings."""
+        return needed(self.path, settings, partial(number, self._model))
 
     def tokenize(self, text: bytes, special: bool = False) -> list[int]:
         """Tokens of `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,8 @@ of this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where th
 Without the readers of pictures and sound, which localeval never calls."""
 
 LIBRARIES = "llama_cpp/lib"  # where the wheel keeps them
+COMPILED = "compiled"  # where the cache keeps it until it is relabelled: it took minutes
+COMPILERS = ("cc", "gcc", "clang")  # in the order in which CMake looks for them
 
 ONLY_LLAMA = "set(LLAMA_BUILD_COMMON OFF)\n"
 """CMake for llama.cpp's own project: leave out what only its programs use, half of the compiling."""
@@ -79,19 +82,33 @@ def wheel(build: Build) -> Path:
     Raises InputError without a C compiler, DownloadFailed with pip's last words.
     """
     folder = cached(build)
-    if there := next(iter(sorted(folder.glob("*.whl"))), None):
+    if there := _first(folder):
         return there
-    if not any(shutil.which(name) for name in (os.environ.get("CC") or "cc", "gcc", "clang")):
+    compiler = c_compiler()
+    plain = _compiled(build, folder / COMPILED)
+    if not build.label:
+        return plain.replace(folder / plain.name)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="relabelling-") as scratch:
+        made = relabel(plain, build.version, Path(scratch), openmp(plain, compiler))
+        made = made.replace(folder / made.name)
+    plain.unlink()
+    return made
+
+
+def c_compiler() -> list[str]:
+    """The words that call the C compiler: those of CC, else the first that is here. Raises InputError."""
+    chosen = os.environ.get("CC", "")
+    try:
+        ways = [words] if (words := shlex.split(chosen)) else [[name] for name in COMPILERS]
+    except ValueError:  # a quote without its other one
+        ways = []
+    found = next((words for words in ways if shutil.which(words[0])), None)
+    if found is None:
+        here = f"CC is {chosen!r}, which is no program here" if chosen else "there is no C compiler here"
         raise InputError(
-            "pack compiles llama.cpp, and there is no C compiler here; install one "
-            "(Debian: apt install build-essential)."
+            f"pack compiles llama.cpp, and {here}; install one (Debian: apt install build-essential)."
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix="compiling-") as scratch:
-        compiled = _compile(build, Path(scratch))
-        if build.label:
-            compiled = relabel(compiled, build.version, Path(scratch) / "relabelled", openmp(compiled))
-        return compiled.replace(folder / compiled.name)
+    return found
 
 
 def is_cached(build: Build) -> bool:
@@ -106,6 +123,21 @@ def cached(build: Build) -> Path:
     parts += [*build.flags, *(sorted(cpu_flags()) if build is NATIVE else [])]
     key = hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:12]
     return platformdirs.user_cache_path("localeval") / "wheels" / f"{NAME}-{build.version}-{key}"
+
+
+def _first(folder: Path) -> Path | None:
+    """The folder's wheel; None where there is none."""
+    return next(iter(sorted(folder.glob("*.whl"))), None)
+
+
+def _compiled(build: Build, folder: Path) -> Path:
+    """The wheel as pip makes it, out of `folder` where an earlier call got as far."""
+    if there := _first(folder):
+        return there
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="compiling-") as scratch:
+        made = _compile(build, Path(scratch))
+        return made.replace(folder / made.name)
 
 
 def _compile(build: Build, folder: Path) -> Path:
@@ -130,15 +162,14 @@ def _compile(build: Build, folder: Path) -> Path:
     return found
 
 
-def openmp(path: Path) -> list[Path]:
+def openmp(path: Path, compiler: Sequence[str]) -> list[Path]:
     """The compiler's OpenMP library, if the wheel's libraries need it: many small systems have none."""
     with zipfile.ZipFile(path) as archive:
         libraries = [archive.read(member) for member in archive.namelist() if ".so" in member]
     names = {name.decode() for each in libraries for name in re.findall(rb"lib(?:gomp|omp)\.so[.0-9]*", each)}
-    compiler = os.environ.get("CC") or "cc"
     found = []
     for name in sorted(names):
-        command = [compiler, f"-print-file-name={name}"]
+        command = [*compiler, f"-print-file-name={name}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         found += [place / name] if (place := Path(done.stdout.strip()).parent).is_absolute() else []
     return found
