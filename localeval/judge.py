@@ -26,7 +26,7 @@ from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
-from localeval.records import as_record, key_of, plain
+from localeval.records import as_record, forget, key_of, plain
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature, machine, own_version, package_versions
@@ -134,6 +134,7 @@ class Judge:
                 failed = next((found[n] for n in row.needs if isinstance(found[n].record, Failure)), None)
                 records = {name: made.record for name, made in found.items()}
                 found[row.name] = failed or self._made(row, desk, sample, records, journal)
+        forget()
         return found
 
     def desk(self, options: Options) -> Desk:

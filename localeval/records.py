@@ -61,8 +61,8 @@ _LATEST: deque[tuple[BaseModel, dict[str, Any]]] = deque(maxlen=8)
 def plain(record: BaseModel) -> dict[str, Any]:
     """The record in JSON values, not to be changed.
 
-    Those of the latest records are kept: what several judgements stand on is asked for by each of them, and
-    may hold 100 000 statements.
+    Those of the latest records are kept, until `forget`: what several judgements stand on is asked for by
+    each of them, and may hold 100 000 statements.
     """
     for known, values in list(_LATEST):
         if known is record:
@@ -70,6 +70,11 @@ def plain(record: BaseModel) -> dict[str, Any]:
     values = record.model_dump(mode="json")
     _LATEST.append((record, values))
     return values
+
+
+def forget() -> None:
+    """Keep no record: a sample is done."""
+    _LATEST.clear()
 
 
 def as_record(row: Judgement, kept: Mapping[str, Any], where: str = "") -> BaseModel:
