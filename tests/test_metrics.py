@@ -55,6 +55,39 @@ def test_factual_correctness_is_precision_recall_or_f(options: dict[str, Any], v
     assert score("factual_correctness", CORRECT, **options).value == pytest.approx(value)
 
 
+@pytest.mark.parametrize(
+    ("shares", "options", "value", "soft"),
+    [
+        ((0.9, 0.8, 0.6), {}, 1, (0.9 * 0.8 * 0.6) ** (1 / 3**0.5)),
+        ((0.9, 0.8, 0.4), {}, 0, (0.9 * 0.8 * 0.4) ** (1 / 3**0.5)),
+        ((0.9, 0.8, 0.4), {"threshold": 0.4}, 1, (0.9 * 0.8 * 0.4) ** (1 / 3**0.5)),
+        ((0.3,), {}, 0, 0.3),
+        ((1.0, 1.0), {}, 1, 1),
+        ((1.0, 0.0), {}, 0, 0),
+    ],
+)
+def test_full_support_is_one_where_no_statement_is_unsupported(
+    shares: tuple[float, ...], options: dict[str, Any], value: float, soft: float
+) -> None:
+    found = score("full_support", {"support": verdicts(*shares)}, **options)
+    assert found.value == value
+    assert found.soft == pytest.approx(soft, abs=1e-3)
+
+
+@given(SHARES, st.floats(0, 1))
+def test_full_support_is_in_range_keeps_to_no_order_and_never_falls_where_a_statement_gets_likelier(
+    shares: list[float], more: float
+) -> None:
+    def soft(*of: float) -> float:
+        return score("full_support", {"support": verdicts(*of)}).soft or 0.0
+
+    whole = score("full_support", {"support": verdicts(*shares)})
+    assert 0 <= (whole.soft or 0.0) <= 1
+    assert whole.value == (score("faithfulness", {"support": verdicts(*shares)}).value == 1)
+    assert soft(*shares[::-1]) == pytest.approx(soft(*shares))
+    assert soft(*shares[1:], max(shares[0], more)) >= soft(*shares) - 1e-12
+
+
 def test_factual_correctness_is_zero_where_nothing_is_right() -> None:
     wrong = {"response_in_reference": verdicts(0.1), "reference_in_response": verdicts(0.2)}
     assert score("factual_correctness", wrong).value == 0
@@ -337,6 +370,7 @@ def test_without_reference_and_response_context_precision_has_nothing_to_go_by()
     [
         "faithfulness",
         "faithfulness_hhem",
+        "full_support",
         "answer_relevance",
         "noise_sensitivity",
         "hallucination",

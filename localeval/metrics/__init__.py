@@ -81,6 +81,15 @@ for _row in (
         "RAGAS (Es et al. 2023)",
     ),
     Metric(
+        "full_support",
+        "1",
+        _RESPONSE,
+        ("statements", "support"),
+        support.full_support,
+        "1 if every statement of the response is supported, else 0; soft is P(all supported)",
+        "FACTS Grounding (Jacovi et al. 2025)",
+    ),
+    Metric(
         "faithfulness_hhem",
         "1",
         _RESPONSE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from localeval.calibration import all_supported
 from localeval.metrics.score import Score
 from localeval.options import DEFAULTS, Options
 
@@ -34,6 +35,24 @@ def faithfulness(records: Records, options: Options = DEFAULTS) -> Score:
     Score(value=0.5, soft=0.55, status='scored', reason='')
     """
     return mean_of(probabilities(records, "support"), options.threshold)
+
+
+def full_support(records: Records, options: Options = DEFAULTS) -> Score:
+    """1 if every statement of the response is supported, else 0; the mean is the share of such responses.
+
+    `value` holds each statement's probability against `options.threshold`; `soft` is P(all supported), the
+    product of the n probabilities to the power 1 / sqrt(n), which a calibration is fitted to
+    (`localeval.calibration`). Higher is better. Undefined (`no_statements`) when the response makes none.
+    Source: grounding of a whole response, as in FACTS Grounding (Jacovi et al. 2025).
+
+    >>> from localeval.judgements.support import SupportRecord, Verdict
+    >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
+    >>> full_support({"support": SupportRecord(verdicts=(a, b))}).value
+    0.0
+    """
+    if not (shares := probabilities(records, "support")):
+        return Score.undefined("no_statements")
+    return Score(float(min(shares) >= options.threshold), all_supported(shares))
 
 
 def faithfulness_hhem(records: Records, options: Options = DEFAULTS) -> Score:

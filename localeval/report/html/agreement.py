@@ -7,8 +7,8 @@ from localeval.result import Result, curves_of
 
 
 def known(result: Result) -> dict[str, str]:
-    """Metric -> a sentence, for `faithfulness` where a shipped calibration was in force; figures are those
-    of its P(all supported), cross-validated on the labels that it was fitted on.
+    """Metric -> a sentence, for what reads `support` where a shipped calibration was in force; figures are
+    those of P(all supported), cross-validated on the labels that it was fitted on.
     """
     in_force = curves_of(result.signature)
     told = []
@@ -21,4 +21,4 @@ def known(result: Result) -> dict[str, str]:
                 for figure, low, high in [one.figures[name]]
             )
             told.append(f"{one.language}, {one.fitted_on['labels']} labelled answers: {', '.join(figures)}")
-    return {"faithfulness": "; ".join(told)} if told else {}
+    return dict.fromkeys(("faithfulness", "full_support"), "; ".join(told)) if told else {}
