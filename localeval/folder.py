@@ -49,12 +49,18 @@ def is_run(folder: Path) -> bool:
 
     Raises OSError where something is there and can't be read.
     """
+    return _has_recipe(folder) or _has_line(folder)
+
+
+def _has_recipe(folder: Path) -> bool:
     try:
         kept = json.loads((folder / recipe.FILE).read_text(encoding="utf-8"))
-        if isinstance(kept, dict) and kept.keys() >= {"metrics", "judge", "engine"}:
-            return True
     except (*_ABSENT, ValueError, RecursionError):
-        pass
+        return False
+    return isinstance(kept, dict) and kept.keys() >= {"metrics", "judge", "engine"}
+
+
+def _has_line(folder: Path) -> bool:
     try:
         with (folder / lines.FILE).open("rb") as file:
             return any(map(lines.is_whole, file))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ from localeval.calibration.choice import curves_for
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
-from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.judgements.desk import Embeds, Supports
@@ -91,7 +89,7 @@ class Judge:
 
         Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
         """
-        chosen = _settings(settings)
+        chosen = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
         engine = LazyEngine(files.path, chosen)
         source = files.name if files.row else str(files.path)
@@ -170,7 +168,9 @@ class Judge:
     def _made(self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal) -> Made:
         key = self.key(row, desk, sample, records)
         if (kept := journal.get(key)) is not None:
-            return Made(as_record(row, kept), key)
+            record = as_record(row, kept)
+            if getattr(record, "failed", "") != "engine_error":  # that may pass: the judgement is made anew
+                return Made(record, key)
         before, start = self.engine.spent, time.perf_counter()
         record = ask(row, desk, sample, records)
         spent = self.engine.spent.since(before)
@@ -179,9 +179,7 @@ class Judge:
             "rows": spent.rows,
             "spent": spent._asdict(),
         }
-        # An engine's error may pass: `score` makes such a judgement anew when it is next asked for.
-        if journal is not self._memory or getattr(record, "failed", "") != "engine_error":
-            journal.put(key, row.name, sample.id, plain(record), cost)
+        journal.put(key, row.name, sample.id, plain(record), cost)
         return Made(record, key)
 
     def again(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
@@ -229,20 +227,6 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _settings(given: Mapping[str, Any]) -> EngineSettings:
-    """Raises InputError for an unknown name, with its nearest neighbour, and for a value that is no good."""
-    known = [f.name for f in fields(EngineSettings)]
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(known)}."
-            raise InputError(f"there is no setting {name!r} of a judge; {hint}")
-    try:
-        return EngineSettings(**given)
-    except TypeError as error:
-        raise InputError(f"a setting of the judge is of the wrong type ({error}); give a number.") from error
 
 
 def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:

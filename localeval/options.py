@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from localeval.errors import InputError
 from localeval.prompts import LANGUAGES, Prompt, load, text_of
+from localeval.texts import suggested
 
 StatementsBy = Literal["llm", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
@@ -72,9 +73,9 @@ class Options:
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
         """Options from keyword arguments. Raises InputError for an unknown name, or a value out of range."""
-        known = {f.name for f in fields(cls)}
-        if unknown := sorted(set(given) - known):
-            raise InputError(f"{unknown[0]} is not an option; choose from: {', '.join(sorted(known))}.")
+        known = [f.name for f in fields(cls)]
+        if unknown := sorted(set(given) - set(known)):
+            raise InputError(f"{unknown[0]} is not an option; {suggested(unknown[0], known)}")
         options = cls(**given)
         for name, form in _FORMS.items():
             if getattr(options, name) not in get_args(form):

@@ -14,7 +14,6 @@ from localeval.calibration.choice import text_of as calibration_text
 from localeval.errors import InputError
 from localeval.forms import reading
 from localeval.options import DEFAULTS, Options
-from localeval.prompts import text_of
 from localeval.samples import Skipped
 from localeval.signature import Signature
 
@@ -89,14 +88,8 @@ def _take_apart(recipe: Recipe) -> None:
 
 
 def recorded(options: Options) -> dict[str, Any]:
-    """`options` as JSON values, every replaced prompt and a calibration file as their texts."""
-    prompts = {
-        judgement: {language: text_of(given) for language, given in by_language.items()}
-        for judgement, by_language in options.prompts.items()
-    }
+    """`options` as JSON values, a calibration file as its text. (Prompts are texts since `Options.read`.)"""
     chosen = options.calibration
     calibration = chosen if chosen in ("auto", "none") else calibration_text(chosen)
-    plain: dict[str, Any] = json.loads(
-        json.dumps({**vars(options), "prompts": prompts, "calibration": calibration})
-    )
+    plain: dict[str, Any] = json.loads(json.dumps({**vars(options), "calibration": calibration}))
     return plain

@@ -18,7 +18,7 @@ from localeval.network import Network
 from localeval.samples import Sample, Skipped
 from localeval.scoring import Summary, summarize
 from localeval.signature import Signature
-from localeval.whole import write_whole
+from localeval.whole import write_whole, writing_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,9 @@ class Result:
         """
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
         if path is not None:
-            try:
+            with writing_to(path, "result"):
                 # Half a character that a model wrote: the backslash makes it the escape that JSON has for it.
                 write_whole(Path(path), [text], "backslashreplace")
-            except OSError as error:
-                raise InputError(f"{path}: the result can't be written there ({error.strerror}).") from error
         return text
 
     def to_pandas(self) -> Any:

@@ -29,7 +29,7 @@ from localeval.recipe import Recipe
 from localeval.report import tables
 from localeval.result import Result
 from localeval.samples import Sample, Samples, Skipped, read_samples
-from localeval.whole import move, write_beside, write_together, write_whole, writing
+from localeval.whole import move, write_beside, write_together, write_whole, writing, writing_to
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", recipes.FILE, results.FILE, "report.html"
 
@@ -113,10 +113,8 @@ def finish(folder: Path, result: Result) -> None:
 
 def write_results(path: Path, result: Result) -> None:
     """Write a result of a run's folder to any file, in the form of its results.json. Raises InputError."""
-    try:
+    with writing_to(path, "scores"):
         write_whole(path, results.written(result))
-    except OSError as error:
-        raise InputError(f"{path}: the scores can't be written there ({error.strerror}).") from error
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:

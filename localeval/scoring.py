@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
 from localeval.options import Options
 from localeval.samples import Sample
+from localeval.texts import suggested
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,7 @@ def choose_metrics(names: Sequence[str]) -> list[Metric]:
     """The rows of `names`. Raises InputError for an unknown one, with its nearest neighbours."""
     for name in names:
         if name not in METRICS:
-            near = difflib.get_close_matches(name, METRICS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(METRICS)}."
-            raise InputError(f"there is no metric {name!r}; {hint}")
+            raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
     return [METRICS[name] for name in dict.fromkeys(names)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -82,6 +83,16 @@ def said(text: object, limit: int = 200) -> str:
     """
     line = one_line(printable(str(text)))
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def suggested(name: str, known: Sequence[str]) -> str:
+    """What to give in place of a name that is not among those known.
+
+    >>> suggested("faithfullness", ["faithfulness", "answer_relevance"])
+    'did you mean faithfulness?'
+    """
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"choose from: {', '.join(known)}."
 
 
 def listed(names: Sequence[str], most: int) -> str:

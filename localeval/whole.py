@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localeval.errors import FolderError
+from localeval.errors import FolderError, InputError
 
 
 def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
@@ -30,8 +30,16 @@ def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
 
 def write_whole(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
-    """`path` with this text, or as it was. Raises as `write_beside` does."""
-    move(write_beside(path, parts, errors), path)
+    """`path` with this text, or as it was; what is no file (/dev/stdout, a pipe) is written as it goes.
+
+    Raises as `write_beside` does.
+    """
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", errors=errors, newline="\n") as file:
+            file.writelines(parts)
+        return
+    place = Path(os.path.realpath(path))  # a link stays one
+    move(write_beside(place, parts, errors), place)
 
 
 def write_together(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
@@ -57,6 +65,15 @@ def move(beside: Path, path: Path) -> None:
     except OSError:
         beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def writing_to(path: str | Path, what: str) -> Iterator[None]:
+    """What is written to a file that a caller named: an OSError in it becomes an InputError that says so."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: the {what} can't be written there ({error.strerror}).") from error
 
 
 @contextmanager

@@ -126,6 +126,9 @@ def test_a_file_of_the_catalog_is_not_tried(
     move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
     monkeypatch.setattr(subprocess, "run", no_process)
     trial.try_first(tiny_path, SETTINGS)
+    unknown = write_tiny_model(tmp_path / "unknown.gguf", template=CHATML + "{# of no catalog #}")
+    with pytest.raises(pytest.fail.Exception, match="a process was started"):
+        trial.try_first(unknown, SETTINGS)
 
 
 def test_a_model_too_large_for_the_memory_is_not_even_tried(

@@ -65,13 +65,16 @@ def test_a_hostile_text_in_any_field_gets_a_score_or_a_reason_and_is_shown_as_te
 @pytest.mark.parametrize("field", PLAIN)
 @pytest.mark.parametrize("name", HUGE)
 def test_a_huge_text_in_any_field_takes_seconds_at_most(name: str, field: str, judge: Judge) -> None:
-    judged(with_text(field, HUGE[name]), judge)
-    judged(with_text(field, HUGE[name]), judge, statements="sentences")
+    for statements in ("llm", "sentences"):
+        result = judged(with_text(field, HUGE[name]), judge, statements=statements)
+        assert set(result.samples[0].scores) == set(METRICS)
 
 
 @pytest.mark.parametrize("text", ["Tea grows.", "茶生长。", "", "\n"])
 def test_five_thousand_contexts_take_seconds_at_most(text: str, judge: Judge) -> None:
-    judged({**PLAIN, "retrieved_contexts": [text] * 5000}, judge)
+    result = judged({**PLAIN, "retrieved_contexts": [text] * 5000}, judge)
+    reasons = {score.reason for score in result.samples[0].scores.values()}
+    assert ("no_contexts" in reasons) == (not text.strip())
 
 
 def test_hostile_texts_in_all_fields_at_once_are_kept_in_the_journal_and_found_again(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from localeval import Judge, Score, evaluate
+from localeval import Judge, Score, evaluate, rescore
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError
 from localeval.run import read
@@ -83,3 +83,17 @@ def test_an_error_of_the_engine_is_forgotten_and_what_is_too_long_is_not() -> No
         assert judge.score("faithfulness", TEA, statements="sentences").status == "failed"
         assert judge.score("faithfulness", TEA, statements="sentences") == second
         assert judge.score("faithfulness", TEA, statements="sentences") == second  # and asks nothing
+
+
+def test_an_error_of_the_engine_is_asked_again_by_the_same_run_and_stays_where_nothing_is_asked(
+    tmp_path: Path,
+) -> None:
+    judge = fake_judge(FakeEngine([EngineError("no cell is free"), {"verdict": 0.75}]))
+
+    def run() -> Score:
+        return evaluate([TEA], ["faithfulness"], judge, tmp_path, statements="sentences").scores[0][
+            "faithfulness"
+        ]
+
+    assert run() == rescore(tmp_path).scores[0]["faithfulness"] == Score.failed("engine_error")
+    assert run() == run() == rescore(tmp_path).scores[0]["faithfulness"] == Score(1.0, 0.75)

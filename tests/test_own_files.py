@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +267,45 @@ def test_what_is_no_file_to_write_is_said_before_anything_is_computed(
         assert f"{command[-1]} is empty" in refused(capsys, *command, "")
         assert "no such folder" in refused(capsys, *command, "nowhere/x")
     assert contents(tmp_path) == before
+
+
+def test_a_page_goes_into_a_pipe_and_through_a_link_and_both_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page moved to /dev/stdout would take the place of the device itself."""
+    run = judged(tmp_path / "run", [0.9])
+    pipe, link = tmp_path / "pipe", tmp_path / "link.html"
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "page.html")
+    (tmp_path / "page.html").write_text("")
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(pipe.read_text, "utf-8")
+        main(["report", str(run), "--html", str(pipe)])
+        assert reading.result(60).startswith("<!doctype html>")
+    main(["report", str(run), "--html", str(link)])
+    assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
+    assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
+    before = contents(tmp_path / "run")
+    (tmp_path / "own.html").symlink_to(run / SAMPLES)
+    assert "which has to stay" in refused(capsys, "report", run, "--html", tmp_path / "own.html")
+    assert contents(tmp_path / "run") == before
+
+
+def test_a_file_in_a_folder_that_takes_no_file_beside_is_said_before_anything_is_computed(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "shut" / "page.html"
+    page.parent.mkdir()
+    page.write_text("")
+    page.parent.chmod(0o500)
+    # root may write anywhere, unless it gives that up
+    plain = [] if os.geteuid() else ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"]
+    if plain and not shutil.which("setpriv"):
+        pytest.skip("as root without setpriv a read-only folder can't be made")
+    command = [*plain, sys.executable, "-m", "localeval", "report", "nowhere", "--html", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "can't be written (Permission denied); choose another place for --html" in done.stderr
 
 
 def test_files_that_can_not_all_be_moved_into_their_places_leave_no_part_beside(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ def test_every_command_line_is_one_that_the_program_takes(arguments: list[str]) 
     rest = list(arguments)
     while isinstance(command, click.Group):
         command = command.commands[rest.pop(0)]
-    command.make_context("localeval", rest)
+    with command.make_context("localeval", rest) as context:
+        assert context.args == []  # nothing that it does not know
 
 
 def test_the_runs_that_are_compared_are_those_of_the_shipped_examples() -> None:

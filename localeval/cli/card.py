@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from localeval.cli.options import judging_options, names, opened, split
-from localeval.cli.places import place_of
+from localeval.cli.places import folder_of, place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
-from localeval.whole import write_whole
+from localeval.whole import write_whole, writing_to
 
 
 @click.command()
@@ -64,20 +64,16 @@ def card(
     if len(chosen) != 1:
         raise InputError(f"a card is of one metric; -m names {len(chosen)}.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
-    if output == "":
-        raise InputError("-o is empty; name a folder, or leave it out.")
     page = None if html is None else place_of(html, "--html", "card.html")
     own = f"{stem}-{chosen[0]}{'-sentences' if sentences else ''}"
-    folder = Path(output) if output else Path("cards") / own
+    folder = folder_of(output) or Path("cards") / own
     judge, options = split(rest)
     with opened(judge) as loaded, live_line(quiet, "Judging") as progress:
         made = make(labelled, chosen[0], loaded, folder, number, progress, sentences, **options)
     click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)
     if page is not None:
-        try:
+        with writing_to(page, "card"):
             write_whole(page, [as_html(made)])
-        except OSError as error:
-            raise InputError(f"{page}: the card can't be written there ({error.strerror}).") from error
         say(f"page: {page}")
     say(f"card: {folder / CARD}")
     if made.calibrations:

@@ -11,6 +11,7 @@ import click
 
 from localeval.cli.gates import Gates, gated
 from localeval.cli.options import judging_options, names, opened, split
+from localeval.cli.places import folder_of
 from localeval.cli.reading import Reading, reading_options
 from localeval.cli.talk import say
 from localeval.errors import InputError
@@ -75,10 +76,8 @@ def _folder(given: str | None, file: str, samples: Samples) -> Path:
     """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
     from localeval.folder import asked, replaced
 
-    if given == "":
-        raise InputError("-o is empty; name a folder, or leave it out.")
-    if given is not None:
-        return Path(given)
+    if (chosen := folder_of(given)) is not None:
+        return chosen
     folder = Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     if had := replaced(folder, samples, asked):
         raise InputError(

@@ -14,6 +14,7 @@ import click
 from localeval.cli.places import place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.whole import write_whole, writing_to
 
 if TYPE_CHECKING:
     from localeval.gates import Bound, Outcome
@@ -129,7 +130,5 @@ def _drops(result: Result, baseline: Result, where: str) -> list[Outcome]:
 def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
     from localeval.report.junit import as_junit
 
-    try:
-        path.write_text(as_junit(outcomes, "localeval"), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: can't be written ({error.strerror}); choose another --junit.") from error
+    with writing_to(path, "gates"):
+        write_whole(path, [as_junit(outcomes, "localeval")])

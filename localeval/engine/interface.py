@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from operator import sub
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel
 
 from localeval.errors import InputError
+from localeval.texts import suggested
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -47,6 +48,20 @@ class EngineSettings:
     flash_attention: bool | None = None
     cache_type: Literal["f16", "q8_0"] = "f16"
     mmap: bool = True
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> EngineSettings:
+        """Settings from keyword arguments. Raises InputError for an unknown name or a bad value."""
+        known = [f.name for f in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise InputError(f"there is no setting {name!r} of a judge; {suggested(name, known)}")
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise InputError(
+                f"a setting of the judge is of the wrong type ({error}); give a number."
+            ) from error
 
     def __post_init__(self) -> None:
         bounds = {

@@ -19,10 +19,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from localeval.errors import InputError
 from localeval.report.html import overview
 from localeval.report.html.overview import Effort
-from localeval.whole import write_whole
+from localeval.whole import write_whole, writing_to
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -53,11 +52,8 @@ def write(
 
     Raises InputError when the file can't be written.
     """
-    place = Path(path)
-    try:
-        write_whole(place, pieces(result, title, agreement, effort), "replace")
-    except OSError as error:
-        raise InputError(f"{path}: the report can't be written there ({error.strerror}).") from error
+    with writing_to(path, "report"):
+        write_whole(Path(path), pieces(result, title, agreement, effort), "replace")
 
 
 def page(result: Result, **given: Any) -> str:
