@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from localeval import catalog
 from localeval.errors import ModelMissing
 from localeval.judgements.desk import Embeds, Supports
+from localeval.store import catalog
 
 M = TypeVar("M")
 _Path: TypeAlias = str | os.PathLike[str]

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from localeval.classifier.unheard import unheard
 from localeval.companions import DEFAULT_EMBEDDER
 from localeval.errors import ModelBroken
-from localeval.pickled import PICKLE, SAFE, convert_once, pinned_pickle
 from localeval.store import ModelFiles, resolve
+from localeval.store.pickled import PICKLE, SAFE, convert_once, pinned_pickle
 from localeval.texts import said
 
 # Texts computed together; another number would give other bits.

@@ -11,22 +11,22 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from localeval import folder as folders
 from localeval import run
 from localeval.calibration import Curves
 from localeval.errors import InputError
 from localeval.journal import Journal
+from localeval.journal.lines import FILE as JOURNAL
+from localeval.journal.lines import Lines
+from localeval.journal.records import KeptRecords
 from localeval.judge import DEFAULT_JUDGE, Judge
-from localeval.lines import FILE as JOURNAL
-from localeval.lines import Lines
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.network import Tally
 from localeval.options import Options
 from localeval.plan import Plan
-from localeval.recipe import Recipe, recorded
-from localeval.records import KeptRecords
 from localeval.rehearsal import LOOKED_AT, make_plan
 from localeval.result import Result, SampleResult
+from localeval.run import folder as folders
+from localeval.run.recipe import Recipe, recorded
 from localeval.samples import Sample, Samples, Skipped, Source, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 from localeval.signature import Signature

@@ -20,11 +20,11 @@ from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companion
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
 from localeval.journal import Journal
+from localeval.journal.records import as_record, forget, key_of, plain
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
-from localeval.records import as_record, forget, key_of, plain
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature, machine, own_version, package_versions

@@ -13,7 +13,7 @@ from types import TracebackType
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import FolderError
-from localeval.lines import FILE as JOURNAL
+from localeval.journal.lines import FILE as JOURNAL
 from localeval.offline import attempts, is_offline
 from localeval.whole import write_whole, writing
 

@@ -18,12 +18,12 @@ from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import available
 from localeval.engine.price import Speed
 from localeval.engine.tally import Tally
+from localeval.journal.records import as_record
 from localeval.judge import Judge, ask
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.plan import Plan, Work
-from localeval.records import as_record
 from localeval.samples import Sample
 from localeval.scoring import judgements_for, nothing_to_judge
 from localeval.signing import answers

@@ -15,14 +15,14 @@ from localeval.calibration import Curves, told
 from localeval.calibration.choice import curves_for
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
+from localeval.journal.lines import FILE, Lines
+from localeval.journal.records import KeptRecords, key_of, record_under
 from localeval.judgements import Desk, Failure, Judgement, in_order
-from localeval.lines import FILE, Lines
 from localeval.metrics import Metric
 from localeval.network import kept
 from localeval.options import ARITHMETIC, DEFAULTS, Options
-from localeval.recipe import Recipe
-from localeval.records import KeptRecords, key_of, record_under
 from localeval.result import Result, SampleResult
+from localeval.run.recipe import Recipe
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature

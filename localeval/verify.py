@@ -14,12 +14,12 @@ from pydantic import BaseModel
 from localeval import run
 from localeval.errors import InputError
 from localeval.evaluate import Progress
+from localeval.journal.lines import FILE, Lines
+from localeval.journal.records import as_record
 from localeval.judge import Judge
 from localeval.judgements import Desk, Failure, Judgement, in_order
-from localeval.lines import FILE, Lines
 from localeval.metrics import Metric
 from localeval.options import Options
-from localeval.records import as_record
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, judgements_for, nothing_to_judge
 

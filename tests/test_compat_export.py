@@ -13,7 +13,7 @@ from localeval import Judge, run
 from localeval.calibration import Calibration, Curve
 from localeval.calibration.choice import recipe, write
 from localeval.compat import Faithfulness, evaluate, to_original, to_ragas
-from localeval.lines import Lines
+from localeval.journal.lines import Lines
 from localeval.options import DEFAULTS
 from localeval.rescore import rescore
 from localeval.result import SampleResult

@@ -44,7 +44,7 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def named(folder: Path, *names: str) -> str:
-    from localeval.checksums import hash_file
+    from localeval.store.checksums import hash_file
 
     paths = [folder / name for name in names]
     return ", ".join(

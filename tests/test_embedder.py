@@ -16,10 +16,10 @@ import pytest
 from numpy.typing import NDArray
 
 from localeval import store
-from localeval.checksums import hash_file
 from localeval.embedder import Embedder
 from localeval.errors import ModelBroken
-from localeval.pickled import NOTE, PICKLE, SAFE
+from localeval.store.checksums import hash_file
+from localeval.store.pickled import NOTE, PICKLE, SAFE
 from tests.loopback import HUB, move_in, toml_row
 
 TEXTS = ["tea grows on hills", "where does tea grow", "", "tea grows on hills", "法院 判决"]

@@ -13,7 +13,7 @@ from localeval import Judge, Sample, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.evaluate import aevaluate
-from localeval.lines import FILE
+from localeval.journal.lines import FILE
 from localeval.run import RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 

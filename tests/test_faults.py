@@ -22,7 +22,7 @@ import pytest
 from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
 from localeval.journal import DAMAGED, Journal
-from localeval.lines import FILE, is_whole
+from localeval.journal.lines import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.run import REPORT, RESULTS, load
 from localeval.verify import verify

@@ -9,7 +9,7 @@ import pytest
 
 from localeval.errors import InputError
 from localeval.journal import Journal
-from localeval.lines import FILE
+from localeval.journal.lines import FILE
 
 
 def put(journal: Journal, key: str) -> None:

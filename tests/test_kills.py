@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from localeval.lines import FILE, is_whole
+from localeval.journal.lines import FILE, is_whole
 from localeval.run import RESULTS
 
 KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "3"))

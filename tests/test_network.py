@@ -16,8 +16,8 @@ import localeval
 from localeval import Result, evaluate, rescore
 from localeval.cli import main
 from localeval.errors import FolderError
+from localeval.journal.lines import FILE as JOURNAL
 from localeval.judge import Judge
-from localeval.lines import FILE as JOURNAL
 from localeval.network import FILE, Network
 from localeval.report import html
 from localeval.run import RESULTS, load

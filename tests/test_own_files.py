@@ -18,10 +18,10 @@ import pytest
 from localeval import evaluate, plan, read_samples
 from localeval.cli import main
 from localeval.errors import FolderError, InputError
-from localeval.folder import BEGUN, FILES
-from localeval.lines import FILE as JOURNAL
+from localeval.journal.lines import FILE as JOURNAL
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.run import RECIPE, REPORT, RESULTS, SAMPLES, load
+from localeval.run.folder import BEGUN, FILES
 from localeval.whole import write_together
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge

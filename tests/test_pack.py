@@ -19,14 +19,13 @@ import pytest
 from click.testing import CliRunner
 from packaging.specifiers import SpecifierSet
 
-from localeval import catalog
 from localeval.cli import main
 from localeval.cli.pack import pack as pack_command
 from localeval.errors import DownloadFailed, InputError, ModelMissing
 from localeval.pack import install, llama, wheels
 from localeval.pack.collect import pack
 from localeval.pack.plan import Plan, closure, default_models, make_plan
-from localeval.store import resolve
+from localeval.store import catalog, resolve
 from tests.loopback import BYTES, FILE, HUB, move_in, toml_row, write_wheel
 
 BUNDLED_PIP = next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))

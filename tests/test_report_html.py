@@ -16,7 +16,7 @@ import pytest
 from localeval import InputError, Result, Sample, Score, evaluate
 from localeval.calibration.choice import shipped
 from localeval.cli import main
-from localeval.lines import line_of
+from localeval.journal.lines import line_of
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.agreement import known

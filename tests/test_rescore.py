@@ -14,7 +14,7 @@ import pytest
 from localeval import METRICS, Judge, Metric, Score, evaluate, register, rescore
 from localeval.calibration.choice import write
 from localeval.errors import InputError
-from localeval.lines import FILE
+from localeval.journal.lines import FILE
 from localeval.options import Options
 from localeval.run import RECIPE, RESULTS, load
 from localeval.testing import FakeEngine, fake_judge

@@ -10,9 +10,9 @@ import pytest
 
 from localeval import evaluate, rescore
 from localeval.errors import FolderError, InputError
+from localeval.journal.lines import FILE, Lines, line_of
+from localeval.journal.records import KeptRecords
 from localeval.judgements.support import SupportRecord
-from localeval.lines import FILE, Lines, line_of
-from localeval.records import KeptRecords
 from localeval.run import RECIPE, RESULTS, SAMPLES, load
 from localeval.testing import FakeEngine, fake_judge
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from localeval import catalog, checksums, store
+from localeval import store
 from localeval.errors import InputError, ModelBroken, ModelMissing
+from localeval.store import catalog, checksums
 from tests.loopback import BYTES, FILE, HUB, SHA256, move_in, toml_row
 
 HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)

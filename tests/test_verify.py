@@ -16,7 +16,7 @@ import pytest
 
 from localeval import Judge, evaluate
 from localeval.errors import InputError
-from localeval.lines import line_of
+from localeval.journal.lines import line_of
 from localeval.verify import Verified, verify
 from tests.steady import SteadyEngine, steady_judge
 

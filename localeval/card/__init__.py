@@ -21,8 +21,8 @@ from pydantic import BaseModel, ConfigDict
 from localeval.calibration import Calibration
 from localeval.errors import InputError
 from localeval.evaluate import Progress, evaluate
+from localeval.journal.lines import FILE
 from localeval.judge import Judge
-from localeval.lines import FILE
 from localeval.options import Options
 from localeval.result import Result
 from localeval.samples import Sample, read_samples

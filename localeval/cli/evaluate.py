@@ -74,7 +74,7 @@ def evaluate(
 
 def _folder(given: str | None, file: str, samples: Samples) -> Path:
     """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
-    from localeval.folder import asked, replaced
+    from localeval.run.folder import asked, replaced
 
     if (chosen := folder_of(given)) is not None:
         return chosen

@@ -65,7 +65,7 @@ def pack(
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     say(f"{target} is whole: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
     say("sha256 of its manifest.json, to compare there (install.py --sha256 SUM):")
-    from localeval.checksums import hash_file
+    from localeval.store.checksums import hash_file
 
     click.echo(hash_file(manifest))
 

@@ -20,7 +20,7 @@ def place_of(given: str, option: str, own: str) -> Path:
 
     own  what such a file is called in a run's folder; every other file of a run stays as it is
     """
-    from localeval.folder import FILES
+    from localeval.run.folder import FILES
 
     path = Path(given)
     if path.is_symlink() and path.is_file():
@@ -43,7 +43,7 @@ def place_of(given: str, option: str, own: str) -> Path:
 
 def in_a_run(path: Path) -> bool:
     """Whether the file is, or would be, in a run's folder."""
-    from localeval.folder import is_run
+    from localeval.run.folder import is_run
 
     try:
         return is_run(path.parent)

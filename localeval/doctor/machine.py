@@ -17,11 +17,12 @@ from typing import Any
 
 import platformdirs
 
-from localeval import catalog, store
+from localeval import store
 from localeval.doctor import Asked, Fault
 from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import available
 from localeval.offline import SWITCHES, attempts, is_offline
+from localeval.store import catalog
 from localeval.texts import said
 
 OLDEST = (3, 10)

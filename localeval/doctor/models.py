@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from localeval import catalog, store
-from localeval.catalog import Kind
+from localeval import store
 from localeval.doctor import Absent, Asked, Fault
 from localeval.errors import ModelBroken, ModelMissing
+from localeval.store import catalog
+from localeval.store.catalog import Kind
 
 NEAR_AND_FAR = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),

@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from localeval.engine.interface import EngineSettings, Trunk
 from localeval.engine.trial import begin_trial
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
-from localeval.gguf_header import split_files
 from localeval.offline import offline
+from localeval.store.gguf_header import split_files
 from localeval.texts import said
 
 BESIDE = 6 << 30

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
 from localeval.engine.watched import Watched
-from localeval.gguf_header import split_files
+from localeval.store.gguf_header import split_files
 
 if TYPE_CHECKING:
     from localeval.engine.tokens import Tokens

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import platformdirs
 
-from localeval.catalog import rows
-from localeval.checksums import file_sha256
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
-from localeval.gguf_header import check_gguf, split_files
 from localeval.offline import SWITCHES
 from localeval.signature import digest, package_versions
+from localeval.store.catalog import rows
+from localeval.store.checksums import file_sha256
+from localeval.store.gguf_header import check_gguf, split_files
 from localeval.texts import said
 
 SECONDS, BYTES_A_SECOND = 180, 25_000_000

@@ -16,13 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from localeval import catalog, store
-from localeval.checksums import file_sha256
-from localeval.download import Announce, Progress, say
+from localeval import store
 from localeval.errors import InputError, ModelBroken
 from localeval.pack import install, llama, wheels
 from localeval.pack.plan import Plan
 from localeval.signature import own_version
+from localeval.store import catalog
+from localeval.store.checksums import file_sha256
+from localeval.store.download import Announce, Progress, say
 from localeval.whole import write_whole
 
 PART = f"{install.MANIFEST}.part"  # what is in the folder so far, while the pack is not whole

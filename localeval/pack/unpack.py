@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localeval import catalog, store
-from localeval.download import Announce, Progress, fetch, say
+from localeval import store
 from localeval.errors import InputError, PackBroken
 from localeval.pack import install
+from localeval.store import catalog
+from localeval.store.download import Announce, Progress, fetch, say
 
 
 def unpack(

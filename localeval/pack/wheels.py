@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from localeval import catalog
 from localeval.errors import DownloadFailed, InputError
+from localeval.store import catalog
 from localeval.texts import said
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"

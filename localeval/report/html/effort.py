@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from localeval.lines import FILE, cost_in
+from localeval.journal.lines import FILE, cost_in
 from localeval.plan import FILE as PLAN
 from localeval.report.html.overview import Effort
 

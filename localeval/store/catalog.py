@@ -98,7 +98,7 @@ class CatalogRow:
 
 def checkout() -> Path | None:
     """The root of the git checkout that this package lies in, None for an installed package."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     inside = (root / "pyproject.toml").is_file() and (root / "models" / "catalog.toml").is_file()
     return root if inside else None
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import platformdirs
 
-from localeval import catalog
-from localeval.catalog import CatalogFile, CatalogRow, Kind
-from localeval.checksums import combined_sha256, file_sha256, forget, remembered
 from localeval.errors import ModelBroken, ModelMissing
-from localeval.gguf_header import check_gguf, split_files
+from localeval.store import catalog
+from localeval.store.catalog import CatalogFile, CatalogRow, Kind
+from localeval.store.checksums import combined_sha256, file_sha256, forget, remembered
+from localeval.store.gguf_header import check_gguf, split_files
 
 SUMS = "SHA256SUMS"  # what `fetch` got for the unpinned files of a folder, in sha256sum's format
 

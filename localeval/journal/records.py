@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from localeval.errors import InputError
 from localeval.forms import reading
+from localeval.journal.lines import Lines
 from localeval.judgements import JUDGEMENTS, Desk, Failure, Judgement
-from localeval.lines import Lines
 from localeval.samples import Sample
 from localeval.signature import digest
 

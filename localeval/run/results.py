@@ -20,12 +20,12 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from localeval.calibration import Curves
+from localeval.journal.lines import Lines
+from localeval.journal.records import KeptRecords
 from localeval.judgements import JUDGEMENTS
-from localeval.lines import Lines
 from localeval.metrics import Score
 from localeval.metrics.score import Status
 from localeval.network import Network
-from localeval.records import KeptRecords
 from localeval.result import Result, SampleResult, curves_of
 from localeval.samples import Sample, Skipped
 from localeval.signature import Signature

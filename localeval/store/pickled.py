@@ -11,10 +11,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from localeval.catalog import CatalogFile
-from localeval.checksums import file_sha256, hash_file, remember
 from localeval.errors import ModelBroken
 from localeval.store import ModelFiles
+from localeval.store.catalog import CatalogFile
+from localeval.store.checksums import file_sha256, hash_file, remember
 from localeval.texts import said
 
 PICKLE, SAFE = "pytorch_model.bin", "model.safetensors"

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from localeval.errors import ModelBroken
-from localeval.gguf_tables import HEADER, check_tables
+from localeval.store.gguf_tables import HEADER, check_tables
 
 VERSIONS = (2, 3)
 SPLIT = re.compile(r"^(?P<stem>.+)-\d{5}-of-(?P<parts>\d{5})\.gguf$")

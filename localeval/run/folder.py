@@ -8,9 +8,11 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from localeval import journal, lines, lock, network, plan, recipe, run
+from localeval import journal, network, plan, run
 from localeval.errors import FolderError, InputError
+from localeval.journal import lines, lock
 from localeval.report import tables
+from localeval.run import recipe
 from localeval.samples import Sample, read_samples
 from localeval.whole import writing
 

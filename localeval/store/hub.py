@@ -14,8 +14,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from localeval.catalog import CatalogFile, HubSource
 from localeval.errors import DownloadFailed, InputError
+from localeval.store.catalog import CatalogFile, HubSource
 from localeval.texts import said
 
 TRIES = 3

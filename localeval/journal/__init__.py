@@ -23,8 +23,8 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from localeval.errors import FolderError
-from localeval.lines import FILE, Lines, is_whole, line_of
-from localeval.lock import Lock
+from localeval.journal.lines import FILE, Lines, is_whole, line_of
+from localeval.journal.lock import Lock
 from localeval.texts import listed
 
 LOG = logging.getLogger("localeval")
