@@ -131,7 +131,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     if moving and not force:
         raise NotComparable(
             f"these runs were made differently, so their difference would say little: {'; '.join(moving)}. "
-            "Judge one of them again as the other was, or compare all the same with --force."
+            "Judge one of them again as the other was, or compare them all the same (`compare --force`)."
         )
     others = {one.sample.id: one for one in second.samples}
     pairs = [(one, others[one.sample.id]) for one in first.samples if one.sample.id in others]
@@ -146,7 +146,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         only_a=len(first.samples) - len(pairs),
         only_b=len(second.samples) - len(pairs),
         forced=tuple(moving),
-        warnings=tuple(filter(None, [made_elsewhere, _strangers(pairs)])),
+        warnings=tuple(filter(None, [made_elsewhere, _alone(first, second), _strangers(pairs)])),
     )
 
 
@@ -199,6 +199,17 @@ def _finding(metric: str, value: Difference | None) -> Finding:
     if value.p >= SIGNIFICANT:
         return "no difference shown"
     return "better" if (value.difference > 0) == higher_is_better(metric) else "worse"
+
+
+def _alone(first: Result, second: Result) -> str:
+    """A sentence on the metrics that only one run has; "" where both have the same."""
+    sides = (("A", first, second), ("B", second, first))
+    alone = [
+        f"only in {side}: {', '.join(names)}"
+        for side, run, other in sides
+        if (names := [name for name in run.metrics if name not in other.metrics])
+    ]
+    return f"metrics that are not compared: {'; '.join(alone)}" if alone else ""
 
 
 def _strangers(pairs: Sequence[tuple[SampleResult, SampleResult]]) -> str:

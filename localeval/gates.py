@@ -81,7 +81,8 @@ class Bound:
         if found is None:
             counted = f"{mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed"
             return Outcome(str(self), f"nothing to hold it against ({counted})", missed=True)
-        missed = found > self.limit if self.over else found < self.limit
+        beyond = found - self.limit if self.over else self.limit - found
+        missed = beyond > _ROUNDING
         return Outcome(str(self), f"{found:.4f}", missed)
 
     def __str__(self) -> str:
@@ -90,6 +91,7 @@ class Bound:
         return f"{self.metric}: {end}{soft}mean {'at most' if self.over else 'at least'} {self.limit:g}"
 
 
+_ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
 _UNDER = ("--fail-under", "lower", "--fail-over")
 
 

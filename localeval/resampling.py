@@ -17,6 +17,7 @@ DRAWS = 2000
 FLIPS = 9999
 _CELLS = 1_000_000  # numbers that are drawn at a time: 8 MB
 _TAIL = 0.025
+_FEWEST = 5  # values from which drawing them anew tells how far their mean may be off
 _ALIKE = 1e-9  # closer values are equal: of their differences no skew can be told
 _NORMAL = NormalDist()
 _STUDENT = (12.706, 4.303, 3.182)  # for 1 to 3 degrees of freedom, where the expansion is too coarse
@@ -27,8 +28,9 @@ def mean_interval(
 ) -> tuple[float, float] | None:
     """The 95 % interval of the mean of `values`, which lie between `lowest` and `highest`.
 
-    None below two values. A bootstrap over the values: as many are drawn anew, with replacement, `draws`
-    times; the ends are corrected for bias and skew (BCa, Efron 1987), because scores crowd at 1, and for few
+    None below two values; below five, which say too little of their own spread, Student's t as far as the
+    bounds go. Else a bootstrap over the values: as many are drawn anew, with replacement, `draws` times; the
+    ends are corrected for bias and skew (BCa, Efron 1987), because scores crowd at 1, and for few
     values as Student's t is (Hesterberg 2015). Where all values are equal, drawing tells nothing: then up
     to 1 - 0.025^(1/n) of what was not seen may lie at either end, which for 0 and 1 is the interval of
     Clopper and Pearson (1934).
@@ -46,6 +48,9 @@ def mean_interval(
     if np.ptp(given) < _ALIKE:
         unseen = 1 - _TAIL ** (1 / n)
         return mean - unseen * max(0.0, mean - lowest), mean + unseen * max(0.0, highest - mean)
+    if n < _FEWEST:
+        beside = _student(n - 1) * float(given.std(ddof=1)) / n**0.5
+        return max(lowest, mean - beside), min(highest, mean + beside)
     means = np.concatenate([drawn.mean(axis=1) for drawn in _drawn(given, draws, seed)])
     below = float((means < mean).mean() + (means == mean).mean() / 2)
     bias = _NORMAL.inv_cdf(min(max(below, 1 / draws), 1 - 1 / draws))

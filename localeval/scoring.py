@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.texts import suggested
+from localeval.texts import said, suggested
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,23 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
-    return metric.compute(as_scored(records, curves), options)
+    return _checked(metric, metric.compute(as_scored(records, curves), options))
+
+
+def _checked(metric: Metric, score: Any) -> Score:
+    """The score, its numbers as plain ones. Raises InputError where a metric of the caller's gave none."""
+    if isinstance(score, Score) and score.status != "scored":
+        return score
+    try:
+        value, soft = float(score.value), float(score.soft)
+    except (AttributeError, TypeError, ValueError):
+        value = soft = math.nan
+    if not (0 <= value <= 1 and 0 <= soft <= 1):
+        raise InputError(
+            f"the metric {metric.name} gave {said(score)}; it has to give Score(value, soft), two numbers "
+            "from 0 to 1, or Score.undefined(reason)."
+        )
+    return Score(value, soft)
 
 
 def summarize(scores: Iterable[Score]) -> Summary:
@@ -109,4 +126,4 @@ def summarize(scores: Iterable[Score]) -> Summary:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return math.fsum(values) / len(values) if values else None

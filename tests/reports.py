@@ -40,7 +40,7 @@ def signature(metrics: Sequence[str], judge: str = "small-judge") -> Signature:
         prompts={"support/en": "a" * 64},
         judge={"name": judge, "sha256": "b" * 64, "size": 1},
         engine={"n_ctx": 8192, "n_threads": 2},
-        options={"threshold": 0.5, "statements": "llm"},
+        options={"threshold": 0.5, "statements": "llm", "support_by": "llm"},
         packages={"llama-cpp-python": "0.3.36"},
         machine="Linux x86_64",
     )

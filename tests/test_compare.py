@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from localeval import InputError, NotComparable, Result, Score, compare
 from localeval.cli import commands
 from localeval.compare import Moved
+from localeval.gates import drops
 from localeval.judgements import JUDGEMENTS
 from localeval.run import load
 from localeval.signature import differing
@@ -139,6 +140,14 @@ def test_an_id_that_stands_for_another_question_is_told() -> None:
     assert compare(one, other).warnings == (
         "1 of 2 samples with the same id ask another question in each run: 1",
     )
+
+
+def test_a_metric_that_only_one_run_has_is_told() -> None:
+    one, other = result(scored([0.5] * 3)), result(scored([0.5] * 3))
+    other.metrics = ["faithfulness", "full_support"]
+    assert compare(one, other).warnings == ("metrics that are not compared: only in B: full_support",)
+    assert "only in A: full_support" in str(compare(other, one))
+    assert "full_support" in drops(other, one, "before")[1][0]
 
 
 def test_runs_without_a_common_metric_or_sample_are_refused() -> None:

@@ -33,6 +33,12 @@ def test_a_bound_is_held_against_the_mean_or_the_lower_end_of_its_interval(gate:
     assert Bound.read(gate).check(result(HALF)).missed is missed
 
 
+def test_a_mean_that_is_the_limit_but_for_its_last_bits_is_met() -> None:
+    assert not Bound.read("faithfulness=0.8").check(result(scored([0.7, 0.8, 0.9]))).missed
+    rates = result(scored([0.1, 0.2, 0.3]), "hallucination")
+    assert not Bound.read("hallucination=0.2", over=True).check(rates).missed
+
+
 @pytest.mark.parametrize(
     ("gate", "missed"),
     [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from localeval.judgements.support import SupportRecord, Verdict
 from localeval.judgements.useful import UsefulRecord
 from localeval.metrics import Metric, register
 from localeval.options import Options
+from localeval.report.text import reasons_told
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 
 SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=6)
@@ -402,6 +405,30 @@ def test_a_response_in_another_language_than_the_contexts_is_judged_in_its_own()
 def test_an_unknown_judgement_of_a_metric_is_refused() -> None:
     with pytest.raises(InputError, match="moods"):
         register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [Score(float("nan"), 0.5), Score(0.5, None), Score(None, None), Score(2.0, 0.5), Score(0.5, -1e-3), 0.5],
+)
+def test_what_a_metric_of_ones_own_gives_has_to_be_a_score(
+    given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METRICS, "mine", Metric("mine", "1", (), (), lambda records, options: given, "mine"))
+    with pytest.raises(InputError, match=r"the metric mine gave .*; it has to give Score"):
+        evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+
+
+def test_numbers_of_numpy_become_plain_ones_and_a_reason_of_ones_own_is_told_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = [Score(np.float32(0.5), np.float64(1)), Score.undefined("too_short")]
+    mine = Metric("mine", "1", (), (), lambda records, options: given.pop(0), "mine")
+    monkeypatch.setitem(METRICS, "mine", mine)
+    result = evaluate([{**FULL, "id": name} for name in "ab"], ["mine"], fake_judge(FakeEngine([])))
+    assert type(result.scores[0]["mine"].value) is float
+    assert json.loads(result.to_json())["samples"][0]["scores"]["mine"]["value"] == 0.5
+    assert reasons_told(result) == ["too_short"]
 
 
 # Properties

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import builtins
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
@@ -248,6 +250,10 @@ def test_what_a_run_took_is_the_sum_of_its_journals_costs_beside_its_plan(tmp_pa
     assert effort(tmp_path) == html.Effort(seconds=3.5, rows=40)
     (tmp_path / "plan.json").write_text('{"seconds": 3.0, "rows": 50}')
     assert effort(tmp_path) == html.Effort(3.5, 40, 3.0, 50)
+    for other in ('"kept": 1', '"to_make": 1'):  # of what was left, or of fewer judgements than were made
+        (tmp_path / "plan.json").write_text(f'{{"seconds": 3.0, "rows": 50, {other}}}')
+        assert effort(tmp_path) == html.Effort(3.5, 40)
+    (tmp_path / "plan.json").write_text('{"seconds": 3.0, "rows": 50, "kept": 0, "to_make": 2}')
     text = Page(html.page(small(), effort=effort(tmp_path))).text
     assert "3.0 s" in text
     assert "+17 %" in text
@@ -280,9 +286,10 @@ def test_a_shipped_calibration_in_force_is_told_beside_the_score_and_no_other() 
     judge = {**result.signature.judge, "sha256": own.judge["sha256"]}
     curve = own.curve.model_dump(mode="json")
     result.signature = result.signature.model_copy(update={"judge": judge, "calibration": {"en": curve}})
-    sentence = known(result)["faithfulness"]
-    assert sentence.startswith(f"en, {own.fitted_on['labels']} labelled answers: calibration error 0.")
-    assert sentence in html.page(result)
+    figures = known(result)["full_support"]
+    assert figures.startswith(f"en, {own.fitted_on['labels']} labelled answers: calibration error 0.")
+    assert known(result)["faithfulness"] == f"soft of full_support (P(all supported)): {figures}"
+    assert known(result)["faithfulness"] in html.page(result)
     result.signature = result.signature.model_copy(update={"calibration": {"en": {**curve, "slope": 9.0}}})
     assert known(result) == {}
 
@@ -293,3 +300,36 @@ def test_beside_every_other_score_the_page_says_that_no_figures_of_agreement_are
     assert Page(html.page(result)).text.count(unknown) == len(METRICS_SHOWN)
     told = Page(html.page(result, agreement={"faithfulness": "AUROC 0.9"})).text
     assert told.count(unknown) == len(METRICS_SHOWN) - 1
+
+
+def test_a_metric_that_was_registered_anew_is_defined_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = small()
+    for words in ("the old words", "the new words"):
+        row = replace(METRICS["hallucination"], name="mine", definition=words)
+        monkeypatch.setitem(METRICS, "mine", row)
+        result.metrics = ["mine"]
+        result.samples = [replace(s, scores={"mine": Score(1.0, 1.0)}) for s in result.samples]
+        result._summaries.clear()
+        assert words in html.page(result)
+
+
+def test_what_a_wide_or_long_table_has_no_row_for_is_said_below_it() -> None:
+    assert "reads like an attack on the judge: attack" in str(small())
+    many = Result(
+        [replace(small().samples[0], sample=Sample(id=str(i))) for i in range(60)],
+        ["faithfulness"],
+        small().signature,
+    )
+    assert "attack" not in str(many)
+    many.samples = [*many.samples, next(s for s in small().samples if s.sample.id == "attack")]
+    assert "reads like an attack on the judge: attack" in str(many)
+
+
+def test_in_a_notebook_too_a_results_text_has_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    class ZMQInteractiveShell:
+        """What rich takes for Jupyter."""
+
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    text = str(small())
+    assert "undefined" in text.splitlines()[0]
+    assert all(any(line.startswith(name) for line in text.splitlines()) for name in METRICS_SHOWN)

@@ -117,6 +117,22 @@ def test_one_value_has_no_interval() -> None:
     assert mean_interval([]) is mean_interval([0.5]) is None
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 10])
+def test_of_few_values_too_the_interval_holds_the_known_mean_about_as_often_as_it_says(n: int) -> None:
+    held = 0
+    for repeat in range(300):
+        interval = mean_interval(np.random.default_rng([n, repeat]).beta(4, 2, n).tolist())
+        assert interval is not None
+        assert 0 <= interval[0] < interval[1] <= 1
+        held += interval[0] <= 4 / 6 <= interval[1]
+    assert held / 300 >= 0.90
+
+
+def test_the_interval_of_three_values_is_students() -> None:
+    # mean 0.5, standard deviation 0.1, 4.303 standard errors of 0.1 / sqrt(3) to either side
+    assert mean_interval([0.4, 0.5, 0.6]) == pytest.approx((0.5 - 0.2484, 0.5 + 0.2484), abs=1e-4)
+
+
 def test_equal_values_have_the_interval_of_clopper_and_pearson_and_not_none() -> None:
     # Of n = 10 without a miss the exact 95 % interval is 0.6915 to 1 (Clopper and Pearson 1934).
     assert mean_interval([1.0] * 10) == pytest.approx((0.6915, 1.0), abs=1e-4)

@@ -63,7 +63,7 @@ def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest
     monkeypatch.setenv("LOCALEVAL_MODELS", "/somewhere")
     assert store.models_dir() == Path("/somewhere")
     monkeypatch.delenv("LOCALEVAL_MODELS")
-    assert store.models_dir() == Path(store.__file__).resolve().parent.parent / "models"
+    assert store.models_dir() == Path(store.__file__).resolve().parents[2] / "models"
     monkeypatch.setattr(catalog, "checkout", lambda: None)
     assert store.models_dir().parts[-2:] == ("localeval", "models")
 

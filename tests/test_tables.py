@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from localeval import Result, Sample, evaluate
+from localeval import Result, Sample, Score, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.report.tables import SCORES, STATEMENTS, as_csv, cell
 from localeval.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
+from tests.runs import signature
 
 EVIL = "=HYPERLINK(1)"
 SAMPLES: list[dict[str, Any]] = [
@@ -118,6 +119,14 @@ def test_a_data_frame_has_the_columns_of_the_samples_and_of_the_scores(result: R
     assert frame["id"].tolist() == ["茶", EVIL, "c", "d"]
     assert frame["faithfulness"].mean() == result["faithfulness"].value
     assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
+
+
+def test_a_samples_own_column_with_the_name_of_a_score_is_kept_beside_it() -> None:
+    own = Sample.model_validate({"id": "a", "faithfulness": 0, "faithfulness_soft": "mine"})
+    made = Result([SampleResult(own, {"faithfulness": Score(1.0, 0.9)}, {})], ["faithfulness"], signature())
+    row = made.to_pandas().iloc[0].to_dict()
+    assert (row["faithfulness"], row["faithfulness_soft"]) == (1.0, 0.9)
+    assert (row["sample_faithfulness"], row["sample_faithfulness_soft"]) == (0, "mine")
 
 
 def test_without_pandas_a_data_frame_is_refused_with_what_to_install(

@@ -111,7 +111,7 @@ def score(
 ) -> None:
     """Score one sample, given as options."""
     from localeval.evaluate import evaluate as run
-    from localeval.metrics import REASONS
+    from localeval.metrics.score import told
 
     judge, options = split(rest)
     sample = {
@@ -131,9 +131,8 @@ def score(
         if found.status == "scored":
             click.echo(f"{name} {found.value:.4f} soft {found.soft:.4f}")
         else:
-            click.echo(
-                f"{name} {found.status} {found.reason}: {REASONS.get(found.reason, 'a column is missing')}"
-            )
+            why = told(found.reason)
+            click.echo(f"{name} {found.status} {found.reason}{': ' * bool(why)}{why}")
 
 
 def _check_given(sample: dict[str, Any], metrics: list[str]) -> None:

@@ -95,7 +95,7 @@ for _row in (
         _RESPONSE,
         ("statements", "support_hhem"),
         support.faithfulness_hhem,
-        "the same, decided by HHEM-2.1-Open",
+        "supported statements / all statements of the response, decided by HHEM-2.1-Open",
         "ragas' FaithfulnesswithHHEM",
     ),
     Metric(

@@ -19,6 +19,16 @@ REASONS = {
 """What each reason code says; `missing_FIELD` stands beside them for each column."""
 
 
+def told(reason: str) -> str:
+    """What a reason code says; "" for one of a caller's own metric, which says it itself.
+
+    >>> told("missing_reference")
+    'the sample has no reference'
+    """
+    column = reason.removeprefix("missing_")
+    return REASONS.get(reason, f"the sample has no {column}" if column != reason else "")
+
+
 @dataclass(frozen=True)
 class Score:
     """What a metric says of one sample. A stable value: equal records give equal scores.

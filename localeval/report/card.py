@@ -60,9 +60,13 @@ def _table(part: Part) -> list[str]:
     for name, own in part.scores.items():
         table.add_row(name, *(interval(own.figures.get(key)) for key in columns), interval(own.gain))
     out = io.StringIO()
-    Console(file=out, width=30 + 24 * (len(columns) + 1), color_system=None, legacy_windows=False).print(
-        table
-    )
+    Console(
+        file=out,
+        width=30 + 24 * (len(columns) + 1),
+        color_system=None,
+        legacy_windows=False,
+        force_jupyter=False,
+    ).print(table)
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 

@@ -24,7 +24,7 @@ def as_text(comparison: Comparison, width: int = 110) -> str:
     from rich.console import Console
 
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, legacy_windows=False)
+    console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False)
     console.print(_differences(comparison))
     for name, found in comparison.metrics.items():
         console.print(_counted(name, found), markup=False, highlight=False, soft_wrap=True)
@@ -36,12 +36,14 @@ def as_text(comparison: Comparison, width: int = 110) -> str:
 
 
 def _differences(comparison: Comparison) -> Table:
+    from rich.text import Text
+
     rows = new_table("metric")
     for column in ("A", "B", "B - A", "95 %", "p"):
         rows.add_column(column, justify="right")
     rows.add_column("finding")
     for name, found in comparison.metrics.items():
-        rows.add_row(name, *_cells(found.value), found.finding)
+        rows.add_row(Text(name), *_cells(found.value), found.finding)
         rows.add_row("  soft", *_cells(found.soft), "")
     return rows
 
@@ -71,7 +73,7 @@ def _moved(comparison: Comparison) -> Table:
         for i, one in enumerate(found.moved):
             scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
             label = "" if i else name
-            rows.add_row(label, Text(printable(one.id)), *scores, _signed(one.soft_b - one.soft_a))
+            rows.add_row(Text(label), Text(printable(one.id)), *scores, _signed(one.soft_b - one.soft_a))
     return rows
 
 

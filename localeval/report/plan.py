@@ -33,7 +33,7 @@ def as_text(plan: Plan) -> str:
     whole = (plan.to_make, kept, spent.rows - written, written)
     table.add_row("all", *(f"{number:,}" for number in whole), _time(plan.seconds))
     out = io.StringIO()
-    Console(file=out, width=110, color_system=None, legacy_windows=False).print(table)
+    Console(file=out, width=110, color_system=None, legacy_windows=False, force_jupyter=False).print(table)
     lines = [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
     return "\n".join([*lines, "", *_told(plan, "Not measured.")])
 

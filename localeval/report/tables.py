@@ -99,6 +99,7 @@ def cell(content: Cell) -> Cell:
 def to_pandas(result: Result) -> Any:
     """`scores.csv` as a DataFrame, with the samples' own columns that some sample has, after `id`.
 
+    One that is called as a column of the scores (labels under a metric's name, say) is `sample_NAME` there.
     Raises InputError without pandas.
     """
     try:
@@ -110,12 +111,16 @@ def to_pandas(result: Result) -> Any:
     columns = score_columns(result.metrics)
     frame = pandas.DataFrame(
         [
-            one.sample.model_dump(exclude_none=True) | dict(zip(columns, row, strict=True))
+            _renamed(one.sample.model_dump(exclude_none=True), columns) | dict(zip(columns, row, strict=True))
             for one, row in zip(result.samples, score_rows(result), strict=True)
         ]
     )
     own = [name for name in frame.columns if name not in columns]
     return frame[["id", *own, *columns[1:]]]
+
+
+def _renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
+    return {f"sample_{name}" if name in taken and name != "id" else name: own[name] for name in own}
 
 
 def _statements(

@@ -6,7 +6,8 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from localeval.metrics import METRICS, REASONS
+from localeval.metrics import METRICS
+from localeval.metrics.score import told
 from localeval.scoring import Summary
 from localeval.suspicion import suspicions
 from localeval.texts import language, listed, printable
@@ -38,7 +39,9 @@ def as_text(result: Result, width: int | None = None) -> str:
     wide = len(result.metrics) > MOST_COLUMNS
     out = io.StringIO()
     enough = 100 if wide else max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
-    console = Console(file=out, width=width or enough, color_system=None, legacy_windows=False)
+    console = Console(
+        file=out, width=width or enough, color_system=None, legacy_windows=False, force_jupyter=False
+    )
     means = {metric: result[metric] for metric in result.metrics}
     console.print(_by_metric(means) if wide else _by_sample(result, means))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
@@ -47,7 +50,8 @@ def as_text(result: Result, width: int | None = None) -> str:
         lines.append(f"... and {more} more samples.")
     if not wide:
         lines += ["", *(f"{name}: {_counts(mean)}" for name, mean in means.items())]
-    lines += [*_bounds(means), *_strangers(result), *_raw(result)]
+    unseen = result.samples if wide else result.samples[MOST_ROWS:]
+    lines += [*_bounds(means), *_noted(unseen, result), *_strangers(result), *_raw(result)]
     lines += _skipped(result.skipped)
     return "\n".join([*lines, _network(result.network), f"signature {result.signature}"])
 
@@ -58,7 +62,7 @@ def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
     table = new_table("sample")
     table.columns[0].overflow, table.columns[0].max_width = "fold", 40
     for metric in result.metrics:
-        table.add_column(metric, justify="right")
+        table.add_column(Text(metric), justify="right")
         table.add_column("soft", justify="right")
     rows = (METRICS[metric] for metric in result.metrics if metric in METRICS)
     counted = any("support" in row.judgements for row in rows)
@@ -82,12 +86,14 @@ def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
 
 
 def _by_metric(means: Mapping[str, Summary]) -> Table:
+    from rich.text import Text
+
     table = new_table("metric")
     for column in ("mean", "95 %", "soft", "95 %", "scored", "undefined", "failed"):
         table.add_column(column, justify="right")
     for metric, mean in means.items():
         shown = (number(mean.value), span(mean.interval), number(mean.soft), span(mean.soft_interval))
-        table.add_row(metric, *shown, str(mean.scored), str(mean.undefined), str(mean.failed))
+        table.add_row(Text(metric), *shown, str(mean.scored), str(mean.undefined), str(mean.failed))
     return table
 
 
@@ -116,6 +122,15 @@ def _statements(sample: SampleResult) -> str:
     return "" if verdicts is None else str(len(verdicts))
 
 
+def _noted(samples: Sequence[SampleResult], result: Result) -> list[str]:
+    """A line for each note on samples that have no row of their own."""
+    met: dict[str, list[str]] = {}
+    for sample in samples:
+        for note in _of_the_text(sample, result):
+            met.setdefault(note.partition(":")[0], []).append(sample.sample.id)
+    return [f"{note}: {listed(ids, MOST_NAMED)}" for note, ids in met.items()]
+
+
 def _note(sample: SampleResult, result: Result) -> str:
     without: dict[str, list[str]] = {}
     for metric in result.metrics:
@@ -123,6 +138,12 @@ def _note(sample: SampleResult, result: Result) -> str:
             without.setdefault(f"{score.status}: {score.reason}", []).append(metric)
     alone = len(result.metrics) == 1
     notes = [why if alone else f"{', '.join(names)} {why}" for why, names in without.items()]
+    return "; ".join([*notes, *_of_the_text(sample, result)])
+
+
+def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
+    """What is to be known of a sample's texts, and of how they were read."""
+    notes = []
     made = sample.records.get("statements")
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
@@ -137,7 +158,7 @@ def _note(sample: SampleResult, result: Result) -> str:
         notes.append("statements cut")
     if columns := dict.fromkeys(found.column for found in suspicions(sample.sample)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
-    return "; ".join(notes)
+    return notes
 
 
 def _strangers(result: Result) -> list[str]:
@@ -205,8 +226,4 @@ def _bounds(means: Mapping[str, Summary]) -> list[str]:
 def reasons_told(result: Result) -> list[str]:
     """A line for each reason code in the result, with what it means."""
     codes = {s.reason for sample in result.samples for s in sample.scores.values() if s.reason}
-    told = []
-    for code in sorted(codes):
-        missing = f"the sample has no {code.removeprefix('missing_')}"
-        told.append(f"{code}: {REASONS.get(code, missing)}")
-    return told
+    return [f"{code}: {told(code)}" if told(code) else code for code in sorted(codes)]

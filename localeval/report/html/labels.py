@@ -44,7 +44,6 @@ def both(key: str, **values: object) -> Markup:
     return _spans({language: words(key, language, **values) for language in LANGUAGES})
 
 
-@lru_cache
 def definition(metric: str) -> Markup | str:
     """What a metric is; one of the caller's own only in the language in which it was given."""
     if metric not in METRICS:

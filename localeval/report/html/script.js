@@ -3,6 +3,7 @@
 // as HTML is what this page holds for readers without script, where every text is escaped already.
 addEventListener("DOMContentLoaded", () => {
   const PAGE = 50, FLAGGED = 1, SPLIT = 2, FIRST = 5; // the place of the first score in a row
+  const SHOWN = 0.0005; // scores are shown to three decimals, and a range is of what is shown
   const root = document.documentElement;
   const by = (id) => document.getElementById(id);
   const all = (selector) => [...document.querySelectorAll(selector)];
@@ -26,14 +27,15 @@ addEventListener("DOMContentLoaded", () => {
     return kept.cloneNode(true);
   }
 
+  function folded(text) { return text.replace(/\s+/g, " ").toLowerCase(); }
   function haystack(i) {
-    haystacks ??= rows.map((row) => `${row[1]}\n${row[2]}\n${row[3]}`.toLowerCase());
+    haystacks ??= rows.map((row) => folded(`${row[1]}\n${row[2]}\n${row[3]}`));
     return haystacks[i];
   }
   function inRange(row, low, high) {
     const chosen = by("metric").value;
     const scores = chosen === "any" ? row.slice(FIRST) : [row[FIRST + Number(chosen)]];
-    return scores.some((s) => Array.isArray(s) && s[0] >= low - 1e-9 && s[0] <= high + 1e-9);
+    return scores.some((s) => Array.isArray(s) && s[0] >= low - SHOWN && s[0] <= high + SHOWN);
   }
   function hasStatus(row, wanted) {
     if (wanted === "all") return true;
@@ -44,7 +46,7 @@ addEventListener("DOMContentLoaded", () => {
     return scores.some((s) => !Array.isArray(s) && reasons[s][0] === wanted);
   }
   function choose() {
-    const text = by("text").value.trim().toLowerCase(), wanted = by("status").value;
+    const text = folded(by("text").value.trim()), wanted = by("status").value;
     const read = (id, other) => (by(id).value === "" ? other : Number(by(id).value));
     const low = read("from", 0), high = read("to", 1);
     const ranged = low > 0 || high < 1;
