@@ -52,6 +52,16 @@ _TERMINATOR = re.compile(r"[.!?。．！？…]+[\"'”’»」』）)\]]*(?:\[[
 _WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef“‘]")
 _ABBREVIATION = re.compile(r"\b(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Drs|Prof|St|No|Nos|vs|Fig|Gen|Gov|Sen|Rep|Lt|pp)$")
 
+# Behind these a number goes on with the sentence, behind the second ones a name does.
+_BEFORE_NUMBER = re.compile(
+    r"\b(?:approx|ca|c|est|vol|ch|eq|max|min|pop|b|d|r|fig|sec|art|ver)\.$", re.IGNORECASE
+)
+_BEFORE_NAME = re.compile(r"\b(?:Ft|Pres|Mt|Rev|Hon|Capt|Col|Sgt)\.$")
+_URL = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
+_DIGIT_NEXT = re.compile(r"\s+\d")
+_SMALL_WORD = re.compile(r"\s+[a-z]+\b")
+_SHORT = re.compile(r"\b[A-Za-z]{1,3}\.$")
+
 _NUMBER_ONLY = re.compile(r"\W*\d{1,2}[.)）]\W*")
 
 
@@ -198,13 +208,33 @@ def _is_end(text: str, mark: re.Match[str]) -> bool:
 
 
 def _joined(line: str, ends: list[int]) -> list[int]:
-    """The ends without those that leave a list number alone, or cut marks off the word that they follow."""
+    """The ends without those that leave a list number alone, cut marks off the word that they follow, or lie
+    within a sentence.
+    """
     kept: list[int] = []
     start = 0
+    capitals = next((c for c in line if c.isalpha()), "").isupper()
     for end, after in pairwise(ends):
         lone_number = _NUMBER_ONLY.fullmatch(line, start, end)
         lone_marks = not line[end].isspace() and not _says_something(line[end:after])
-        if not lone_number and not lone_marks:
+        if not lone_number and not lone_marks and not _goes_on(line, end, capitals):
             kept.append(end)
         start = end
     return [*kept, ends[-1]]
+
+
+def _goes_on(line: str, end: int, capitals: bool) -> bool:
+    """Whether the sentence goes on behind its mark: within an address or code, behind an abbreviation or a
+    title ("Who Is Ann? was shot").
+
+    capitals  sentences of the line begin with capitals, so that a small letter goes on with one
+    """
+    before = line[max(0, end - 200) : end]
+    if before[-1] not in ".!?":
+        return False
+    if not line[end].isspace():
+        return bool(_URL.search(before)) or line[end] in "._=/&"
+    if _DIGIT_NEXT.match(line, end):
+        return bool(_BEFORE_NUMBER.search(before))
+    small = capitals and _SMALL_WORD.match(line, end) and (before[-1] != "." or _SHORT.search(before))
+    return bool(small or _BEFORE_NAME.search(before))

@@ -7,17 +7,23 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+_END_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
+
 
 def strip_thinking(text: str) -> tuple[str, bool]:
     """The text without `<think>...</think>` blocks, and whether there was one.
 
     A block that opens the text and is never closed is all of it: the model ran out of room while thinking.
+    Where the opening stood in the prompt, a text begins inside: a lone `</think>` at a line's end closes it.
 
     >>> strip_thinking("<think>Hm.</think>Paris.")
     ('Paris.', True)
     """
     kept: list[str] = []
     at = 0
+    lone = text.find("</think>")
+    if lone >= 0 and "<think>" not in text[:lone] and _END_OF_LINE.match(text, lone + len("</think>")):
+        kept, at = [""], lone + len("</think>")
     while (start := text.find("<think>", at)) >= 0:
         end = text.find("</think>", start)
         if end < 0:

@@ -49,7 +49,7 @@ class Judgement:
 def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
     return Judgement(
         name,
-        "5",
+        "6",
         ("user_input", column),
         (),
         partial(statements.recipe, of=of),
@@ -63,7 +63,7 @@ def _support(name: str, column: str, pair: support.Pair) -> Judgement:
     """`column` holds the premise. What the statements are of is in their record."""
     return Judgement(
         name,
-        "5",
+        "6",
         (column,),
         (pair.statements,),
         pair.recipe,
@@ -116,7 +116,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         ),
         Judgement(
             "needed",
-            "3",
+            "4",
             ("user_input", "retrieved_contexts"),
             (),
             needed.recipe,

@@ -11,10 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from localeval.judgements.evidence import terms
+from localeval.judgements.numerals import DIGITS, in_digits, named, scaled, shortest
 
-_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
-# Both ways begin with the one digit that is told before them: a search passes over all else at once.
-_NUMBER = re.compile(r"[0-9](?:[0-9]{0,2}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]*(?:\.[0-9]+)*)")
 _MENTION = re.compile(
     r"\[[0-9][0-9, ]*\]"
     r"|\b(?:passages?|contexts?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?[0-9]+"
@@ -30,21 +28,6 @@ STOP = terms(
     "or she so such than that the their them then there these they this those to was were which while who "
     "will with 的 了 是 在 和 与 也 有 为 于"
 )
-_WORD = re.compile(r"[a-z]+")
-_BELOW_TWENTY = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-)
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_WORDS = (
-    {word: str(i) for i, word in enumerate(_WORD.findall(_BELOW_TWENTY))}
-    | {word: str(i) for i, word in enumerate(_WORD.findall(_ORDINALS), 1)}
-    | {word: str(10 * i) for i, word in enumerate(_WORD.findall(_TENS), 2)}
-)
-_HAN_NUMBER = re.compile("[〇零一二两三四五六七八九十百千万]{1,16}")
-_HAN_DIGITS = {sign: i for i, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-_HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
 
 
 class Premise(NamedTuple):
@@ -62,11 +45,11 @@ def premise_of(texts: Sequence[str]) -> Premise:
 @lru_cache(maxsize=4)  # several judgements of a sample ask for that of the same contexts
 def _premise(texts: tuple[str, ...]) -> Premise:
     found: set[str] = set()
-    named: set[str] = set()
+    numbered: set[str] = set()
     for text in texts:
         found |= terms(text)
-        named |= set(_in_digits(text.translate(_DIGITS))) | _in_words(text)
-    return Premise(frozenset(found), frozenset(named))
+        numbered |= named(text)
+    return Premise(frozenset(found), frozenset(numbered))
 
 
 def coverage(statement: str, premise: Premise) -> float:
@@ -89,7 +72,16 @@ def unknown_numbers(statement: str, premise: Premise) -> tuple[str, ...]:
     >>> unknown_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", premise_of(["1200 left, a third"]))
     ('70', '1962')
     """
-    return tuple(n for n in dict.fromkeys(numbers(statement)) if n not in premise.numbers)
+    by_scale = scaled(statement.translate(DIGITS))
+
+    def known(number: str) -> bool:
+        ways = {shortest(number), by_scale.get(number, number)}
+        parts = number.split(".")  # of a date, where there are three
+        return bool(ways & premise.numbers) or (
+            len(parts) > 2 and premise.numbers.issuperset(map(shortest, parts))
+        )
+
+    return tuple(n for n in dict.fromkeys(numbers(statement)) if not known(n))
 
 
 def numbers(text: str) -> list[str]:
@@ -100,42 +92,9 @@ def numbers(text: str) -> list[str]:
     >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3)")
     ['2021', '5', '1200', '1500.5']
     """
-    return _in_digits(without_mentions(text.translate(_DIGITS)))
+    return in_digits(without_mentions(text.translate(DIGITS)))
 
 
 def without_mentions(text: str) -> str:
     """`text` without its mentions of numbered passages, and without the number of a list item before it."""
     return _MENTION.sub(" ", text)
-
-
-def _in_digits(text: str) -> list[str]:
-    return [_plain(number) for number in _NUMBER.findall(text)]
-
-
-def _plain(number: str) -> str:
-    whole, point, rest = number.replace(",", "").partition(".")
-    return (whole.lstrip("0") or "0") + point + rest
-
-
-def _in_words(text: str) -> set[str]:
-    """The numbers that a text names in words, as digits: small ones in English, up to 万 in Chinese."""
-    found = {_WORDS[word] for word in _WORD.findall(text.lower()) if word in _WORDS}
-    return found | {_han(signs) for signs in _HAN_NUMBER.findall(text)}
-
-
-def _han(signs: str) -> str:
-    """
-    >>> _han("二〇二一"), _han("一百二十五"), _han("十三万")
-    ('2021', '125', '130000')
-    """
-    if not set(signs) & _HAN_UNITS.keys():
-        return "".join(str(_HAN_DIGITS[sign]) for sign in signs).lstrip("0") or "0"
-    total, part, digit = 0, 0, 0
-    for sign in signs:
-        if sign in _HAN_DIGITS:
-            digit = _HAN_DIGITS[sign]
-        elif sign == "万":
-            total, part, digit = (total + part + digit) * _HAN_UNITS[sign], 0, 0
-        else:
-            part, digit = part + (digit or 1) * _HAN_UNITS[sign], 0
-    return str(total + part + digit)

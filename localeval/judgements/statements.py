@@ -12,23 +12,22 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
+from localeval.judgements.claims import claims, is_heading
 from localeval.judgements.coverage import leaves_out, numbers
 from localeval.judgements.desk import Desk, Record, TextOf, response_of
 from localeval.judgements.evidence import places_of, shared, terms
-from localeval.judgements.lexical import without_mentions
 from localeval.samples import Sample
 from localeval.sentences import Sentence, split
 from localeval.texts import language, one_line, strip_thinking
 
-_BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
-_OPEN = (":", "?", "\uff1a", "\uff1f")
-"""What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
-
-_TURNS = frozenset(
-    ["not", "no", "never", "neither", "nor", "without", "hardly", "rarely", "seldom", "t", "if", "unless"]
-) | frozenset("不没无未非否若")
-"""Words whose statement does not say what it says without them; the t is that of "can't"."""
+_TURNS = frozenset("不没无未非否若只仅几差称说据").union(
+    ("not", "no", "never", "neither", "nor", "without", "hardly", "rarely", "seldom", "t", "if", "unless"),
+    ("only", "almost", "nearly", "fewer", "less", "might", "could", "allegedly", "reportedly"),
+    ("said", "says", "claims", "claimed", "denies", "denied", "alleged", "supposedly"),
+)
+"""Words whose statement does not say what it says without them; the t is that of "can't", 几 and 差 those of
+几乎 and 差点."""
 
 _ARTICLES = frozenset(("the", "a", "an"))
 
@@ -90,7 +89,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
     """
     text = of(sample)
     spoken = language(text)
-    sentences = [s for s in split(text, spoken) if _claims(s.text) and not _is_heading(s, text)]
+    sentences = [s for s in split(text, spoken) if claims(s.text) and not is_heading(s, text)]
     if desk.options.statements == "sentences":
         lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
     else:
@@ -126,7 +125,7 @@ def _replies(desk: Desk, question: str, text: str, sentences: list[Sentence]) ->
 def _statements(
     i: int, sentences: list[Sentence], said: Said, question: str, reply: Reply[StatementsReply]
 ) -> tuple[tuple[str, ...], str]:
-    written = [text for text in map(one_line, reply.value.statements) if _claims(text)]
+    written = [text for text in map(one_line, reply.value.statements) if claims(text)]
     texts = tuple(text for text in written if not said.strays(text, i))
     whole = one_line(sentences[i].text)
     if not texts and (reply.truncated or written):
@@ -135,22 +134,6 @@ def _statements(
     if leaves_out(whole, texts) if texts else numbers(whole) - numbers(question):
         return (whole,), "details"
     return texts, reply.truncated
-
-
-def _claims(text: str) -> bool:
-    """Not so: marks without a letter, what introduces something else, questions, and a bare "(Passage 1)".
-
-    >>> _claims("(Passages 1 and 2)"), _claims("[3]"), _claims("Passage 1 names Ann.")
-    (False, False, True)
-    """
-    own = without_mentions(text)
-    return any(c.isalnum() for c in own) and not text.rstrip("*_ ").endswith(_OPEN)
-
-
-def _is_heading(sentence: Sentence, response: str) -> bool:
-    """A line that Markdown makes a heading: bold from end to end, or behind number signs."""
-    line = response[response.rfind("\n", 0, sentence.start) + 1 : sentence.start]
-    return line.lstrip().startswith("#") or bool(_BOLD.fullmatch(sentence.text))
 
 
 def unquoted(text: str) -> str:

@@ -1,0 +1,135 @@
+"""The numbers that a text names, in digits or in words, English and Chinese, in one way of writing them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
+# Both ways begin with the one digit that is told before them: a search passes over all else at once.
+_NUMBER = re.compile(r"[0-9](?:[0-9]{0,2}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]*(?:\.[0-9]+)*)")
+_SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9])")
+_SCALED = re.compile(r"([0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?)\s?(thousand|million|billion|trillion|[百千万亿])")
+
+_WORD = re.compile(r"[a-z]+")
+_BELOW_TWENTY = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SMALL = {word: i for i, word in enumerate(_BELOW_TWENTY.split())} | {
+    word: i for i, word in enumerate(_ORDINALS.split(), 1)
+}
+_TEN = {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
+_TEN |= {f"{word[:-1]}ieth": value for word, value in _TEN.items()}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+
+_HAN_NUMBER = re.compile("[〇零一二两三四五六七八九十百千万亿]{1,16}")
+_HAN_DECIMAL = re.compile("([〇零一二两三四五六七八九十百千万]{1,12})点([〇零一二三四五六七八九]{1,9})")
+_HAN_DIGITS = {sign: i for i, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
+_HAN_SCALES = {"万": 10**4, "亿": 10**8}
+
+
+def in_digits(text: str) -> list[str]:
+    """Its numbers in digits, in order, without commas between thousands and zeros before them.
+
+    >>> in_digits("007 of 1,200 to 1,500.50")
+    ['7', '1200', '1500.50']
+    """
+    return [_plain(number) for number in _NUMBER.findall(text)]
+
+
+def named(text: str) -> set[str]:
+    """Every number that a text names, by `shortest`: also those in words, of scaled digits, with spaces.
+
+    >>> sorted(named("Twenty-five of 1.5 million, two thousand and one, 3.50"), key=float)
+    ['1', '1.5', '2', '3.5', '5', '20', '25', '2000', '2001', '1000000', '1500000']
+    """
+    text = text.translate(DIGITS)
+    found = {shortest(number) for number in in_digits(text)} | set(scaled(text).values())
+    found |= {re.sub(r"\D", "", number) for number in _SPACED.findall(text)}
+    found |= {_han(signs) for signs in _HAN_NUMBER.findall(text)}
+    found |= {shortest(f"{_han(whole)}.{_han_digits(rest)}") for whole, rest in _HAN_DECIMAL.findall(text)}
+    return found | set(map(str, _in_words(text)))
+
+
+def scaled(text: str) -> dict[str, str]:
+    """Numbers in digits with a word of scale behind them -> what they say with it.
+
+    >>> scaled("1.5 million of 3万")
+    {'1.5': '1500000', '3': '30000'}
+    """
+    values = _SCALES | _HAN_UNITS | _HAN_SCALES
+    return {_plain(n): _times(_plain(n), values[scale]) for n, scale in _SCALED.findall(text)}
+
+
+def shortest(number: str) -> str:
+    """A number without the zeros at the end of its decimals.
+
+    >>> shortest("1.50"), shortest("5.0"), shortest("100"), shortest("1.2.0")
+    ('1.5', '5', '100', '1.2.0')
+    """
+    return number.rstrip("0").rstrip(".") if number.count(".") == 1 else number
+
+
+def _plain(number: str) -> str:
+    whole, point, rest = number.replace(",", "").partition(".")
+    return (whole.lstrip("0") or "0") + point + rest
+
+
+def _times(number: str, scale: int) -> str:
+    whole, _, rest = number.partition(".")
+    digits, tenths = int(whole + rest) * scale, 10 ** len(rest)
+    return shortest(f"{digits // tenths}.{digits % tenths:0{len(rest)}}") if rest else str(digits)
+
+
+def _in_words(text: str) -> Iterator[int]:
+    """The numbers that a text names in English words. As it may stop at any of them ("In two thousand, five
+    came"), each word counts for itself, and with those before it."""
+    total = part = 0
+    for word in _WORD.findall(text.lower()):
+        value = _SMALL.get(word, _TEN.get(word))
+        if value is not None:
+            goes_on = part % 100 == 0 or (part % 100 >= 20 and part % 10 == 0 and 0 < value < 10)
+            total, part = (total, part + value) if goes_on else (0, value)
+            yield value
+        elif word in ("hundred", "hundredth"):
+            part = (part or 1) * 100
+        elif word in _SCALES and part:
+            total, part = total + part * _SCALES[word], 0
+        elif word in _SCALES:  # "a thousand"; behind digits see `scaled`
+            yield _SCALES[word]
+            total = 0
+        elif word != "and":
+            total = part = 0
+        if total + part:
+            yield total + part
+
+
+def _han(signs: str) -> str:
+    """
+    >>> _han("二〇二一"), _han("一百二十五"), _han("十三万"), _han("两亿三千万")
+    ('2021', '125', '130000', '230000000')
+    """
+    if not set(signs) & (_HAN_UNITS.keys() | _HAN_SCALES.keys()):
+        return _han_digits(signs).lstrip("0") or "0"
+    total, part, digit = 0, 0, 0
+    for sign in signs:
+        if sign in _HAN_DIGITS:
+            digit = _HAN_DIGITS[sign]
+        elif sign in _HAN_SCALES:
+            scale = _HAN_SCALES[sign]
+            below, above = total % scale, total - total % scale
+            total, part, digit = above + (below + part + digit) * scale, 0, 0
+        else:
+            part, digit = part + (digit or 1) * _HAN_UNITS[sign], 0
+    return str(total + part + digit)
+
+
+def _han_digits(signs: str) -> str:
+    return "".join(str(_HAN_DIGITS[sign]) for sign in signs)

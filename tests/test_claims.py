@@ -1,0 +1,127 @@
+"""Nothing that a text says goes unjudged for how it is marked, and what only leads on is not judged."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from localeval.judgements.claims import claims, is_heading
+from localeval.judgements.statements import _without_duplicates
+from localeval.sentences import split
+from localeval.texts import language, strip_thinking
+
+MILL = "**The mill was built in 1700**"
+
+
+def claimed(text: str) -> list[str]:
+    return [s.text for s in split(text, language(text)) if claims(s.text) and not is_heading(s, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "judged"),
+    [
+        (f"It is of brick. {MILL}", ["It is of brick.", MILL]),
+        (f"{MILL}. It is of brick.", [f"{MILL}.", "It is of brick."]),
+        ("**It is old.**\nIt is of brick.", ["**It is old.**", "It is of brick."]),
+        (f"It is of brick.\n{MILL}", ["It is of brick.", MILL]),
+        (f"- {MILL}\n- It is of brick.", [MILL, "It is of brick."]),
+        (f"1. {MILL}\n2. **It is of gold**\n3. It is red.", [MILL, "**It is of gold**", "It is red."]),
+        ("**1700**", ["**1700**"]),
+        ("#1 on the Arl is the mill. It is red.", ["#1 on the Arl is the mill.", "It is red."]),
+        ("#冬奥会#2022年在北京举行。", ["#冬奥会#2022年在北京举行。"]),
+        ("The film is *Who Is Ann?*", ["The film is *Who Is Ann?*"]),
+        ("他最有名的歌是**谁是安？**", ["他最有名的歌是**谁是安？**"]),
+    ],
+)
+def test_what_is_said_with_stress_is_a_claim(text: str, judged: list[str]) -> None:
+    assert claimed(text) == judged
+
+
+@pytest.mark.parametrize(
+    ("text", "judged"),
+    [
+        ("# The mill\nIt is red.", ["It is red."]),
+        ("**The mill**\n\n \nIt is red.", ["It is red."]),
+        ("**Colours**\n- Red\n- Blue", ["Red", "Blue"]),
+        ("1. **Colours**\n   - Red\n2. **Shapes**\n   - Round", ["Red", "Round"]),
+        ("| Year | Event |\n|---|:---|\n| 1820 | Mill |", ["| 1820 | Mill |"]),
+        ("**Who built it?**\nIt was Ann.", ["It was Ann."]),
+    ],
+)
+def test_a_heading_of_any_form_is_no_claim(text: str, judged: list[str]) -> None:
+    assert claimed(text) == judged
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The mill was built in 1700, see https://arl.org/x?id=5 for more.",
+        "它的网址是https://arl.org/x?id=5，建于1700年。",
+        "The film Who Is Ann? was shot in the mill in 1700.",
+        "Use `obj?.name` to read the name of 1700.",
+        "The mill was built ca. 1820 by Ann Lee.",
+        "The lake covers 12 sq. km and holds 300 lbs. of fish.",
+        "It took approx. 300 days, by vol. 3 and max. 5 a day.",
+        "He lives in Ft. Worth and met Pres. Lee there.",
+        "Apply 2 tsp. of oil to the cloth.",
+    ],
+)
+def test_a_mark_within_a_sentence_does_not_end_it(text: str) -> None:
+    assert claimed(f"It is red. {text} It is old." if text.isascii() else text) == (
+        ["It is red.", text, "It is old."] if text.isascii() else [text]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("it is red. it is blue.", ["it is red.", "it is blue."]),
+        ("Sales rose. iPhones led.", ["Sales rose.", "iPhones led."]),
+        ("The tank holds 12 km. The mill is red.", ["The tank holds 12 km.", "The mill is red."]),
+        ("Is it red? Ann says so.", ["Ann says so."]),
+    ],
+)
+def test_a_mark_at_the_end_of_a_sentence_does(text: str, parts: list[str]) -> None:
+    assert claimed(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("Bob built the mill.", "Ann denied that Bob built the mill."),
+        ("Ann won.", "Ann almost won."),
+        ("500 people died.", "Fewer than 500 people died."),
+        ("Tea is safe.", "Tea is safe only for adults."),
+        ("茶对成人是安全的。", "茶只对成人是安全的。"),
+    ],
+)
+def test_a_claim_is_not_dropped_for_one_that_says_it_with_doubt(less: str, more: str) -> None:
+    assert _without_duplicates([(less, more)]) == [(less, more)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "The user asks when. Maybe 1700.\n</think>\n\nIt was built in 1820.",
+            ("It was built in 1820.", True),
+        ),
+        ("Maybe 1700.</think>\nIn 1820.", ("In 1820.", True)),
+        ("Write </think> to end it.", ("Write </think> to end it.", False)),
+        ("<think>Hm.</think>In 1820.", ("In 1820.", True)),
+    ],
+)
+def test_reasoning_that_began_in_the_prompt_is_no_part_of_a_response(
+    text: str, kept: tuple[str, bool]
+) -> None:
+    assert strip_thinking(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text", ["?*" * 50_000, "**a**\n" * 20_000, "| a |\n" * 20_000, "*a?*" * 25_000, "**a** x. " * 10_000]
+)
+def test_marks_in_any_number_take_a_few_seconds_at_most(text: str) -> None:
+    start = time.process_time()
+    claimed(text)
+    assert time.process_time() - start < 5
