@@ -26,7 +26,7 @@ _SHOWN = 5
 SCHEMA = 1
 """Of `Comparison.to_dict`; another number is another form."""
 
-Finding = Literal["better", "worse", "no difference shown", "nothing to compare"]
+Finding = Literal["better", "worse", "differs", "no difference shown", "nothing to compare"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class Compared:
     """One metric in both runs.
 
     value, soft  None when no sample was scored in both
-    finding      of `value`, at p < 0.05; for a rate of a fault a higher one is "worse"
+    finding      of `value`, at p < 0.05; for a rate of a fault a higher one is "worse". It "differs" where
+                 nobody tells whether more is better: a metric of the caller's that is not registered here, in
+                 runs of an older version
     pairs        samples scored in both runs; no other enters the means
     undefined    (in the first run, in the second) of the samples that both runs have
     failed       likewise
@@ -99,8 +101,8 @@ class Comparison:
     warnings: tuple[str, ...]
 
     def worse(self) -> list[str]:
-        """The metrics that got worse by more than chance."""
-        return [name for name, found in self.metrics.items() if found.finding == "worse"]
+        """The metrics that got worse by more than chance, or may have: found "worse" or "differs"."""
+        return [name for name, found in self.metrics.items() if found.finding in ("worse", "differs")]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
@@ -138,15 +140,17 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     if not pairs:
         raise InputError("the runs have no sample in common: no id of the first is in the second.")
     made_elsewhere = f"not made in the same surroundings: {'; '.join(surroundings)}" if surroundings else ""
+    compared = {name: _compared(name, pairs, _direction(name, first, second)) for name in names}
+    told = (made_elsewhere, _alone(first, second), _strangers(pairs), _without_direction(compared))
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
-        metrics={name: _compared(name, pairs) for name in names},
+        metrics=compared,
         paired=len(pairs),
         only_a=len(first.samples) - len(pairs),
         only_b=len(second.samples) - len(pairs),
         forced=tuple(moving),
-        warnings=tuple(filter(None, [made_elsewhere, _alone(first, second), _strangers(pairs)])),
+        warnings=tuple(filter(None, told)),
     )
 
 
@@ -155,7 +159,15 @@ def higher_is_better(metric: str) -> bool:
     return METRICS[metric].higher_is_better if metric in METRICS else True
 
 
-def _compared(metric: str, pairs: Sequence[tuple[SampleResult, SampleResult]]) -> Compared:
+def _direction(metric: str, first: Result, second: Result) -> bool | None:
+    """Whether more is better, as the runs tell; None where neither does, or they tell two things."""
+    told = {run.higher_is_better[metric] for run in (first, second) if metric in run.higher_is_better}
+    return told.pop() if len(told) == 1 else None
+
+
+def _compared(
+    metric: str, pairs: Sequence[tuple[SampleResult, SampleResult]], higher: bool | None
+) -> Compared:
     scored: list[Moved] = []
     counts = {status: [0, 0] for status in ("scored", "undefined", "failed")}
     for one, other in pairs:
@@ -169,7 +181,7 @@ def _compared(metric: str, pairs: Sequence[tuple[SampleResult, SampleResult]]) -
     return Compared(
         value=value,
         soft=_difference([(m.soft_a, m.soft_b) for m in scored]),
-        finding=_finding(metric, value),
+        finding=_finding(value, higher),
         pairs=len(scored),
         undefined=(counts["undefined"][0], counts["undefined"][1]),
         failed=(counts["failed"][0], counts["failed"][1]),
@@ -193,12 +205,22 @@ def _difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
     )
 
 
-def _finding(metric: str, value: Difference | None) -> Finding:
+def _finding(value: Difference | None, higher: bool | None) -> Finding:
     if value is None:
         return "nothing to compare"
     if value.p >= SIGNIFICANT:
         return "no difference shown"
-    return "better" if (value.difference > 0) == higher_is_better(metric) else "worse"
+    if higher is None:
+        return "differs"
+    return "better" if (value.difference > 0) == higher else "worse"
+
+
+def _without_direction(compared: Mapping[str, Compared]) -> str:
+    """A sentence on the metrics of which no run tells the direction; "" where none differs."""
+    if not (names := [name for name, found in compared.items() if found.finding == "differs"]):
+        return ""
+    remedy = "give the `evaluate` command of both runs again where it is registered"
+    return f"whether more is better is not known here of: {', '.join(names)}; {remedy}"
 
 
 def _alone(first: Result, second: Result) -> str:

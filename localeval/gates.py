@@ -112,6 +112,6 @@ def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], 
         if found.value is not None:
             change = f"{found.value.a:.4f} before, {found.value.b:.4f} now, p = {found.value.p:.4f}"
             seen = f"{found.finding} ({change})"
-        missed = found.finding in ("worse", "nothing to compare")
+        missed = found.finding in ("worse", "differs", "nothing to compare")
         outcomes.append(Outcome(f"{metric}: {name}", seen, missed))
     return outcomes, compared.warnings

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from localeval.calibration import Curve, Curves, as_scored
 from localeval.errors import InputError
 from localeval.judgements.support import SupportRecord, Verdict
-from localeval.metrics import Score
+from localeval.metrics import METRICS, Score
 from localeval.network import Network
 from localeval.samples import Sample, Skipped
 from localeval.scoring import Summary, summarize
@@ -59,6 +59,8 @@ class Result:
     signature  what the numbers were made with
     network    how often the run tried to use the network; of a result made by hand that was not watched
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
+    higher_is_better  metric -> whether more is better, where that is known: of those that are registered
+               (`METRICS`), and of a finished run's (`localeval.run.load`) by what it was made with
     """
 
     def __init__(
@@ -69,10 +71,13 @@ class Result:
         *,
         network: Network | None = None,
         skipped: Sequence[Skipped] = (),
+        higher_is_better: Mapping[str, bool] | None = None,
     ) -> None:
         self.samples, self.metrics, self.signature = samples, metrics, signature
         self.network = network or Network()
         self.skipped = list(skipped)
+        registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
+        self.higher_is_better = {**(higher_is_better or {}), **registered}
         self._summaries: dict[str, Summary] = {}  # an interval is not drawn twice
 
     def __getitem__(self, metric: str) -> Summary:
@@ -106,11 +111,18 @@ class Result:
         ]
         return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
 
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """Of each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
+        made = {name: asdict(self[name]) for name in self.metrics}
+        for name in made.keys() & self.higher_is_better.keys():
+            made[name]["higher_is_better"] = self.higher_is_better[name]
+        return made
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values, with the records in full."""
         return {
             "signature": self.signature.model_dump(mode="json"),
-            "summary": {name: asdict(self[name]) for name in self.metrics},
+            "summary": self.summary(),
             "network": self.network.model_dump(),
             "skipped": [one._asdict() for one in self.skipped],
             "samples": [

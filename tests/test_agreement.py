@@ -192,6 +192,42 @@ def test_calibration_error_is_the_distance_between_said_and_found() -> None:
     assert calibration_error(shares, labels) == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
 
 
+def plain_calibration_error(shares: list[float], labels: list[int]) -> float:
+    """As it was before ties had a say: five equal slices of the samples by rising probability."""
+    order = np.argsort(shares, kind="stable")
+    parts = [part for part in np.array_split(order, 5) if len(part)]
+    p, y = np.array(shares), np.array(labels, dtype=float)
+    return sum(len(i) * abs(float(p[i].mean()) - float(y[i].mean())) for i in parts) / len(order)
+
+
+def test_samples_of_one_probability_give_one_calibration_error_in_any_order() -> None:
+    """Half of 40 at 0.5 are good: that is what 0.5 says."""
+    by_label, in_turn = [0] * 20 + [1] * 20, [0, 1] * 20
+    assert calibration_error([0.5] * 40, by_label) == calibration_error([0.5] * 40, in_turn) == 0
+    assert [b.found for b in bins([0.5] * 40, by_label)] == [0.5] * 5
+    found = [probabilities([0.5] * 40, labels)["calibration_error"] for labels in (by_label, in_turn)]
+    assert found[0].value == found[1].value == 0
+    # Of labels that are drawn 20 and 20 no draw says otherwise: the exact interval of 20 groups.
+    assert found[0] == found[1] == pytest.approx((0, 0, unseen(20)))
+
+
+@given(st.data())
+def test_a_calibration_error_and_its_interval_know_no_order_of_the_rows(data: st.DataObject) -> None:
+    coarse = st.tuples(st.sampled_from([0.0, 0.2, 0.5, 0.9]), st.integers(0, 1))
+    rows = data.draw(st.lists(coarse, min_size=1, max_size=30))
+    again = data.draw(st.permutations(rows))
+    one, other = (calibration_error([p for p, _ in each], [y for _, y in each]) for each in (rows, again))
+    assert one == pytest.approx(other, abs=1e-12)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40, unique=True), st.randoms(use_true_random=False))
+def test_without_ties_a_calibration_error_is_that_of_five_equal_slices(
+    shares: list[float], chance: random.Random
+) -> None:
+    labels = [chance.randint(0, 1) for _ in shares]
+    assert calibration_error(shares, labels) == plain_calibration_error(shares, labels)
+
+
 def test_always_saying_the_base_rate_has_no_skill() -> None:
     found = probabilities([0.25] * 8, [1, 0, 0, 0] * 2)
     assert found["skill"].value == pytest.approx(0)

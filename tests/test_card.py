@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from localeval import InputError, Sample, evaluate
+from localeval.agreement.folds import FOLDS
 from localeval.calibration.fit import fit
 from localeval.card import Card, as_json, baseline, make
 from localeval.card.figures import rather_good
@@ -19,12 +24,14 @@ from localeval.card.fitted import WHOLE, Scored, calibrated, refitted
 from localeval.card.labels import balanced, label
 from localeval.card.pairs import won
 from localeval.card.sentences import DECIDED, NEEDED, labelled
+from localeval.card.thresholds import f1, f1_across
 from localeval.errors import FolderError
 from localeval.judgements.support import Verdict
 from localeval.metrics import METRICS
 from localeval.options import Options
 from localeval.report.card import as_html, as_text
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
+from tests.steady import SteadyEngine, steady_judge
 
 GOOD, BAD = 0.8, 0.6
 
@@ -118,6 +125,56 @@ def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> Non
     assert {"soft raw", "value raw"} <= set(again.parts[0].scores)
     assert value(again, "value raw", "auroc") == 0.5
     assert "these labels, so read the lines that say refitted" in as_text(again)
+
+
+def tea_in(languages: list[str]) -> list[dict[str, Any]]:
+    """One sentence each, labels in turn."""
+    said = {"en": "Tea{} grows.", "zh": "第{}种茶叶生长在山上。"}
+    texts = [said[language].format(i) for i, language in enumerate(languages)]
+    return [
+        {"id": f"s{i}", "label": i % 2, "response": text, "retrieved_contexts": [text]}
+        for i, text in enumerate(texts)
+    ]
+
+
+def test_a_card_says_of_which_languages_the_scores_are_raw_where_a_calibration_is_in_force_for_others(
+    tmp_path: Path,
+) -> None:
+    found = tea_in(["zh", "zh", "en", "en"] * 15)
+    answers = [GOOD if i % 2 else BAD for i in range(60)]
+    carded(tmp_path, tea_in(["zh"] * 60), answers)
+    file = tmp_path / "zh.json"
+    (tmp_path / "run" / "calibration.json").rename(file)
+    card = carded(tmp_path, found, [answers[i] for i in range(60) if i % 4 > 1], calibration=str(file))
+    assert list(card.in_force) == ["zh"]
+    line = "no calibration is in force for en: its 30 scored samples are raw"
+    assert line in as_text(card)
+    assert line in as_html(card)
+    alone = carded(tmp_path, tea_in(["zh"] * 60), [], calibration=str(file))
+    assert list(alone.in_force) == ["zh"]
+    assert "no calibration is in force" not in as_text(alone)
+
+
+def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_path: Path) -> None:
+    """Another metric's card in the same folder, and another form of the statements, are no part of it."""
+
+    class Counting(SteadyEngine):
+        def generate(self, trunk: Any, branch: str, leaves: Sequence[str], schema: Any, **how: Any) -> Any:
+            self.spent = self.spent.plus(branch=len(branch), leaves=sum(map(len, leaves)))
+            return super().generate(trunk, branch, leaves, schema, **how)
+
+    found = [{**row, "user_input": "Which tea grows?"} for row in rows(20)]
+    source, judge = written(tmp_path, found), steady_judge(Counting())
+    alone = make(source, "faithfulness", judge, tmp_path / "alone")
+    for metric in ("context_relevance", "answer_relevance"):
+        make(source, metric, judge, tmp_path / "run")
+    make(source, "faithfulness", judge, tmp_path / "run", statements="sentences")
+    shared = make(source, "faithfulness", judge, tmp_path / "run")
+    assert alone.rows is not None
+    assert alone.rows > 0
+    assert shared.rows == alone.rows
+    both = (tmp_path / "run" / "journal.jsonl").read_text(encoding="utf-8").count("\n")
+    assert both > 2 * (tmp_path / "alone" / "journal.jsonl").read_text(encoding="utf-8").count("\n")
 
 
 def test_a_card_says_how_wide_the_interval_is(tmp_path: Path) -> None:
@@ -454,6 +511,46 @@ def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it
     found = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
     card = marked_card(tmp_path, found, [[1.0, 0.1, 0.9, 0.2]])
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
+
+
+Marked = tuple[list[list[int]], list[list[float]], list[str]]
+
+
+def plain_f1_across(labels: list[list[int]], shares: list[list[float]], groups: list[str]) -> list[float]:
+    """Every candidate is tried on every row: what it means, and too slow for many rows."""
+    names = sorted(set(groups))
+    random.Random(0).shuffle(names)
+    fold = [names.index(name) % FOLDS for name in groups]
+    candidates = sorted({share for own in shares for share in own})
+    at = {t: [f1(*row, t) for row in zip(labels, shares, strict=True)] for t in candidates}
+
+    def mean_of_others(threshold: float, held: int) -> float:
+        return statistics.fmean(one for one, of in zip(at[threshold], fold, strict=True) if of != held)
+
+    best = {held: max(candidates, key=lambda t: mean_of_others(t, held)) for held in set(fold)}
+    return [at[best[held]][i] for i, held in enumerate(fold)]
+
+
+def random_rows(number: int, sentences: int, chance: random.Random, steps: int = 10**6) -> Marked:
+    """Rows of 1 to `sentences` sentences; with few `steps` many shares are equal, or 0."""
+    labels = [[chance.randint(0, 1) for _ in range(chance.randint(1, sentences))] for _ in range(number)]
+    shares = [[chance.randint(0, steps) / steps for _ in own] for own in labels]
+    return labels, shares, [f"g{i % (number // 2)}" for i in range(number)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_f1_across_folds_is_what_trying_every_threshold_on_every_row_gives(seed: int) -> None:
+    chance = random.Random(seed)
+    rows = random_rows(chance.randint(4, 40), 8, chance, chance.choice([1, 3, 10**6]))
+    assert f1_across(*rows, 0) == plain_f1_across(*rows)
+
+
+def test_f1_across_many_rows_takes_no_minutes() -> None:
+    """400 rows of 25 sentences took 168 s while every candidate was tried on every row."""
+    rows = random_rows(400, 50, random.Random(0))
+    begin = time.perf_counter()
+    f1_across(*rows, 0)
+    assert time.perf_counter() - begin < 10
 
 
 def test_rows_of_one_group_give_no_threshold_to_try_on_themselves(tmp_path: Path) -> None:

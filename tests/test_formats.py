@@ -339,6 +339,8 @@ HEAD = "id,answer,contexts\n"
             "--format jsonl for one object a line.",
         ),
         ("data.json", '{"answer": "A"}', ", line 1: an object with no lists of objects; write a list of"),
+        ("data.json", '{"a": [{}],\n"a": [{}]}', ", line 2: a stands twice in one object; keep one of them."),
+        ("data.json", '{"v": 1,\n"a": [{}], "v": 2}', ", line 2: v stands twice in one object; keep one of"),
         ("data.json", '{"a": [{}],"b": [{}]}', ", line 1: an object with 2 lists of objects (a, b); write"),
         ("data.json", '{"a": [{}] "b": 1}', ", line 1: not JSON (} is missing here)"),
         ("data.json", "{5: [{}]}", ', line 1: not JSON (" is missing here)'),
@@ -372,7 +374,7 @@ HEAD = "id,answer,contexts\n"
             ": is an Office file, as .xls files are; save the table as CSV.",
         ),
     ],
-    ids=range(41),
+    ids=range(43),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_the_remedy(
     tmp_path: Path, name: str, content: str | bytes, message: str

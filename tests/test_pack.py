@@ -8,11 +8,12 @@ import json
 import re
 import resource
 import shutil
+import subprocess
 import sys
 import zipfile
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
-from importlib.metadata import distribution, version
+from importlib.metadata import Distribution, distribution, distributions, version
 from pathlib import Path
 
 import pytest
@@ -37,13 +38,28 @@ pathlib.Path(os.environ["LOCALEVAL_MODELS"], "asked").write_text(" ".join(sys.ar
 
 
 def write_index(folder: Path) -> Path:
-    """Wheels that stand for localeval's own and for the packages that the installer tries to import."""
-    write_wheel(folder, "localeval", {"localeval/__main__.py": FAKE_MAIN}, version("localeval"))
+    """Wheels that stand for the packages that the installer tries to import."""
     names = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")
     for name in names:
         write_wheel(folder, name, {f"{name}.py": b""})
     shutil.copy(BUNDLED_PIP, folder)
     return folder
+
+
+def installed(folder: Path) -> Distribution:
+    """What stands for localeval's own package, as pip leaves it in a folder; no index has it."""
+    wheel = write_wheel(
+        folder / "given",
+        "localeval",
+        {"localeval/__init__.py": b"", "localeval/__main__.py": FAKE_MAIN},
+        version("localeval"),
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+        record = "".join(f"{name},,\n" for name in archive.namelist())
+    info = next(folder.glob("*.dist-info"))
+    (info / "RECORD").write_text(record)
+    return Distribution.at(info)
 
 
 @pytest.fixture
@@ -59,6 +75,8 @@ def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (models / "other").mkdir()
     (models / "other" / FILE).write_bytes(BYTES)
     monkeypatch.setattr(catalog, "checkout", lambda: None)
+    package = installed(tmp_path / "site")
+    monkeypatch.setattr(wheels, "distribution", lambda _: package)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -125,7 +143,7 @@ def test_packing_again_asks_pip_for_nothing_but_what_is_damaged(index: Path, tmp
     numpy.write_bytes(numpy.read_bytes()[:-1] + b"\1")
     model.write_bytes(model.read_bytes()[:-1])
     for wheel in index.glob("*.whl"):
-        if wheel.name.split("-")[0] not in ("numpy", "localeval"):
+        if wheel.name.split("-")[0] != "numpy":
             wheel.unlink()
     pack(plan("tiny"), folder)
     install.check_files(folder, install.read_manifest(folder))
@@ -137,6 +155,58 @@ def test_packing_again_asks_pip_for_nothing_but_what_is_damaged(index: Path, tmp
         f"wheels/localeval-{version('localeval')}-py3-none-any.whl",
     }
     assert changed - again == {f"models/{FILE}", "wheels/numpy-1.0-py3-none-any.whl"}
+
+
+def test_no_index_is_asked_for_localeval_itself(index: Path, tmp_path: Path) -> None:
+    """It is on none; a wheel of its name there is a stranger's."""
+    write_wheel(index, "localeval", {"localeval/__main__.py": b"stranger"}, version("localeval"))
+    manifest = json.loads(pack(plan("tiny"), tmp_path / "pack").read_text())
+    (name,) = [name for name in manifest["files"] if name.startswith("wheels/localeval-")]
+    with zipfile.ZipFile(tmp_path / "pack" / name) as archive:
+        assert archive.read("localeval/__main__.py") == FAKE_MAIN
+
+
+def pip_install(wheel: Path, folder: Path) -> dict[str, bytes]:
+    """The files that pip makes of a wheel, without its own notes."""
+    options = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check", "--quiet"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
+    notes = ("RECORD", "direct_url.json")
+    return {name: (folder / name).read_bytes() for name in files_of(folder) if Path(name).name not in notes}
+
+
+def test_the_wheel_of_an_installed_localeval_installs_to_the_same_files(tmp_path: Path) -> None:
+    info = f"localeval-{version('localeval')}.dist-info"
+    members = {
+        "localeval/__init__.py": b"x = 1\n",
+        "localeval/store/catalog.toml": "茶".encode(),
+        f"{info}/entry_points.txt": b"[console_scripts]\nlocaleval = localeval.cli:main\n",
+        f"{info}/licenses/LICENSE": b"free",
+    }
+    given = write_wheel(tmp_path / "given", "localeval", members, version("localeval"))
+    before = pip_install(given, tmp_path / "here")
+    (package,) = distributions(path=[str(tmp_path / "here")])
+    (tmp_path / "made").mkdir()
+    made = wheels.of_installed(package, tmp_path / "made")
+    assert made.name == given.name
+    assert made.read_bytes() == wheels.of_installed(package, tmp_path / "here").read_bytes()
+    with zipfile.ZipFile(made) as archive:
+        assert {f"{info}/WHEEL", f"{info}/METADATA", f"{info}/RECORD", *members} == set(archive.namelist())
+    assert pip_install(made, tmp_path / "there") == before
+    assert before["bin/localeval"].startswith(b"#!")
+
+
+@pytest.mark.parametrize("lost", ["localeval/__init__.py", "localeval/__main__.py", "*.dist-info/RECORD"])
+def test_a_localeval_that_is_not_whole_here_is_refused_before_anything_is_fetched(
+    lost: str, index: Path, tmp_path: Path
+) -> None:
+    next((tmp_path / "site").glob(lost)).unlink()
+    shutil.rmtree(index)
+    with pytest.raises(
+        InputError, match=r"is not whole here .*; install it again with pip, or pack from a ch"
+    ):
+        pack(plan("tiny"), tmp_path / "pack")
+    assert not list((tmp_path / "pack").glob("models/*"))
 
 
 def test_what_only_an_earlier_pack_needed_is_removed(index: Path, tmp_path: Path) -> None:

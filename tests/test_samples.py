@@ -228,7 +228,7 @@ def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_
         ("<think>never closed", ("", True)),
         ("\n<think>a</think> <think>never closed", ("", True)),
         ("The tag <think> opens a block.", ("The tag <think> opens a block.", False)),
-        ("</think>", ("</think>", False)),
+        ("</think>", ("", True)),
         ("", ("", False)),
     ],
 )

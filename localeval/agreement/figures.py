@@ -131,7 +131,11 @@ def probabilities(
 
 
 class Bin(NamedTuple):
-    """A fifth of the samples: their mean probability, the share of label 1 among them, how many they are."""
+    """A fifth of the samples: their mean probability, the share of label 1 among them, how many they are.
+
+    Of samples with one probability none is in one bin sooner than in the next: each counts for the share of
+    label 1 among all of them.
+    """
 
     said: float
     found: float
@@ -139,12 +143,16 @@ class Bin(NamedTuple):
 
 
 def bins(shares: Sequence[float] | Values, labels: Sequence[int] | Values, number: int = BINS) -> list[Bin]:
-    """The samples by rising probability, in `number` bins of equal mass.
+    """The samples by rising probability, in `number` bins of equal mass, whatever order they come in.
 
     >>> bins([0.2, 0.9, 0.4, 0.7], [0, 1, 1, 0], 2)
     [Bin(said=0.30000000000000004, found=0.5, number=2), Bin(said=0.8, found=0.5, number=2)]
+    >>> bins([0.5, 0.5, 0.5, 0.5], [0, 0, 1, 1], 2)
+    [Bin(said=0.5, found=0.5, number=2), Bin(said=0.5, found=0.5, number=2)]
     """
-    p, y = np.asarray(shares, dtype=float), np.asarray(labels, dtype=float)
+    p = np.asarray(shares, dtype=float)
+    _, tie, size = np.unique(p, return_inverse=True, return_counts=True)
+    y = (np.bincount(tie, weights=labels) / size)[tie]
     parts = np.array_split(np.argsort(p, kind="stable"), number)
     return [Bin(float(p[i].mean()), float(y[i].mean()), len(i)) for i in parts if len(i)]
 

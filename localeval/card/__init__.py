@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,12 +22,14 @@ from localeval.calibration import Calibration
 from localeval.errors import InputError
 from localeval.evaluate import Progress, evaluate
 from localeval.journal.lines import FILE
+from localeval.journal.records import KeptRecords
 from localeval.judge import Judge
 from localeval.options import Options
 from localeval.result import Result
 from localeval.samples import Sample, read_samples
 from localeval.scoring import choose_metrics
 from localeval.signature import Signature
+from localeval.signing import rows_of
 from localeval.whole import write_whole, writing
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ class Card(BaseModel):
     not_scored    samples with no score, by reason
     baseline      what needs no model
     in_force      language -> what the calibration in force was fitted on; empty where scores are raw
+    raw           language -> its scored samples, where a calibration is in force for other languages alone
     calibrations  those fitted here; `calibration.json` beside the card holds the same
     reliability   score -> bins of (mean probability said, share of label 1, number of samples)
     """
@@ -91,6 +94,7 @@ class Card(BaseModel):
     rows: float | None
     seconds: float | None
     in_force: dict[str, dict[str, Any]] = {}
+    raw: dict[str, int] = {}
     calibrations: list[Calibration] = []
     reliability: dict[str, list[tuple[float, float, int]]] = {}
     signature: Signature
@@ -131,7 +135,7 @@ def make(
     result = evaluate(samples, [metric], judge, output, progress, **options)
     found = told(result)
     in_force = {} if not result.signature.calibration else calibrations_for(judge.model["sha256"], choices)
-    judged_rows, seconds = costs(output, {sample.id for sample in samples})
+    judged_rows, seconds = costs(output, result)
     card = Card(
         metric=metric,
         dataset=where,
@@ -142,6 +146,7 @@ def make(
         rows=judged_rows,
         seconds=seconds,
         in_force={language: one.fitted_on for language, one in in_force.items()},
+        raw=_raw(result, in_force) if in_force else {},
         calibrations=fitted.calibrated(found.scored, judge, choices, where) if kind == "labels" else [],
         reliability=found.reliability,
         signature=result.signature,
@@ -179,20 +184,36 @@ def as_json(card: Card) -> str:
     return json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
 
 
-def costs(folder: Path, ids: set[str]) -> tuple[float | None, float | None]:
-    """Median rows and seconds a sample, of all judgements, as the run's journal tells; None for none."""
+def _raw(result: Result, in_force: Container[str]) -> dict[str, int]:
+    """How many scored samples each language has that is none of those in force."""
+    found = Counter(
+        getattr(one.records.get("statements"), "language", "")
+        for one in result.samples
+        if any(score.status == "scored" for score in one.scores.values())
+    )
+    return {language: number for language, number in sorted(found.items()) if language not in in_force}
+
+
+def costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
+    """Median rows and seconds a sample, as the run's journal tells; None for none.
+
+    Only judgements that the scores stand on count: the folder may hold those of other metrics or options.
+    """
+    names = {row.name for row in rows_of(choose_metrics(result.metrics))}
+    places = [one.records.at for one in result.samples if isinstance(one.records, KeptRecords)]
+    keys = {key for at in places for name, key in at.items() if name in names}
     rows: dict[str, dict[str, int]] = defaultdict(dict)
     seconds: dict[str, dict[str, float]] = defaultdict(dict)
     with (folder / FILE).open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
                 entry = json.loads(line)
-                cost, sample, name = entry["cost"], entry["sample"], entry["judgement"]
+                cost, sample, key = entry["cost"], entry["sample"], entry["key"]
                 counted = cost["rows"] - cost["spent"]["trunk"]
             except (ValueError, KeyError, TypeError):
                 continue  # a line that a kill cut off
-            if sample in ids:
-                rows[sample][name], seconds[sample][name] = counted, cost["seconds"]
+            if key in keys:
+                rows[sample][key], seconds[sample][key] = counted, cost["seconds"]
     if not rows:
         return None, None
     return (

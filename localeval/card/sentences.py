@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import random
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from localeval.agreement import Draws, auroc, mean
-from localeval.agreement.folds import FOLDS
 from localeval.card import Part, ScoreFigures, Shown, baseline
 from localeval.card.figures import Figures, shown
-from localeval.card.groups import FEWEST_GROUPS, check, group
+from localeval.card.groups import check, group
+from localeval.card.thresholds import f1, f1_across
 from localeval.errors import InputError
 from localeval.judgements.needed import NeededRecord
 from localeval.options import Options
@@ -123,17 +121,6 @@ def figures(result: Result, rows: Sequence[Sample], options: Options) -> Figures
     return Figures(made, dict(missing), baseline.name(METRIC), [], {})
 
 
-def f1(labels: Sequence[int], shares: Sequence[float], threshold: float) -> float:
-    """F1 of the sentences at or above the threshold; 1 where none is needed and none is said to be.
-
-    >>> f1([1, 1, 0], [0.9, 0.2, 0.8], 0.5)
-    0.5
-    """
-    hit = sum(label and share >= threshold for label, share in zip(labels, shares, strict=True))
-    named = sum(labels) + sum(share >= threshold for share in shares)
-    return 2 * hit / named if named else 1.0
-
-
 def _row(row: Sample, made: NeededRecord) -> Row:
     sentences = labelled(row)
     question = row.user_input or ""
@@ -153,10 +140,11 @@ def _share(sentence: Labelled, made: NeededRecord) -> float:
 
 
 def _part(title: str, rows: Sequence[Row], options: Options) -> Part:
-    draws = Draws([1] * len(rows), [row.group for row in rows])
-    lexical = _f1_across(rows, [_relative(row.lexical) for row in rows], options.seed)
+    labels, groups = [row.labels for row in rows], [row.group for row in rows]
+    draws = Draws([1] * len(rows), groups)
+    lexical = f1_across(labels, [_relative(row.lexical) for row in rows], groups, options.seed)
     decided = [f1(row.labels, row.shares, options.threshold) for row in rows]
-    own = _f1_across(rows, [_relative(row.shares) for row in rows], options.seed)
+    own = f1_across(labels, [_relative(row.shares) for row in rows], groups, options.seed)
     name = baseline.name(METRIC)
 
     def scored(values: list[float] | None, within: Sequence[list[float]] | None) -> ScoreFigures:
@@ -194,24 +182,3 @@ def _within(rows: Sequence[Row], shares: Sequence[list[float]]) -> Shown:
     # The interval is over rows, not over the sentences of one: a single draw there is never looked at.
     one = [auroc(shares[i], rows[i].labels, Draws(rows[i].labels, number=1)).value for i in both]
     return shown(mean(one, draws))
-
-
-def _f1_across(rows: Sequence[Row], shares: Sequence[list[float]], seed: int) -> list[float] | None:
-    """The F1 of each row at the threshold that has the best mean F1 on the rows of the other folds.
-
-    None where all rows are of one group, so that there are no others.
-    """
-    groups = sorted({row.group for row in rows})
-    if len(groups) < FEWEST_GROUPS:
-        return None
-    random.Random(seed).shuffle(groups)  # noqa: S311
-    fold = {group: place % FOLDS for place, group in enumerate(groups)}
-    candidates = sorted({share for own in shares for share in own})
-    at = {t: [f1(row.labels, own, t) for row, own in zip(rows, shares, strict=True)] for t in candidates}
-
-    def threshold(held: int) -> float:
-        others = [i for i, row in enumerate(rows) if fold[row.group] != held]
-        return max(candidates, key=lambda t: statistics.fmean(at[t][i] for i in others))
-
-    best = {held: threshold(held) for held in set(fold.values())}
-    return [at[best[fold[row.group]]][i] for i, row in enumerate(rows)]

@@ -28,5 +28,6 @@ def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) ->
     found = compared(a, b, force=force)
     click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))
     if fail_on_drop and (worse := found.worse()):
-        say(f"gate missed: worse in {b}: {', '.join(worse)}")
+        told = (f"{name} ({found.metrics[name].finding})" for name in worse)
+        say(f"gate missed: not as good in {b}: {', '.join(told)}")
         sys.exit(1)

@@ -152,6 +152,8 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 def _collect(plan: Plan, folder: _Folder, announce: Announce, progress: Progress) -> None:
+    own = wheels.own(folder.scratch)  # first: where it can't be made, nothing has to be fetched
+    folder.take(own, f"wheels/{own.name}")
     _models(plan, folder, announce, progress)
     folder.take(Path(install.__file__), "install.py")
     folder.take(catalog.catalog_path(), "catalog.toml")
@@ -165,8 +167,6 @@ def _collect(plan: Plan, folder: _Folder, announce: Announce, progress: Progress
     announce(f"wheels: {len(there)} are there; {len(missing)} to download, and localeval's own")
     for wheel in _downloaded(missing, folder):
         folder.take(wheel, f"wheels/{wheel.name}")
-    own = wheels.own(folder.scratch)
-    folder.take(own, f"wheels/{own.name}")
     if not llama.is_cached(plan.llama):
         announce(f"compiling {llama.NAME} {plan.llama.version}, which takes 5 to 10 minutes on a core")
     compiled = llama.wheel(plan.llama)

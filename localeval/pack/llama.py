@@ -12,8 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +20,7 @@ from pathlib import Path
 import platformdirs
 
 from localeval.errors import DownloadFailed, InputError
+from localeval.pack import wheels
 from localeval.texts import said
 
 NAME = "llama-cpp-python"
@@ -180,27 +180,22 @@ def relabel(path: Path, wanted: str, folder: Path, libraries: Sequence[Path] = (
     folder.mkdir(parents=True, exist_ok=True)
     name, old, tags = path.name.split("-", 2)
     copy = folder / f"{name}-{wanted}-{tags}"
-    before, after = f"{name}-{old}.dist-info/", f"{name}-{wanted}.dist-info/"
-    record = []
+    before, after = f"{name}-{old}.dist-info", f"{name}-{wanted}.dist-info"
 
-    def write(target: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> None:
-        target.writestr(member, content, zipfile.ZIP_DEFLATED)
-        sum64 = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-        record.append(f"{member.filename},sha256={sum64},{len(content)}\n")
-
-    with zipfile.ZipFile(path) as source, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as target:
-        for member in source.infolist():
-            if member.filename == f"{before}RECORD" or member.is_dir():
-                continue
-            content = source.read(member)
-            member.filename = member.filename.replace(before, after, 1)
-            if member.filename == f"{after}METADATA":
-                content = re.sub(rb"(?m)^Version: .*$", b"Version: " + wanted.encode(), content, count=1)
-            write(target, member, content)
+    def members() -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
+        with zipfile.ZipFile(path) as source:
+            for member in source.infolist():
+                if member.filename == f"{before}/RECORD" or member.is_dir():
+                    continue
+                content = source.read(member)
+                member.filename = member.filename.replace(f"{before}/", f"{after}/", 1)
+                if member.filename == f"{after}/METADATA":
+                    content = re.sub(rb"(?m)^Version: .*$", b"Version: " + wanted.encode(), content, count=1)
+                yield member, content
         for library in libraries:  # found there by the others' RUNPATH, $ORIGIN
-            write(target, zipfile.ZipInfo(f"{LIBRARIES}/{library.name}"), library.read_bytes())
-        target.writestr(f"{after}RECORD", "".join([*record, f"{after}RECORD,,\n"]))
-    return copy
+            yield zipfile.ZipInfo(f"{LIBRARIES}/{library.name}"), library.read_bytes()
+
+    return wheels.write(copy, after, members())
 
 
 def needed_glibc(path: Path) -> str:

@@ -91,6 +91,9 @@ def notes(card: Card) -> list[str]:
         also = ": these labels, so read the lines that say refitted" if same else ""
         known = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
         lines.append(printable(f"in force for {language}: a calibration fitted on {known}{also}"))
+    for language, number in card.raw.items():
+        told = f"no calibration is in force for {language}: its {number} scored samples are raw"
+        lines.append(printable(told))
     for one in card.calibrations:
         error, skill = (interval(one.figures.get(key)) for key in ("calibration_error", "skill"))
         lines.append(

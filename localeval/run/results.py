@@ -3,7 +3,9 @@
 schema     1
 signature  what the numbers were made with, as fields
 metrics    their names, in the order of the table
-summary    metric -> the fields of `localeval.scoring.Summary`; an interval is [low, high] or null
+summary    metric -> the fields of `localeval.scoring.Summary`; an interval is [low, high] or null. Beside
+           them `higher_is_better`, true or false, by which a process that has not registered the metric tells
+           better from worse; an older version wrote none
 network    the fields of `localeval.network.Network`. Alone of all fields it tells of the run's processes and
            not of its scores: a run that was interrupted ends in the same bytes where nothing tried
 skipped    place and reason of each row of the data that was left out because it can't be read
@@ -16,7 +18,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, get_args
 
 from localeval.calibration import Curves
@@ -41,7 +42,7 @@ def written(result: Result) -> Iterator[str]:
         "schema": SCHEMA,
         "signature": result.signature.model_dump(mode="json"),
         "metrics": result.metrics,
-        "summary": {name: asdict(result[name]) for name in result.metrics},
+        "summary": result.summary(),
         "network": result.network.model_dump(),
         "skipped": [one._asdict() for one in result.skipped],
     }
@@ -68,7 +69,15 @@ def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
     ]
     network = Network(**kept.get("network", {}))
     skipped = [Skipped(_text(row["place"]), _text(row["reason"])) for row in kept.get("skipped", [])]
-    return Result(found, metrics, signature, network=network, skipped=skipped)
+    higher = _directions(kept.get("summary", {}))
+    return Result(found, metrics, signature, network=network, skipped=skipped, higher_is_better=higher)
+
+
+def _directions(summary: Mapping[str, Any]) -> dict[str, bool]:
+    told = {name: row["higher_is_better"] for name, row in summary.items() if "higher_is_better" in row}
+    if not all(isinstance(more, bool) for more in told.values()):
+        raise TypeError
+    return told
 
 
 def _row(one: SampleResult) -> dict[str, Any]:

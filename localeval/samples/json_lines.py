@@ -47,11 +47,16 @@ def decoder(where: str) -> json.JSONDecoder:
         columns: dict[str, object] = {}
         for name, value in pairs:
             if name in columns:
-                raise InputError(f"{where}: {shown(name)} stands twice in one object; keep one of them.")
+                raise twice(where, name)
             columns[name] = value
         return columns
 
     return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=without_repeats)
+
+
+def twice(where: str, name: str) -> InputError:
+    """Why an object is refused that has a name more than once: readers differ in which they take."""
+    return InputError(f"{where}: {shown(name)} stands twice in one object; keep one of them.")
 
 
 def not_json(error: ValueError | RecursionError) -> str:

@@ -10,7 +10,7 @@ from itertools import count
 from localeval.errors import InputError
 from localeval.samples.faults import shown
 from localeval.samples.files import Lines
-from localeval.samples.json_lines import decoder, not_json
+from localeval.samples.json_lines import decoder, not_json, twice
 from localeval.samples.row import Row, Rows
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -127,18 +127,22 @@ def _items(walk: _Walk) -> Iterator[Row]:
 
 def _only_list(walk: _Walk) -> int:
     """Where the one list of objects in this object begins."""
+    names: set[str] = set()
     found: dict[str, int] = {}
     where = walk.where()
     walk.demand("{")
     more = not walk.sees("}")
     while more:
         walk.expects('"')
-        name = walk.loose_value()
+        place, name = walk.where(), str(walk.loose_value())
+        if name in names:
+            raise twice(place, name)
+        names.add(name)
         walk.demand(":")
         walk.sees("")
         begin, value = walk.at, walk.loose_value()
         if isinstance(value, list) and any(isinstance(item, dict) for item in value):
-            found[str(name)] = begin
+            found[name] = begin
         more = walk.takes(",")
     walk.demand("}")
     if len(found) != 1:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from localeval.metrics import METRICS
 from localeval.result import Result, SampleResult
 from localeval.suspicion import Suspicion, suspicions
 from localeval.texts import language
@@ -36,7 +36,7 @@ def standing(result: Result) -> Standing:
     keys: list[tuple[int, float, float]] = []
     spoken: Counter[str] = Counter()
     for number, one in enumerate(result.samples):
-        keys.append(badness(one))
+        keys.append(badness(one, result.higher_is_better))
         for name in result.metrics:
             if (value := one.scores[name].value) is not None:
                 made.tenths[name][min(max(int(value * TENTHS + 1e-9), 0), TENTHS - 1)] += 1
@@ -49,7 +49,7 @@ def standing(result: Result) -> Standing:
     return made
 
 
-def badness(one: SampleResult) -> tuple[int, float, float]:
+def badness(one: SampleResult, higher_is_better: Mapping[str, bool]) -> tuple[int, float, float]:
     """What the samples are sorted by: the least is the worst.
 
     Scored samples by the mean of their values, where lower is better turned round, then by that of soft;
@@ -58,7 +58,7 @@ def badness(one: SampleResult) -> tuple[int, float, float]:
     values, softs = [], []
     for name, score in one.scores.items():
         if score.value is not None and score.soft is not None:
-            turned = name in METRICS and not METRICS[name].higher_is_better
+            turned = not higher_is_better.get(name, True)
             values.append(1 - score.value if turned else score.value)
             softs.append(1 - score.soft if turned else score.soft)
     if not values:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from localeval.metrics import METRICS
 from localeval.report.html.order import Standing
 from localeval.result import Disagreement, Result
 from localeval.scoring import Summary
@@ -64,7 +63,7 @@ def cards(result: Result, standing: Standing, agreement: Mapping[str, str]) -> l
         Card(
             name,
             result[name],
-            name in METRICS and not METRICS[name].higher_is_better,
+            not result.higher_is_better.get(name, True),
             bars(standing.tenths[name]),
             agreement.get(name, ""),
         )
