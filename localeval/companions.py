@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from localeval.errors import ModelMissing
 from localeval.judgements.desk import Embeds, Supports
+from localeval.signature import digest
 from localeval.store import catalog
 
 M = TypeVar("M")
@@ -38,11 +39,8 @@ class Companions:
         return self._model("classifier", self._classifier, _load_classifier)
 
     def sources(self) -> dict[str, str]:
-        """What `Judge.load` finds them by again."""
-        return {
-            "embedder": _source(self._embedder, DEFAULT_EMBEDDER),
-            "classifier": _source(self._classifier, DEFAULT_CLASSIFIER),
-        }
+        """What `Judge.load` finds them by again; of an object of the caller's own, what `is_own` knows."""
+        return {"embedder": _source(self._embedder), "classifier": _source(self._classifier)}
 
     def close(self) -> None:
         """Free what was opened here."""
@@ -76,10 +74,22 @@ def _load_classifier(place: _Path) -> Supports:
     return Classifier.load(place)
 
 
-def _source(given: object, default: str) -> str:
-    """A catalog name as it is; a path as it is found from any folder, whether the model was opened or not."""
+def _source(given: object) -> str:
+    """A catalog name as it is; a path as it is found from any folder, whether the model was opened or not.
+
+    An object of the caller's own is found by neither. It is told by its type and its signature, as two of
+    them in one run's folder are two models.
+    """
     if not isinstance(given, str | os.PathLike):
-        return str(getattr(given, "source", default))
+        if source := getattr(given, "source", None):
+            return str(source)
+        told = getattr(given, "signature", str)()  # as text: one that no metric uses may tell anything
+        return f"<{type(given).__name__} {digest(repr(told))[:16]}>"
     if isinstance(given, str) and given in catalog.rows():
         return given
     return str(Path(given).expanduser().absolute())
+
+
+def is_own(source: str) -> bool:
+    """Whether a source is of an object of the caller's own: no catalog name and no whole path begins so."""
+    return source.startswith("<")

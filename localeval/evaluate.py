@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -44,7 +44,7 @@ class Watch(Protocol):
 
 def evaluate(
     samples: Source,
-    metrics: Sequence[str] | None = None,
+    metrics: Iterable[str] | None = None,
     judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
     output: str | Path | None = None,
     progress: Progress | None = None,
@@ -102,7 +102,7 @@ def evaluate(
 
 def plan(
     samples: Source,
-    metrics: Sequence[str] | None = None,
+    metrics: Iterable[str] | None = None,
     judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
     output: str | Path | None = None,
     **options: Any,
@@ -189,7 +189,7 @@ def _evaluated(
     return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records, curves)
 
 
-def metrics_for(names: Sequence[str] | None, samples: Samples) -> list[Metric]:
+def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
     """The metrics that `evaluate` computes of these samples. Raises InputError where it can compute none."""
     if names is not None:
         chosen = choose_metrics(names)

@@ -19,17 +19,19 @@ from localeval.calibration.choice import curves_for
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
+from localeval.errors import InputError
 from localeval.journal import Journal
-from localeval.journal.records import as_record, forget, key_of, plain
+from localeval.journal.records import as_record, forget, is_believed, key_of, plain
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
-from localeval.signature import Signature, machine, own_version, package_versions
+from localeval.signature import Signature, check_told, machine, own_version, package_versions
 from localeval.signing import models_used, rows_of, signed
 from localeval.store import resolve
+from localeval.texts import said
 
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
 
@@ -69,6 +71,7 @@ class Judge:
         self.source = source or str(self.model["name"])
         self.companions = companions or Companions()
         self._lock = threading.Lock()
+        self._closed = threading.Event()  # an object, so that a copy with other companions is closed too
         self._memory = Journal()
 
     @classmethod
@@ -89,6 +92,8 @@ class Judge:
 
         Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
         """
+        if not isinstance(model, str | os.PathLike):
+            raise InputError(f"judge is {said(repr(model), 60)}; give a Judge, a catalog name or a path.")
         chosen = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
         engine = LazyEngine(files.path, chosen)
@@ -104,7 +109,9 @@ class Judge:
         ModelBroken where a model that the metric needs can't be used.
         """
         chosen, choices = choose_metrics([metric])[0], Options.read(options)
-        read = sample if isinstance(sample, Sample) else Sample(**sample)
+        if not isinstance(sample, Sample | Mapping):
+            raise InputError(f"score takes a Sample or a dict of its columns, not a {type(sample).__name__}.")
+        read = sample if isinstance(sample, Sample) else Sample.read(sample, "Sample")
         if (undefined := nothing_to_judge(chosen, read)) is not None:
             return undefined
         records = self.judge(read, chosen.judgements, choices, self._memory)
@@ -125,9 +132,9 @@ class Judge:
         self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
     ) -> dict[str, Made]:
         """`judge`, with the key of each record."""
-        desk = self.desk(options)
         found: dict[str, Made] = {}
         with self._lock:
+            desk = self.desk(options)
             for row in in_order(wanted):
                 failed = next((found[n] for n in row.needs if isinstance(found[n].record, Failure)), None)
                 records = {name: made.record for name, made in found.items()}
@@ -136,6 +143,8 @@ class Judge:
         return found
 
     def desk(self, options: Options) -> Desk:
+        """What judgements are asked with. Raises InputError when the judge was closed."""
+        self._check_open()
         curves = self.curves(options) if options.explain else RAW  # a reason is of the verdict that counts
         return Desk(
             self.engine,
@@ -158,19 +167,18 @@ class Judge:
 
         Raises ModelMissing, ModelBroken or InputError.
         """
+        self._check_open()
         self.curves(options)
         used = models_used(rows_of(metrics), options)
         if "embedder" in used:
-            self.companions.embedder()
+            check_told(self.companions.embedder(), "embedder")
         if "classifier" in used:
-            self.companions.classifier()
+            check_told(self.companions.classifier(), "classifier")
 
     def _made(self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal) -> Made:
         key = self.key(row, desk, sample, records)
-        if (kept := journal.get(key)) is not None:
-            record = as_record(row, kept)
-            if getattr(record, "failed", "") != "engine_error":  # that may pass: the judgement is made anew
-                return Made(record, key)
+        if (kept := journal.get(key)) is not None and is_believed(record := as_record(row, kept)):
+            return Made(record, key)
         before, start = self.engine.spent, time.perf_counter()
         record = ask(row, desk, sample, records)
         spent = self.engine.spent.since(before)
@@ -185,6 +193,7 @@ class Judge:
     def again(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
         """The record, made now, whatever a journal holds. `records` are those that it stands on."""
         with self._lock:
+            self._check_open()
             return ask(row, desk, sample, records)
 
     def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
@@ -217,8 +226,13 @@ class Judge:
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""
         with self._lock:
+            self._closed.set()
             self.engine.close()
             self.companions.close()
+
+    def _check_open(self) -> None:
+        if self._closed.is_set():
+            raise InputError("this judge was closed; load it again with Judge.load.")
 
     def __enter__(self) -> Judge:
         return self

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from localeval.errors import InputError
 from localeval.prompts import LANGUAGES, Prompt, load, text_of
-from localeval.texts import suggested
+from localeval.texts import said, suggested
 
 StatementsBy = Literal["llm", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
@@ -25,7 +26,7 @@ _FORMS: Mapping[str, Any] = {
     "relevance": Relevance,
     "mode": Mode,
 }
-_NUMBERS: Mapping[str, tuple[type, float, float]] = {
+_NUMBERS: Mapping[str, tuple[type[int] | type[float], float, float]] = {
     "threshold": (float, 0, 1),
     "seed": (int, 0, 2**32 - 1),
     "questions": (int, 1, 100),
@@ -82,11 +83,15 @@ class Options:
                 raise InputError(
                     f"{name} is {getattr(options, name)!r}; choose one of: {', '.join(get_args(form))}."
                 )
-        for name, (kind, low, high) in _NUMBERS.items():
-            _check_number(name, getattr(options, name), kind, low, high)
+        numbers = {name: _number(name, getattr(options, name), *form) for name, form in _NUMBERS.items()}
         if not isinstance(options.explain, bool):
             raise InputError(f"explain is {options.explain!r}; choose True or False.")
-        return replace(options, prompts=_as_texts(options))
+        if not isinstance(options.calibration, str | os.PathLike):
+            raise InputError(
+                f'calibration is {options.calibration!r}; choose "auto", "none" or a file that '
+                "`localeval card` wrote, as its path or its text."
+            )
+        return replace(options, prompts=_as_texts(options), **numbers)
 
     def prompt(self, judgement: str, language: str) -> Prompt:
         """The prompt to use: the caller's, else the built-in one. Other languages use the English one."""
@@ -94,26 +99,42 @@ class Options:
         return load(judgement, language, self.prompts.get(judgement, {}).get(language))
 
 
-def _check_number(name: str, value: Any, kind: type, low: float, high: float) -> None:
+def _number(name: str, value: Any, kind: type[int] | type[float], low: float, high: float) -> Any:
+    """The value as Python's own number: JSON can hold no other, such as numpy's."""
     number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
     if not number or not low <= value <= high:
         whole = "a whole number" if kind is int else "a number"
         raise InputError(f"{name} is {value!r}; choose {whole} from {low} to {high}.")
+    return kind(value)
 
 
 def _as_texts(options: Options) -> dict[str, dict[str, str | Path]]:
     """The caller's prompts as they are now: a file that is edited later changes nothing of these options."""
     found: dict[str, dict[str, str | Path]] = {}
-    for judgement, by_language in options.prompts.items():
-        for language, given in by_language.items():
+    for judgement, by_language in _of_mapping("prompts", options.prompts):
+        for language, given in _of_mapping(f"the prompt for {judgement}", by_language):
             if judgement not in PROMPTED or language not in LANGUAGES:
                 raise InputError(
                     f"there is no prompt for {judgement!r} in {language!r}; "
                     f"judgements: {', '.join(PROMPTED)}; languages: {', '.join(LANGUAGES)}."
                 )
+            if not isinstance(given, str | os.PathLike):
+                raise InputError(
+                    f"the prompt given for {judgement} ({language}) is {said(repr(given), 60)}; "
+                    "give a prompt file, as its path or its text."
+                )
             options.prompt(judgement, language)
             found.setdefault(judgement, {})[language] = text_of(given)
     return found
+
+
+def _of_mapping(name: str, given: Any) -> Iterable[tuple[Any, Any]]:
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{name} is {said(repr(given), 60)}; give prompt files by judgement and language, "
+            'as {"support": {"en": "my-prompt.toml"}}.'
+        )
+    return given.items()
 
 
 DEFAULTS = Options()

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
+from pydantic import BaseModel
+
 from localeval.engine.calibration import measured, remembered
 from localeval.engine.estimate import Asked
 from localeval.engine.interface import EngineError, Spent
@@ -18,7 +20,7 @@ from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import available
 from localeval.engine.price import Speed
 from localeval.engine.tally import Tally
-from localeval.journal.records import as_record
+from localeval.journal.records import as_record, is_believed
 from localeval.judge import Judge, ask
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.metrics import Metric
@@ -164,8 +166,8 @@ class _Rehearsal:
                 continue
             count = self.counts.setdefault(row.name, _Count(row.name, answers(row, self._options)))
             key = self._key(row, sample, records, invented)
-            if (kept := self._found(key)) is not None:
-                records[row.name] = as_record(row, kept)
+            if (kept := self._found(row, key)) is not None:
+                records[row.name] = kept
                 count.kept += 1
                 continue
             invented.add(row.name)
@@ -188,8 +190,10 @@ class _Rehearsal:
             return ""
         return self._judge.key(row, self._desk, sample, records)
 
-    def _found(self, key: str) -> dict[str, Any] | None:
-        return self._kept.get(key) if self._kept is not None and key else None
+    def _found(self, row: Judgement, key: str) -> BaseModel | None:
+        """The record that the run will take from the journal."""
+        kept = self._kept.get(key) if self._kept is not None and key else None
+        return record if kept is not None and is_believed(record := as_record(row, kept)) else None
 
     def _ask(self, row: Judgement, sample: Sample, records: dict[str, Any], count: _Count) -> Any:
         """What stands in the place of the record that the run will make."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from localeval import run
 from localeval.calibration import Curves, told
 from localeval.calibration.choice import curves_for
+from localeval.companions import is_own
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
 from localeval.journal.lines import FILE, Lines
@@ -26,6 +27,7 @@ from localeval.run.recipe import Recipe
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature
+from localeval.signing import models_used, rows_of, signed
 from localeval.texts import listed
 
 _MOST_NAMED = 5
@@ -89,7 +91,7 @@ class _Shelf:
         beside: Any = {name: _Known(recipe.beside.get(name, {})) for name in ("embedder", "classifier")}
         engine: Any = None  # nobody is asked
         self._desk = Desk(engine, options, lambda: beside["embedder"], lambda: beside["classifier"])
-        self._own = _keys_of_results(folder)
+        self._own = _keys_where_finished(folder)
         self._versions = recipe.signature.get("judgements", {})
         # Else a reason may be of a verdict that is another one now.
         self.decides_alike = told(curves) == recipe.signature.get("calibration", {}) and (
@@ -151,18 +153,20 @@ def _scored(
     )
 
 
-def _keys_of_results(folder: Path) -> dict[str, Mapping[str, str]]:
-    """Sample -> judgement -> key, where the run is finished."""
-    try:
-        kept = run.load(folder)
-    except InputError:
-        return {}
+def keys_of_results(folder: Path) -> dict[str, Mapping[str, str]]:
+    """Sample -> judgement -> key, of a finished run. Raises what `run.load` raises."""
+    kept = run.load(folder)
     return {s.sample.id: s.records.at for s in kept.samples if isinstance(s.records, KeptRecords)}
 
 
-def _signature(recipe: Recipe, metrics: Sequence[Metric], options: Options) -> Signature:
-    from localeval.signing import signed
+def _keys_where_finished(folder: Path) -> dict[str, Mapping[str, str]]:
+    try:
+        return keys_of_results(folder)
+    except InputError:
+        return {}
 
+
+def _signature(recipe: Recipe, metrics: Sequence[Metric], options: Options) -> Signature:
     then = Signature(**recipe.signature)
     now = signed(then.model_copy(update=recipe.beside), metrics, options)
     prompts = {name: then.prompts.get(name, current) for name, current in now.prompts.items()}
@@ -170,10 +174,20 @@ def _signature(recipe: Recipe, metrics: Sequence[Metric], options: Options) -> S
 
 
 def _command(folder: Path, recipe: Recipe, metrics: Sequence[Metric]) -> str:
-    """The command that makes what these metrics need, and keeps the run's own."""
+    """The command that makes what these metrics need, and keeps the run's own.
+
+    A model of the caller's own stands in no command; where none of it is kept or needed, any will do.
+    """
     names = dict.fromkeys([*recipe.metrics, *(metric.name for metric in metrics)])
     words = ["localeval", "evaluate", str(folder / run.SAMPLES), "-o", str(folder), "-m", ",".join(names)]
-    words += ["--judge", recipe.judge, "--embedder", recipe.embedder, "--classifier", recipe.classifier]
+    words += ["--judge", recipe.judge]
+    own: list[str] = []
+    used = models_used(rows_of(metrics), Options.read(recipe.options))
+    for kind, source in (("embedder", recipe.embedder), ("classifier", recipe.classifier)):
+        if not is_own(source):
+            words += [f"--{kind}", source]
+        elif kind in used or kind in recipe.beside:
+            own.append(f"the {kind} {source}")
     settings, usual = recipe.engine["settings"], {f.name: f.default for f in fields(EngineSettings)}
     for name, flag in _FLAGS.items():
         if settings.get(name, usual[name]) != usual[name]:
@@ -184,11 +198,12 @@ def _command(folder: Path, recipe: Recipe, metrics: Sequence[Metric]) -> str:
     for name, value in recipe.options.items():
         if name not in texts and value != getattr(DEFAULTS, name):
             words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
-    return shlex.join(words) + _aside(texts)
+    return shlex.join(words) + _aside(texts, own)
 
 
-def _aside(texts: Sequence[str]) -> str:
+def _aside(texts: Sequence[str], own: Sequence[str]) -> str:
     """How to give what no command line can hold."""
-    if "prompts" in texts:
-        return f" (in Python, with the {' and the '.join(texts)} that {run.RECIPE} holds)"
+    if "prompts" in texts or own:
+        kept = [f"the {' and the '.join(texts)} that {run.RECIPE} holds"] if texts else []
+        return f" (in Python, with {' and '.join([*kept, *own])})"
     return f" (and --calibration with a file of the text that {run.RECIPE} holds)" if texts else ""

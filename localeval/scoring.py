@@ -39,12 +39,22 @@ class Summary:
     highest: float | None = None
 
 
-def choose_metrics(names: Sequence[str]) -> list[Metric]:
-    """The rows of `names`. Raises InputError for an unknown one, with its nearest neighbours."""
-    for name in names:
-        if name not in METRICS:
-            raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
-    return [METRICS[name] for name in dict.fromkeys(names)]
+def choose_metrics(names: Iterable[str]) -> list[Metric]:
+    """The rows of `names`, each once. Raises InputError for none, or an unknown one, with its nearest."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f'metrics is {said(repr(names), 60)}; give a list, as ["faithfulness"].')
+    chosen = {name: _row(name) for name in names}  # once: a generator is used up by it
+    if not chosen:
+        raise InputError('metrics is empty; give one at least, as ["faithfulness"].')
+    return [*chosen.values()]
+
+
+def _row(name: Any) -> Metric:
+    if not isinstance(name, str):
+        raise InputError(f'{said(repr(name), 60)} is no metric; give it by its name, as "faithfulness".')
+    if name not in METRICS:
+        raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
+    return METRICS[name]
 
 
 def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from localeval.errors import InputError
 from localeval.options import DEFAULTS
 from localeval.texts import said
 
@@ -104,6 +105,26 @@ def digest(value: Any) -> str:
     """
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def check_told(model: Any, what: str) -> None:
+    """Raises InputError where the caller's own embedder or classifier does not tell what it is."""
+    ask = getattr(model, "signature", None)
+    told: Any = ask() if callable(ask) else None
+    named = isinstance(told, dict) and all(isinstance(told.get(name), str) for name in ("name", "sha256"))
+    if not named or not _is_json(told):
+        raise InputError(
+            f"the {what} is a {type(model).__name__} whose signature() is {said(repr(told), 80)}; it has to "
+            "give a dict of JSON values with the texts name and sha256."
+        )
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        digest(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def package_versions() -> dict[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,20 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval import run
+from localeval.companions import is_own
 from localeval.errors import InputError
 from localeval.evaluate import Progress
 from localeval.journal.lines import FILE, Lines
-from localeval.journal.records import as_record
+from localeval.journal.records import KeptRecords, is_believed, record_under
 from localeval.judge import Judge
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.metrics import Metric
 from localeval.options import Options
+from localeval.rescore import keys_of_results
+from localeval.run.recipe import Recipe
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, judgements_for, nothing_to_judge
+from localeval.signing import models_used
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,13 @@ class Verified:
     judged      judgements that the run holds
     difference  "" or the first place in which a record is not what the run holds, or a line of its journal
                 not what was written
+    left_out    judgements in which the engine failed, beside `judged`: the next call of the run makes them
     """
 
     again: int
     judged: int
     difference: str = ""
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,9 +68,9 @@ def verify(
     share  of the judgements, above 0 and up to 1; at least one is made
     judge  by default the run's own, loaded with the run's settings
 
-    Raises InputError for a folder without a run, for a metric of it that is not registered here, or a judge
-    whose model, settings or packages are other ones (then other bits are no fault), and what `Judge.load`
-    raises.
+    Raises InputError for a folder without a run, for a metric of it that is not registered here, for a judge
+    whose model, settings or packages are other ones (then other bits are no fault), and for a finished run of
+    which some judgement can't be asked again as it was, and what `Judge.load` raises.
 
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
@@ -75,41 +82,110 @@ def verify(
     lines = Lines(Path(folder) / FILE)
     if lines.damaged:
         return Verified(0, 0, f"{FILE}, line {lines.damaged[0]}: not what was written")
-    own = judge or Judge.load(
-        recipe.judge, embedder=recipe.embedder, classifier=recipe.classifier, **recipe.engine["settings"]
-    )
+    shelf = _Shelf(Path(folder), lines, metrics, options)
+    own = judge or _judge_of(recipe, shelf.models(samples), folder)
     try:
         _same_engine(recipe.engine, own.signature_of_engine(), folder)
         desk = own.desk(options)
-        kept = [k for s in samples for k in _kept(s, metrics, own, desk, lines)]
-        if not kept:
-            raise InputError(f"{folder}: the run holds no judgement yet; let `evaluate` go on first.")
+        for sample in samples:
+            shelf.look(sample, own, desk)
+        shelf.check()
+        kept = shelf.kept
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
         for done, one in enumerate(chosen, 1):
             fresh = own.again(one.row, desk, one.sample, one.records)
             if where := difference(_plain(one.record), _plain(fresh)):
-                return Verified(done, len(kept), f"sample {one.sample.id}, {one.row.name}{where}")
+                told = f"sample {one.sample.id}, {one.row.name}{where}"
+                return Verified(done, len(kept), told, shelf.left_out)
             if progress is not None:
                 progress(done, [one.sample for one in chosen])
-        return Verified(len(chosen), len(kept))
+        return Verified(len(chosen), len(kept), left_out=shelf.left_out)
     finally:
         if judge is None:
             own.close()
 
 
-def _kept(sample: Sample, metrics: Sequence[Metric], judge: Judge, desk: Desk, lines: Lines) -> list[_Kept]:
-    """The judgements of a sample that the journal holds, each with the records that it stands on."""
-    judged = [metric for metric in metrics if nothing_to_judge(metric, sample) is None]
-    found: list[_Kept] = []
-    records: dict[str, BaseModel] = {}
-    for row in in_order(judgements_for(judged, desk.options)):
-        if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
-            continue
-        line = lines.get(judge.key(row, desk, sample, records))
-        if line is not None:
-            found.append(_Kept(row, sample, dict(records), as_record(row, line)))
-            records[row.name] = found[-1].record
-    return found
+class _Shelf:
+    """What a run's folder holds: all that its results name; of an unfinished run, what its journal has.
+
+    kept      the judgements that can be made again
+    left_out  in how many the engine failed
+    other     judgement -> how many of it have another key here than in the results
+    """
+
+    def __init__(self, folder: Path, lines: Lines, metrics: Sequence[Metric], options: Options) -> None:
+        self._folder, self._lines, self._metrics, self._options = folder, lines, metrics, options
+        self._finished = (folder / run.RESULTS).exists()
+        self._at = keys_of_results(folder) if self._finished else {}
+        self.kept: list[_Kept] = []
+        self.left_out = 0
+        self.other: Counter[str] = Counter()
+
+    def models(self, samples: Sequence[Sample]) -> set[str]:
+        """Those that answered: "judge", "embedder", "classifier"."""
+        rows = {row.name: row for sample in samples for row in self._rows(sample)}
+        return models_used(list(rows.values()), self._options)
+
+    def look(self, sample: Sample, judge: Judge, desk: Desk) -> None:
+        """Sort the judgements of a sample. Raises InputError where the results name a line that is gone."""
+        at = self._at.get(sample.id, {})
+        records: dict[str, BaseModel] = {}
+        for row in self._rows(sample):
+            if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
+                continue
+            key = judge.key(row, desk, sample, records)
+            named = row.name in at
+            record = KeptRecords(self._lines, at)[row.name] if named else record_under(self._lines, row, key)
+            if record is None:
+                continue
+            if not is_believed(record):
+                self.left_out += 1
+            elif at.get(row.name, key) != key:
+                self.other[row.name] += 1
+            else:
+                self.kept.append(_Kept(row, sample, dict(records), record))
+            records[row.name] = record
+
+    def check(self) -> None:
+        """Raises InputError where something can't be made again as it was made, or nothing is there."""
+        if self.other:
+            told = ", ".join(f"{count} of {name}" for name, count in self.other.items())
+            raise InputError(
+                f"{self._folder}: {self.other.total()} judgements of the run can't be made again as they "
+                f"were ({told}): this version of localeval or its prompts, the embedder, the classifier or "
+                f"{run.SAMPLES} is not the run's; verify it with those that it was made with."
+            )
+        if self.kept:
+            return
+        if self.left_out:
+            what = (
+                f"the engine failed in all that was judged ({self.left_out}); give the run's `evaluate` "
+                "command again, it makes that anew."
+            )
+        elif self._finished:
+            what = "nothing of this run was to be judged, so there is nothing to verify; name another run."
+        else:
+            what = "the run holds no judgement yet; let `evaluate` go on first."
+        raise InputError(f"{self._folder}: {what}")
+
+    def _rows(self, sample: Sample) -> list[Judgement]:
+        """Of the run's metrics, and of others whose scores may stand in its results since a `rescore`."""
+        judged = [metric for metric in self._metrics if nothing_to_judge(metric, sample) is None]
+        return in_order([*self._at.get(sample.id, {}), *judgements_for(judged, self._options)])
+
+
+def _judge_of(recipe: Recipe, used: Collection[str], folder: str | Path) -> Judge:
+    """The run's own judge. A model beside it that is not used may be any."""
+    beside: dict[str, Any] = {}
+    for kind, source in (("embedder", recipe.embedder), ("classifier", recipe.classifier)):
+        if not is_own(source):
+            beside[kind] = source
+        elif kind in used:
+            raise InputError(
+                f"{folder}: the run's {kind} {source} was an object in Python, which no name finds again; "
+                f"call `localeval.verify.verify` and give judge= with that {kind}."
+            )
+    return Judge.load(recipe.judge, **beside, **recipe.engine["settings"])
 
 
 def _same_engine(then: dict[str, Any], now: dict[str, Any], folder: str | Path) -> None:

@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
-from localeval import Judge, Score, evaluate, rescore
+from localeval import Judge, Score, evaluate, plan, rescore
+from localeval.companions import Companions
+from localeval.compat.models import beside
 from localeval.engine.interface import ContextTooLong, EngineError
+from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.run import read
-from localeval.testing import FakeEngine, fake_judge
+from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from localeval.verify import verify
+from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 SETTINGS: dict[str, Any] = {"n_threads": 2, "n_ctx": 16384}
@@ -97,3 +101,61 @@ def test_an_error_of_the_engine_is_asked_again_by_the_same_run_and_stays_where_n
 
     assert run() == rescore(tmp_path).scores[0]["faithfulness"] == Score.failed("engine_error")
     assert run() == run() == rescore(tmp_path).scores[0]["faithfulness"] == Score(1.0, 0.75)
+
+
+def test_a_model_of_ones_own_is_recorded_as_no_catalog_name_and_as_itself() -> None:
+    class Named(SteadyEmbedder):
+        source = "all-minilm-l6-v2"
+
+    class Other(SteadyEmbedder):
+        def signature(self) -> dict[str, Any]:
+            return {"name": "other", "sha256": "1" * 64}
+
+    sources = Companions(SteadyEmbedder(), FakeClassifier({})).sources()
+    assert sources["embedder"].startswith("<SteadyEmbedder ")
+    assert sources["classifier"].startswith("<FakeClassifier ")
+    assert Companions(SteadyEmbedder()).sources()["embedder"] == sources["embedder"]
+    assert Companions(Other()).sources()["embedder"] != sources["embedder"]
+    assert Companions(Named()).sources()["embedder"] == "all-minilm-l6-v2"
+
+
+def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+    class Other(SteadyEmbedder):
+        def signature(self) -> dict[str, Any]:
+            return {"name": "other", "sha256": "1" * 64}
+
+    mine = steady_judge(SteadyEngine())
+    others = Judge(SteadyEngine(), mine.model, companions=Companions(Other()))
+    sample = {**TEA, "user_input": "Tea?"}
+    evaluate([sample], ["answer_relevance"], mine, tmp_path)
+    evaluate([sample], ["faithfulness"], mine, tmp_path)
+    assert read(tmp_path)[1].beside["embedder"]["name"] == "steady"
+    evaluate([sample], ["faithfulness"], others, tmp_path)
+    assert read(tmp_path)[1].beside == {}
+
+
+def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:
+    with Judge.load(tiny_path, **SETTINGS) as judge:
+        evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
+    said = r"^this judge was closed; load it again with Judge\.load\.$"
+    for use in (
+        lambda: judge.score("faithfulness", TEA, statements="sentences"),
+        lambda: beside(judge, Companions()).score("faithfulness", {**TEA, "response": "It sings."}),
+        lambda: evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences"),
+        lambda: evaluate([TEA], ["faithfulness"], judge, tmp_path / "other"),
+        lambda: plan([TEA], ["faithfulness"], judge),
+        lambda: verify(tmp_path / "run", judge=judge),
+    ):
+        with pytest.raises(InputError, match=said):
+            use()
+    assert isinstance(judge.engine, LazyEngine)
+    assert not judge.engine.loaded
+    judge.close()  # a second time does nothing
+
+
+def test_a_judge_beside_which_other_models_stand_is_closed_with_it() -> None:
+    judge = fake_judge(FakeEngine([]))
+    other = beside(judge, Companions())
+    judge.close()
+    with pytest.raises(InputError, match="this judge was closed"):
+        other.score("faithfulness", TEA)

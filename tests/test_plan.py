@@ -11,7 +11,7 @@ import pytest
 
 from localeval import Judge, Plan, evaluate, plan
 from localeval.cli import main
-from localeval.engine.interface import Spent
+from localeval.engine.interface import ContextTooLong, EngineError, Spent
 from localeval.engine.price import Speed
 from localeval.engine.tree import Engine
 from localeval.errors import InputError
@@ -104,6 +104,16 @@ def test_what_the_journal_holds_is_not_to_be_made_again(tmp_path: Path) -> None:
     assert (told.rows[0], told.rows[1] > 0) == (0, True)
     done = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path)
     assert before_a_run(done) == ["Plan: all judgements of 1 sample are in the journal; no model is asked."]
+
+
+def test_an_error_of_the_engine_in_the_journal_is_to_be_made_again_as_the_run_does(tmp_path: Path) -> None:
+    for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
+        folder = tmp_path / type(error).__name__
+        failing = fake_judge(FakeEngine([YES[0], error]))
+        evaluate([TEA], ["faithfulness"], failing, output=folder)
+        told = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=folder)
+        assert (told.to_make, told.kept) == counts
+        assert (told.rows[0] > 0) == bool(told.to_make)
 
 
 def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:

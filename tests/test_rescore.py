@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -112,6 +113,18 @@ def test_the_command_that_makes_what_is_missing_keeps_the_runs_calibration(run: 
     assert missing(own).endswith(" (and --calibration with a file of the text that run.json holds)")
 
 
+def test_the_command_never_names_a_catalog_model_in_the_place_of_ones_own(tmp_path: Path) -> None:
+    """It would judge the run's own metrics again, by another model, and replace their scores."""
+    evaluate(SAMPLES, ["answer_relevance"], steady_judge(SteadyEngine()), tmp_path)
+    said = missing(tmp_path)
+    assert "--embedder" not in said
+    assert re.search(r" \(in Python, with the embedder <SteadyEmbedder \w{16}>\)$", said)
+    evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), tmp_path)
+    assert "<SteadyEmbedder" in missing(tmp_path)  # else what is known of it would go
+    evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), tmp_path / "none")
+    assert "in Python" not in missing(tmp_path / "none")  # they were not used: any will do
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -121,7 +134,7 @@ def test_the_command_that_makes_what_is_missing_keeps_the_runs_calibration(run: 
         (lambda kept: kept["engine"].update(settings=[1]), "its parts are of other types"),
         (lambda kept: kept["options"].update(newer=1), "newer is not an option"),
         (lambda kept: kept["options"].update(threshold="x"), "threshold is 'x'"),
-        (lambda kept: kept["options"].update(prompts=1), "its parts are of other types"),
+        (lambda kept: kept["options"].update(prompts=1), "prompts is 1"),
         (lambda kept: kept["options"].update(calibration=1), "its parts are of other types"),
         (lambda kept: kept.pop("judge"), "judge: Field required"),
     ],

@@ -9,16 +9,23 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localeval import Judge, evaluate
+from localeval import Judge, evaluate, rescore
+from localeval.cli import main
+from localeval.companions import Companions
+from localeval.engine.interface import EngineError
 from localeval.errors import InputError
-from localeval.journal.lines import line_of
+from localeval.journal.lines import FILE, line_of
+from localeval.judgements import JUDGEMENTS
+from localeval.run import RESULTS, finish
+from localeval.testing import FakeEngine, fake_judge
 from localeval.verify import Verified, verify
-from tests.steady import SteadyEngine, steady_judge
+from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
 SAMPLES: list[dict[str, Any]] = [
@@ -126,6 +133,96 @@ def test_a_metric_that_is_not_registered_here_is_named(run: Path, judge: Judge) 
     (run / "run.json").write_text(json.dumps({**recipe, "metrics": ["faithfulness", "brevity"]}))
     with pytest.raises(InputError, match="there is no metric 'brevity'"):
         verify(run, judge=judge)
+
+
+class OtherEmbedder(SteadyEmbedder):
+    def signature(self) -> dict[str, Any]:
+        return {"name": "other", "sha256": "1" * 64}
+
+
+def test_a_finished_run_that_can_t_be_made_again_here_is_refused_with_what_and_how_much_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another embedder, or another version of a judgement: none of it is left out without a word."""
+    mine = steady_judge(SteadyEngine())
+    evaluate(SAMPLES, ["faithfulness", "answer_relevance"], mine, tmp_path / "run")
+    other = Judge(SteadyEngine(), mine.model, companions=Companions(OtherEmbedder()))
+    with pytest.raises(InputError, match=r"run: 3 judgements of the run .*\(3 of similarity\).* embedder"):
+        verify(tmp_path / "run", judge=other)
+    monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="99"))
+    with pytest.raises(InputError, match=r"6 judgements .*\(3 of support, 3 of similarity\).* version"):
+        verify(tmp_path / "run", judge=other)
+    with pytest.raises(InputError, match=r"3 judgements .*\(3 of support\)"):
+        verify(tmp_path / "run", judge=mine)
+
+
+def test_of_an_unfinished_run_what_its_journal_holds_is_made_again(tmp_path: Path) -> None:
+    run, judge = tmp_path / "run", steady_judge(SteadyEngine())
+    evaluate(SAMPLES, ["faithfulness"], judge, run)
+    (run / RESULTS).unlink()
+    (run / FILE).write_bytes(b"".join((run / FILE).read_bytes().splitlines(keepends=True)[:3]))
+    assert verify(run, share=1, judge=judge) == Verified(again=3, judged=3)
+    (run / FILE).write_bytes(b"")
+    with pytest.raises(InputError, match=r"the run holds no judgement yet; let `evaluate` go on first"):
+        verify(run, judge=judge)
+
+
+def test_a_finished_run_is_never_said_to_have_no_judgement_yet(tmp_path: Path) -> None:
+    judge = steady_judge(SteadyEngine())
+    evaluate([{**SAMPLES[0], "retrieved_contexts": []}], ["faithfulness"], judge, tmp_path / "empty")
+    with pytest.raises(InputError, match=r"empty: nothing of this run was to be judged"):
+        verify(tmp_path / "empty", judge=judge)
+    evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "cut")
+    journal = tmp_path / "cut" / FILE
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(InputError, match=r"the line of support .* is missing or damaged; give the command"):
+        verify(tmp_path / "cut", judge=judge)
+
+
+def test_what_the_results_hold_by_another_metric_is_made_again_too(tmp_path: Path) -> None:
+    """A run's own results may have been replaced by those of a rescoring."""
+    run, judge = tmp_path / "run", steady_judge(SteadyEngine())
+    evaluate(SAMPLES, ["context_relevance"], judge, run)
+    evaluate(SAMPLES, ["faithfulness"], judge, run)
+    finish(run, rescore(run, ["context_relevance"]))
+    assert verify(run, share=1, judge=judge) == Verified(again=9, judged=9)
+
+
+def test_a_run_with_an_embedder_of_ones_own_needs_a_judge_with_it_where_it_was_used(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    with Judge.load(tiny_path, embedder=SteadyEmbedder(), n_threads=2, n_ctx=16384) as mine:
+        evaluate(SAMPLES[:1], ["faithfulness"], mine, tmp_path / "run", statements="sentences")
+        assert verify(tmp_path / "run").difference == ""  # it was not
+        evaluate(SAMPLES[:1], ["answer_relevance"], mine, tmp_path / "run")
+        said = r"run: the run's embedder <SteadyEmbedder \w{16}> .* give judge= with that embedder\."
+        with pytest.raises(InputError, match=said):
+            verify(tmp_path / "run")
+        assert verify(tmp_path / "run", share=1, judge=mine).difference == ""
+
+
+def test_an_error_of_the_engine_is_no_difference_but_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, failing = tmp_path / "run", FakeEngine([EngineError("no cell is free"), {"verdict": 0.75}])
+    tea = {"response": "Tea grows.", "retrieved_contexts": ["Tea."]}
+    two = [{**tea, "id": "a"}, {**tea, "id": "b", "response": "Tea sings."}]
+    evaluate(two, ["faithfulness"], fake_judge(failing), run, statements="sentences")
+    again = verify(run, share=1, judge=fake_judge(FakeEngine([{"verdict": 0.75}])))
+    assert again == Verified(again=3, judged=3, left_out=1)
+    monkeypatch.setattr("localeval.verify.verify", lambda *_, **__: again)
+    main(["verify", str(run)])
+    assert capsys.readouterr().out == (
+        "3 of 3 judgements made again: the same, byte for byte (1 left out: the engine failed there; the "
+        "run's `evaluate` makes them anew)\n"
+    )
+
+
+def test_a_run_in_which_the_engine_failed_everywhere_has_nothing_to_be_made_again(tmp_path: Path) -> None:
+    failing = fake_judge(FakeEngine([EngineError("no cell is free")]))
+    evaluate(SAMPLES[:1], ["faithfulness"], failing, tmp_path / "run")
+    with pytest.raises(InputError, match=r"the engine failed in all that was judged \(1\); give the run's"):
+        verify(tmp_path / "run", judge=fake_judge(FakeEngine([])))
 
 
 class Waiting(SteadyEngine):

@@ -25,4 +25,7 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     if found.difference:
         say(f"{run}: {found.difference}")
         sys.exit(1)
-    click.echo(f"{found.again} of {found.judged} judgements made again: the same, byte for byte")
+    told = f"{found.again} of {found.judged} judgements made again: the same, byte for byte"
+    if found.left_out:
+        told += f" ({found.left_out} left out: the engine failed there; the run's `evaluate` makes them anew)"
+    click.echo(told)

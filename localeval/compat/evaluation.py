@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from localeval.judgements.desk import Embeds
 from localeval.report.progress import SECONDS_BETWEEN_LINES
 from localeval.result import SampleResult
 from localeval.samples import check_columns
-from localeval.texts import listed
+from localeval.texts import listed, said
 
 LOG = logging.getLogger(__name__)
 
@@ -50,8 +51,9 @@ class RunConfig:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and not self.timeout > 0:
-            raise InputError(f"timeout is {self.timeout}; choose seconds above 0, or None for no limit.")
+        seconds = isinstance(self.timeout, Real) and not isinstance(self.timeout, bool) and self.timeout > 0
+        if self.timeout is not None and not seconds:
+            raise InputError(f"timeout is {self.timeout!r}; choose seconds above 0, or None for no limit.")
 
 
 class EvaluationResult:
@@ -116,7 +118,7 @@ def evaluate(
     """
     data = _dataset(dataset)
     chosen = _by_column(metrics)
-    config = run_config or RunConfig(timeout=None)
+    config = _config(run_config)
     for metric in chosen.values():
         check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
     bound = {column: metric.bound(llm, embeddings) for column, metric in chosen.items()}
@@ -149,7 +151,18 @@ def _dataset(given: EvaluationDataset | Iterable[Any] | str | Path) -> Evaluatio
     return EvaluationDataset.from_jsonl(given) if isinstance(given, str | Path) else EvaluationDataset(given)
 
 
+def _config(given: Any) -> RunConfig:
+    """The fields of it that count here; an object of ragas has them too."""
+    if given is None:
+        return RunConfig(timeout=None)
+    if not (hasattr(given, "timeout") and hasattr(given, "seed")):
+        raise InputError(f"run_config is {said(repr(given), 60)}; give one, as RunConfig(timeout=600).")
+    return RunConfig(timeout=given.timeout, seed=given.seed)
+
+
 def _by_column(metrics: Sequence[OriginalMetric]) -> dict[str, OriginalMetric]:
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        raise InputError(f"metrics is {said(repr(metrics), 60)}; give a list, as [Faithfulness()].")
     found: dict[str, OriginalMetric] = {}
     for metric in metrics:
         if not isinstance(metric, OriginalMetric):

@@ -51,7 +51,10 @@ class Faithfulness(OriginalMetric):
         verdicts = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
         given = {"statements": statement_generator_prompt, verdicts: nli_prompt}
         prompts = {name: _by_language(name, text) for name, text in given.items() if text is not None}
-        super().__init__(llm, **{**rest, "prompts": {**rest.get("prompts", {}), **prompts}})
+        others = rest.pop("prompts", {})
+        if isinstance(others, Mapping):  # else the options say what it has to be
+            others = {**others, **prompts}
+        super().__init__(llm, prompts=others, **rest)
 
 
 class FaithfulnesswithHHEM(Faithfulness):

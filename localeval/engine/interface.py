@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 from operator import sub
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -56,12 +57,7 @@ class EngineSettings:
         for name in given:
             if name not in known:
                 raise InputError(f"there is no setting {name!r} of a judge; {suggested(name, known)}")
-        try:
-            return cls(**given)
-        except TypeError as error:
-            raise InputError(
-                f"a setting of the judge is of the wrong type ({error}); give a number."
-            ) from error
+        return cls(**given)
 
     def __post_init__(self) -> None:
         bounds = {
@@ -72,9 +68,13 @@ class EngineSettings:
             "width": (1, 120),
         }
         for name, (low, high) in bounds.items():
-            value = getattr(self, name)
+            object.__setattr__(self, name, value := _whole(name, getattr(self, name)))
             if not low <= value <= high:
                 raise InputError(f"{name} is {value}; choose a number from {low} to {high}.")
+        if not isinstance(self.mmap, bool):
+            raise InputError(f"mmap is {self.mmap!r}; choose True or False.")
+        if not isinstance(self.flash_attention, bool | None):
+            raise InputError(f"flash_attention is {self.flash_attention!r}; choose True, False or None.")
         if self.cache_type not in ("f16", "q8_0"):
             raise InputError(f"cache_type is {self.cache_type!r}; choose f16 or q8_0.")
         if self.cache_type != "f16" and self.flash_attention is False:
@@ -85,6 +85,16 @@ class EngineSettings:
             object.__setattr__(self, "flash_attention", self.n_gpu_layers != 0 or self.cache_type != "f16")
         if self.n_threads == 0:
             object.__setattr__(self, "n_threads", physical_cores())
+
+
+def _whole(name: str, value: Any) -> int:
+    """The value as Python's own number: JSON can hold no other, such as numpy's."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InputError(
+            f"a setting of the judge is of the wrong type ({name} is {value!r}, no whole number); "
+            "give a number."
+        )
+    return int(value)
 
 
 def physical_cores() -> int:

@@ -84,6 +84,14 @@ def as_record(row: Judgement, kept: Mapping[str, Any], where: str = "") -> BaseM
         return Failure(**kept) if "failed" in kept else row.record(**kept)
 
 
+def is_believed(record: BaseModel) -> bool:
+    """Whether a record that was kept stands for its judgement.
+
+    An error of the engine may pass: such a judgement is made anew when it is next asked for.
+    """
+    return not (isinstance(record, Failure) and record.failed == "engine_error")
+
+
 def key_of(
     row: Judgement, desk: Desk, sample: Sample, records: Mapping[str, BaseModel], engine: Mapping[str, Any]
 ) -> str:

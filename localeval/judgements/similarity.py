@@ -22,11 +22,14 @@ def recipe(desk: Desk, _: Sample) -> dict[str, Any]:
 
 def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
     """All questions of the sample in one call of the embedder, apart from other samples'."""
+    import numpy as np
+
     made: QuestionsRecord = records["questions"]
     if not made.draws:
         return SimilarityRecord(cosines=())
     # The same question twice is embedded once, so that equal questions have equal cosines.
     different = list(dict.fromkeys(draw.question for draw in made.draws))
-    vectors = desk.embedder.embed([sample.user_input or "", *different])
+    # An embedder of the caller's may give lists.
+    vectors = np.asarray(desk.embedder.embed([sample.user_input or "", *different]), dtype=np.float32)
     cosines = dict(zip(different, (vectors[1:] @ vectors[0]).tolist(), strict=True))
     return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in made.draws))

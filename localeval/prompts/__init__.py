@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import Trunk
 from localeval.errors import PromptError
+from localeval.prompts.shape import PLACE, check_replaced, check_types
+from localeval.texts import said
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,8 +35,6 @@ LANGUAGES = ("en", "zh")
 
 _FENCES = ("documents", "question", "answer", "reference")
 _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_FENCES)})\b)", re.IGNORECASE)
-_PLACE = re.compile(r"\{(\w+)\}")
-_OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again, or not
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Prompt:
     branch_once: bool
     _trunks: dict[Any, Trunk] = field(default_factory=dict, compare=False, repr=False)
 
-    def render_branch(self, **texts: str) -> str:
+    def render_branch(self, /, **texts: str) -> str:
         return fill(self.branch, texts)
 
     def render_leaf(self, leaf: str, /, **texts: str) -> str:
@@ -115,19 +116,21 @@ def fill(template: str, texts: Mapping[str, str]) -> str:
             )
         return fence(texts[match.group(1)])
 
-    return _PLACE.sub(place, template)
+    return PLACE.sub(place, template)
 
 
 def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
     """The prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gives instead.
 
     `replacement` is a path to a prompt file, or the file's text. Raises PromptError, with the part that
-    is missing, when it does not have the shape of the built-in one (whose path the message names).
+    is missing or wrong, when it does not have the shape of the built-in one (whose path the message names).
     """
     if replacement is None:
         return _built_in(judgement, language)
     inline = isinstance(replacement, str) and "\n" in replacement
-    where = f"the prompt given for {judgement} ({language})" if inline else str(replacement)
+    where = f"the prompt given for {judgement} ({language})"
+    if not inline:
+        where = f"{replacement} ({judgement}, {language})"
     return _replaced(judgement, language, text_of(replacement), where)
 
 
@@ -141,36 +144,36 @@ def _built_in(judgement: str, language: str) -> Prompt:
 def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     prompt = _parse(text, where, language)
     own = resources.files(__name__) / language / f"{judgement}.toml"
-    _check(prompt, _built_in(judgement, language), where, f"{own}")
+    check_replaced(prompt, _built_in(judgement, language), where, f"{own}")
     return prompt
 
 
-def text_of(replacement: str | Path) -> str:
+def text_of(replacement: str | os.PathLike[str]) -> str:
     """The text of a prompt file given as its text or its path. Raises PromptError if it can't be read."""
+    if not isinstance(replacement, str | os.PathLike):
+        raise PromptError(
+            f"a prompt is {said(repr(replacement), 60)}; give a TOML file, as its path or its text."
+        )
     if isinstance(replacement, str) and "\n" in replacement:
         return replacement
     try:
         return Path(replacement).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise PromptError(
-            f"{replacement}: this prompt file can't be read ({error}); give a TOML file."
+            f"{said(replacement)}: this prompt file can't be read ({said(error)}); give a TOML file."
         ) from error
 
 
 def _parse(text: str, where: str, language: str) -> Prompt:
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PromptError(f"{where}: this is not a TOML prompt file ({error}).") from error
-    missing = [k for k in ("version", "system", "branch", "leaves") if k not in data]
-    if missing:
-        raise PromptError(
-            f"{where}: the prompt lacks {', '.join(missing)}; copy a built-in one and change it."
-        )
+        data, sha256 = tomllib.loads(text), hashlib.sha256(text.encode()).hexdigest()
+    except (ValueError, RecursionError) as error:  # no TOML, no Unicode, or nested beyond measure
+        raise PromptError(f"{where}: this is not a TOML prompt file ({said(error)}).") from error
+    check_types(data, where)
     return Prompt(
         language,
         str(data["version"]),
-        hashlib.sha256(text.encode()).hexdigest(),
+        sha256,
         data["system"].strip(),
         data["branch"].lstrip("\n"),
         {name: leaf.rstrip("\n") for name, leaf in data["leaves"].items()},
@@ -178,16 +181,3 @@ def _parse(text: str, where: str, language: str) -> Prompt:
         data.get("examples", []),
         data.get("branch_once", False),
     )
-
-
-def _check(prompt: Prompt, model: Prompt, where: str, own: str) -> None:
-    """Every template of the built-in prompt is there, and asks for the same texts."""
-    pairs = {"branch": (prompt.branch, model.branch)}
-    pairs |= {f"leaves.{name}": (prompt.leaves.get(name, ""), leaf) for name, leaf in model.leaves.items()}
-    for name, (given, needed) in pairs.items():
-        wanted, found = set(_PLACE.findall(needed)), set(_PLACE.findall(given))
-        if not wanted - _OPTIONAL <= found <= wanted | (_OPTIONAL if name == "leaves.verdict" else set()):
-            places = ", ".join(f"{{{p}}}" for p in sorted(wanted))
-            raise PromptError(f"{where}: {name} must hold just these places: {places}; see {own}.")
-    if missing := [word for word in model.words if word not in prompt.words]:
-        raise PromptError(f"{where}: words lacks {', '.join(missing)}; see {own}.")
