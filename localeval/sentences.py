@@ -233,7 +233,7 @@ def _goes_on(line: str, end: int, capitals: bool) -> bool:
     if before[-1] not in ".!?":
         return False
     if not line[end].isspace():
-        return bool(_URL.search(before)) or line[end] in "._=/&"
+        return bool(_URL.search(before)) or (before[-1] != "." and line[end] in "._=/&")
     if _DIGIT_NEXT.match(line, end):
         return bool(_BEFORE_NUMBER.search(before))
     small = capitals and _SMALL_WORD.match(line, end) and (before[-1] != "." or _SHORT.search(before))

@@ -123,8 +123,8 @@ def test_the_table_shows_every_sample_the_mean_and_the_counts() -> None:
     lines = text.splitlines()
     assert any(line.split() == ["b", "0.000", "0.250", "1"] for line in lines)
     assert any(line.split() == ["mean", "0.500", "0.500"] for line in lines)
-    assert any(line.split() == ["95", "%", "from", "0.000", "0.250"] for line in lines)
-    assert any(line.split() == ["95", "%", "to", "1.000", "0.750"] for line in lines)
+    assert any(line.split() == ["95", "%", "from", "0.000", "0.000"] for line in lines)
+    assert any(line.split() == ["95", "%", "to", "1.000", "1.000"] for line in lines)
     assert any("undefined: no_statements" in line for line in lines)
     assert "faithfulness: 2 scored, 1 undefined, 0 failed" in lines
 

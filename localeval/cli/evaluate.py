@@ -121,7 +121,8 @@ def score(
         "reference": reference,
     }
     chosen = names(metrics)
-    _check_given(sample, chosen or [])
+    if chosen is not None:
+        _check_given(sample, chosen)
     with opened(judge) as loaded:
         result = run([sample], chosen, loaded, **options)
     if as_json:
