@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from localeval.calibration import RAW, Curves, as_scored, told
 from localeval.calibration.choice import curves_for
 from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TreeEngine
+from localeval.engine.interface import EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.journal.records import as_record, forget, is_believed, key_of, plain
-from localeval.judgements import Desk, Failure, Judgement, in_order
+from localeval.judgements import Desk, Failure, Judgement, ask, in_order
 from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
@@ -241,13 +241,3 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
-    """The record, or a `Failure` that says why there is none."""
-    try:
-        return row.ask(desk, sample, records)
-    except ContextTooLong as error:
-        return Failure(failed="context_too_long", detail=str(error))
-    except EngineError as error:
-        return Failure(failed="engine_error", detail=str(error))

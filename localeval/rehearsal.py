@@ -21,8 +21,8 @@ from localeval.engine.memory import available
 from localeval.engine.price import Speed
 from localeval.engine.tally import Tally
 from localeval.journal.records import as_record, is_believed
-from localeval.judge import Judge, ask
-from localeval.judgements import Desk, Failure, Judgement, in_order
+from localeval.judge import Judge
+from localeval.judgements import Desk, Failure, Judgement, ask, in_order
 from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.plan import Plan, Work

@@ -111,7 +111,7 @@ def score(
 ) -> None:
     """Score one sample, given as options."""
     from localeval.evaluate import evaluate as run
-    from localeval.metrics.score import told
+    from localeval.metrics.score import explained
 
     judge, options = split(rest)
     sample = {
@@ -132,8 +132,7 @@ def score(
         if found.status == "scored":
             click.echo(f"{name} {found.value:.4f} soft {found.soft:.4f}")
         else:
-            why = told(found.reason)
-            click.echo(f"{name} {found.status} {found.reason}{': ' * bool(why)}{why}")
+            click.echo(f"{name} {found.status} {explained(found.reason)}")
 
 
 def _check_given(sample: dict[str, Any], metrics: list[str]) -> None:

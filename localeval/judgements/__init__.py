@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.judgements import needed, questions, reasons, similarity, statements, support, useful
 from localeval.judgements.desk import Desk, Failure, reference_of, response_of
 from localeval.samples import Sample
 
-__all__ = ["JUDGEMENTS", "Desk", "Failure", "Judgement", "in_order"]
+__all__ = ["JUDGEMENTS", "Desk", "Failure", "Judgement", "ask", "in_order"]
 
 Records = Mapping[str, Any]
 
@@ -146,3 +147,13 @@ def in_order(wanted: Sequence[str]) -> list[Judgement]:
         found.update({needed.name: needed for needed in in_order(row.needs)})
         found[name] = row
     return list(found.values())
+
+
+def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
+    """The record, or a `Failure` that says why there is none."""
+    try:
+        return row.ask(desk, sample, records)
+    except ContextTooLong as error:
+        return Failure(failed="context_too_long", detail=str(error))
+    except EngineError as error:
+        return Failure(failed="engine_error", detail=str(error))

@@ -33,6 +33,7 @@ _HAN_DECIMAL = re.compile("([〇零一二两三四五六七八九十百千万]{1
 _HAN_DIGITS = {sign: i for i, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_SCALES = {"万": 10**4, "亿": 10**8}
+_ALL_SCALES = _SCALES | _HAN_UNITS | _HAN_SCALES
 
 
 def in_digits(text: str) -> list[str]:
@@ -64,8 +65,7 @@ def scaled(text: str) -> dict[str, str]:
     >>> scaled("1.5 million of 3万")
     {'1.5': '1500000', '3': '30000'}
     """
-    values = _SCALES | _HAN_UNITS | _HAN_SCALES
-    return {_plain(n): _times(_plain(n), values[scale]) for n, scale in _SCALED.findall(text)}
+    return {_plain(n): _times(_plain(n), _ALL_SCALES[scale]) for n, scale in _SCALED.findall(text)}
 
 
 def shortest(number: str) -> str:

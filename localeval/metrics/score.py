@@ -19,14 +19,15 @@ REASONS = {
 """What each reason code says; `missing_FIELD` stands beside them for each column."""
 
 
-def told(reason: str) -> str:
-    """What a reason code says; "" for one of a caller's own metric, which says it itself.
+def explained(reason: str) -> str:
+    """A reason code and what it says; one of a caller's own metric says it itself.
 
-    >>> told("missing_reference")
-    'the sample has no reference'
+    >>> explained("missing_reference"), explained("too_short")
+    ('missing_reference: the sample has no reference', 'too_short')
     """
     column = reason.removeprefix("missing_")
-    return REASONS.get(reason, f"the sample has no {column}" if column != reason else "")
+    says = REASONS.get(reason, f"the sample has no {column}" if column != reason else "")
+    return f"{reason}: {says}" if says else reason
 
 
 @dataclass(frozen=True)

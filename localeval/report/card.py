@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from importlib import resources
 from typing import Any
 
 from localeval.calibration import Curve
 from localeval.card import Card, Part, ScoreFigures, Shown
 from localeval.card.sentences import DECIDED
+from localeval.report.terminal import new_table, printed
 from localeval.texts import printable
 
 COLUMNS = {
@@ -49,25 +49,14 @@ def as_text(card: Card) -> str:
 
 
 def _table(part: Part) -> list[str]:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     columns = [key for key in IN_THE_TABLE if key in _shown_columns(part)]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading in ("score", *(COLUMNS[key] for key in columns), "over the baseline"):
+    table = new_table("score")
+    table.columns[0].no_wrap = True
+    for heading in (*(COLUMNS[key] for key in columns), "over the baseline"):
         table.add_column(heading, no_wrap=True)
     for name, own in part.scores.items():
         table.add_row(name, *(interval(own.figures.get(key)) for key in columns), interval(own.gain))
-    out = io.StringIO()
-    Console(
-        file=out,
-        width=30 + 24 * (len(columns) + 1),
-        color_system=None,
-        legacy_windows=False,
-        force_jupyter=False,
-    ).print(table)
-    return [line.rstrip() for line in out.getvalue().splitlines()]
+    return printed(table, 30 + 24 * (len(columns) + 1))
 
 
 def notes(card: Card) -> list[str]:

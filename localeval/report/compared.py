@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
-from localeval.report.text import new_table, number
+from localeval.report.terminal import new_table, printed
+from localeval.report.text import number
 from localeval.texts import printable
 
 if TYPE_CHECKING:
@@ -21,17 +21,10 @@ def as_text(comparison: Comparison, width: int = 110) -> str:
 
     Every number of a difference is B minus A. What is no pair of scores is counted below the table.
     """
-    from rich.console import Console
-
-    out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False)
-    console.print(_differences(comparison))
-    for name, found in comparison.metrics.items():
-        console.print(_counted(name, found), markup=False, highlight=False, soft_wrap=True)
+    lines = printed(_differences(comparison), width)
+    lines += (printable(_counted(name, found)) for name, found in comparison.metrics.items())
     if any(found.moved for found in comparison.metrics.values()):
-        console.print()
-        console.print(_moved(comparison))
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+        lines += ["", *printed(_moved(comparison), width)]
     return "\n".join([*lines, "", *_notes(comparison)])
 
 

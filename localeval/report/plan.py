@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from localeval.report.terminal import new_table, printed
 from localeval.texts import listed
 
 if TYPE_CHECKING:
@@ -16,12 +16,7 @@ MOST_NAMED = 5
 
 def as_text(plan: Plan) -> str:
     """One row a judgement, one for all of them; below it time, memory and what is too long."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
-    table.add_column("judgement")
+    table = new_table("judgement")
     for column in ("to make", "from the journal", "prompt rows", "reply rows, about", "time, about"):
         table.add_column(column, justify="right")
     for work in plan.work:
@@ -32,10 +27,7 @@ def as_text(plan: Plan) -> str:
     kept = sum(work.kept + work.again for work in plan.work)
     whole = (plan.to_make, kept, spent.rows - written, written)
     table.add_row("all", *(f"{number:,}" for number in whole), _time(plan.seconds))
-    out = io.StringIO()
-    Console(file=out, width=110, color_system=None, legacy_windows=False, force_jupyter=False).print(table)
-    lines = [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
-    return "\n".join([*lines, "", *_told(plan, "Not measured.")])
+    return "\n".join([*printed(table, 110), "", *_told(plan, "Not measured.")])
 
 
 def before_a_run(plan: Plan) -> list[str]:

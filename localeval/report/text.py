@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from localeval.metrics import METRICS
-from localeval.metrics.score import told
+from localeval.metrics.score import explained
+from localeval.report.terminal import new_table, printed
 from localeval.scoring import Summary
 from localeval.suspicion import suspicions
 from localeval.texts import language, listed, printable
@@ -34,17 +34,10 @@ def as_text(result: Result, width: int | None = None) -> str:
     no screen. Columns are aligned by display width, so Chinese ids and English ones line up. `width` is what
     is enough for the metrics, at least 100, unless said.
     """
-    from rich.console import Console
-
     wide = len(result.metrics) > MOST_COLUMNS
-    out = io.StringIO()
     enough = 100 if wide else max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
-    console = Console(
-        file=out, width=width or enough, color_system=None, legacy_windows=False, force_jupyter=False
-    )
     means = {metric: result[metric] for metric in result.metrics}
-    console.print(_by_metric(means) if wide else _by_sample(result, means))
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    lines = printed(_by_metric(means) if wide else _by_sample(result, means), width or enough)
     more = len(result.samples) - MOST_ROWS
     if more > 0 and not wide:
         lines.append(f"... and {more} more samples.")
@@ -94,15 +87,6 @@ def _by_metric(means: Mapping[str, Summary]) -> Table:
     for metric, mean in means.items():
         shown = (number(mean.value), span(mean.interval), number(mean.soft), span(mean.soft_interval))
         table.add_row(Text(metric), *shown, str(mean.scored), str(mean.undefined), str(mean.failed))
-    return table
-
-
-def new_table(first: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(first)
     return table
 
 
@@ -226,4 +210,4 @@ def _bounds(means: Mapping[str, Summary]) -> list[str]:
 def reasons_told(result: Result) -> list[str]:
     """A line for each reason code in the result, with what it means."""
     codes = {s.reason for sample in result.samples for s in sample.scores.values() if s.reason}
-    return [f"{code}: {told(code)}" if told(code) else code for code in sorted(codes)]
+    return [explained(code) for code in sorted(codes)]
