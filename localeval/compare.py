@@ -36,8 +36,8 @@ class Difference:
     a, b        means over the pairs, 0 to 1
     difference  b - a, -1 to 1
     interval    its 95 % interval (`localeval.resampling.mean_interval`); None for one pair
-    p           of a paired permutation test (`localeval.resampling.sign_flip`): how often chance alone would
-                differ as much; two-sided, not corrected for the number of metrics
+    p           of a paired permutation test (`localeval.resampling.sign_flip`, a mid-p value): how often
+                chance alone would differ as much; two-sided, not corrected for the number of metrics
     """
 
     a: float

@@ -5,7 +5,7 @@ Pure arithmetic, seeded: the same numbers give the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -65,24 +65,31 @@ def sign_flip(differences: Sequence[float], *, seed: int = 0, flips: int = FLIPS
     """The p-value of "the differences lie around 0": a paired permutation test, two-sided.
 
     If two runs differ by chance alone, each difference could as well have the other sign. `flips` times the
-    signs are drawn anew; the answer is the share of these whose sum lies at least as far from 0, the real
-    one counted among them. With at most 13 differences other than 0, every choice of signs is counted
-    instead, and the answer is exact. 1.0 where there is none.
+    signs are drawn anew; the answer is the share of these whose sum lies further from 0, and half of the
+    share that lies as far, the real one counted among them. The half (the mid-p value, Lancaster 1961) is
+    for scores that are 0 or 1: there many choices of signs give the same sum, and all of these together
+    would be too careful. With at most 13 differences other than 0, every choice of signs is counted instead.
+    1.0 where there is none.
 
-    >>> sign_flip([0.1, 0.2, 0.1, 0.3, 0.2, 0.1])  # 2 of 2 ** 6 choices
-    0.03125
+    >>> sign_flip([0.1, 0.2, 0.1, 0.3, 0.2, 0.1])  # half of 2 in 2 ** 6 choices
+    0.015625
     """
     given = np.asarray(differences, dtype=np.float64)
     given = given[given != 0]  # a sign changes nothing about 0
     n = len(given)
     if n == 0:
         return 1.0
-    far = abs(float(given.sum())) * (1 - 1e-9)  # sums of the same numbers differ in their last bits
+    far = abs(float(given.sum()))
     if 2**n <= flips:
         choices = np.arange(2**n)[:, None] >> np.arange(n) & 1
-        return float((abs(given @ (2.0 * choices.T - 1)) >= far).mean())
-    as_far = sum(int((abs(sums) >= far).sum()) for sums in _flipped(given, flips, seed))
-    return (1 + as_far) / (1 + flips)
+        return _mid_p([given @ (2.0 * choices.T - 1)], far) / len(choices)
+    return (0.5 + _mid_p(_flipped(given, flips, seed), far)) / (1 + flips)
+
+
+def _mid_p(sums: Iterable[Values], far: float) -> float:
+    """How many of the sums lie further from 0, and half of those that lie as far."""
+    low, high = far * (1 - 1e-9), far * (1 + 1e-9)  # sums of the same numbers differ in their last bits
+    return sum(int((abs(some) >= low).sum()) + int((abs(some) > high).sum()) for some in sums) / 2
 
 
 def _drawn(values: Values, draws: int, seed: int) -> Iterator[Values]:

@@ -183,10 +183,10 @@ def said(*arguments: str) -> tuple[int, str]:
 def test_the_table_shows_both_means_the_difference_its_interval_and_p(runs: tuple[str, str]) -> None:
     code, text = said(*runs)
     assert code == 0
-    # 7 equal differences: 2 of 2 ** 7 choices of signs are as far from 0
+    # 7 equal differences: 2 of 2 ** 7 choices of signs are as far from 0, none is further
     rows = [line.split() for line in text.splitlines()]
     assert ["faithfulness", "1.000", "0.125", "-0.875"] in [row[:4] for row in rows]
-    assert ["0.0156", "worse"] in [row[-2:] for row in rows]
+    assert ["0.0078", "worse"] in [row[-2:] for row in rows]
     assert "faithfulness: 8 scored in both; undefined 0 in A, 0 in B; failed 0 in A, 0 in B" in text
 
 
@@ -195,7 +195,7 @@ def test_json_has_the_same_numbers(runs: tuple[str, str]) -> None:
     found = json.loads(text)
     assert code == 0
     assert found["schema"] == 1
-    assert found["metrics"]["faithfulness"]["value"]["p"] == 2 / 2**7
+    assert found["metrics"]["faithfulness"]["value"]["p"] == 1 / 2**7
     assert found["metrics"]["faithfulness"]["finding"] == "worse"
     assert found == json.loads(json.dumps(compare(*runs).to_dict()))
 

@@ -38,7 +38,7 @@ KNOWN: dict[str, tuple[Draw, float]] = {
     "0 or 1": (lambda g: shares(g, 19, 1, 1), 0.95),
 }
 CAREFUL = ("0 or 1",)
-"""So coarse that no bound lies at 95 %: there the interval may hold more, and chance alarm less."""
+"""So coarse that no bound lies at 95 %: there the interval may hold more."""
 
 
 @pytest.mark.parametrize("kind", KNOWN)
@@ -83,7 +83,7 @@ def test_two_runs_that_are_equal_but_for_chance_are_told_apart_in_3_to_7_of_100_
         alarms += sign_flip((other - one).tolist()) < 0.05
     low, high = (0.03, 0.07) if WHOLE else (0.01, 0.11)
     print(f"{kind}: {alarms / REPEATS:.3f}")
-    assert (0 if kind in CAREFUL else low) <= alarms / REPEATS <= high
+    assert low <= alarms / REPEATS <= high
 
 
 def test_a_known_difference_is_found_and_its_interval_holds_it() -> None:
@@ -100,13 +100,14 @@ def test_the_p_value_of_few_differences_counts_every_choice_of_signs() -> None:
     sums = [
         0.5 * a + 0.25 * b - 0.125 * c + 0.5 * d for a, b, c, d in product((1, -1), repeat=4)
     ]  # a difference of 0 has no sign
-    assert sign_flip(differences) == sum(abs(s) >= 1.125 for s in sums) / 16 == 4 / 16
+    further, as_far = sum(abs(s) > 1.125 for s in sums), sum(abs(s) == 1.125 for s in sums)
+    assert sign_flip(differences) == (further + as_far / 2) / 16 == 3 / 16
 
 
 def test_drawn_signs_come_close_to_all_signs() -> None:
-    # 14 equal differences: 2 of 2 ** 14 choices are as far, and 12 ones and 2 others 2 * (1 + 14 + 91)
+    # of 2 ** 14 choices of signs, 2 * 91 have a sum as far from 0, and 2 * (1 + 14) one that is further
     differences = [1.0] * 12 + [-1.0] * 2
-    assert sign_flip(differences) == pytest.approx(2 * (1 + 14 + 91) / 2**14, abs=0.004)
+    assert sign_flip(differences) == pytest.approx(2 * (1 + 14 + 91 / 2) / 2**14, abs=0.003)
 
 
 def test_without_a_difference_p_is_1() -> None:

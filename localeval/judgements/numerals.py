@@ -27,6 +27,8 @@ _SMALL = {word: i for i, word in enumerate(_BELOW_TWENTY.split())} | {
 _TEN = {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
 _TEN |= {f"{word[:-1]}ieth": value for word, value in _TEN.items()}
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_HUNDRED = ("hundred", "hundredth")
+_COUNTED = {*_SMALL, *_TEN, *_SCALES, *_HUNDRED, "and"}
 
 _HAN_NUMBER = re.compile("[〇零一二两三四五六七八九十百千万亿]{1,16}")
 _HAN_DECIMAL = re.compile("([〇零一二两三四五六七八九十百千万]{1,12})点([〇零一二三四五六七八九]{1,9})")
@@ -93,20 +95,21 @@ def _in_words(text: str) -> Iterator[int]:
     came"), each word counts for itself, and with those before it."""
     total = part = 0
     for word in _WORD.findall(text.lower()):
+        if word not in _COUNTED:  # as most are
+            total = part = 0
+            continue
         value = _SMALL.get(word, _TEN.get(word))
         if value is not None:
             goes_on = part % 100 == 0 or (part % 100 >= 20 and part % 10 == 0 and 0 < value < 10)
             total, part = (total, part + value) if goes_on else (0, value)
             yield value
-        elif word in ("hundred", "hundredth"):
+        elif word in _HUNDRED:
             part = (part or 1) * 100
         elif word in _SCALES and part:
             total, part = total + part * _SCALES[word], 0
         elif word in _SCALES:  # "a thousand"; behind digits see `scaled`
             yield _SCALES[word]
             total = 0
-        elif word != "and":
-            total = part = 0
         if total + part:
             yield total + part
 
