@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -29,6 +30,7 @@ class Companions:
     ) -> None:
         self._embedder, self._classifier = embedder, classifier
         self._opened: dict[str, Any] = {}
+        self._lock = threading.Lock()
 
     def embedder(self) -> Embeds:
         """Raises ModelMissing or ModelBroken."""
@@ -52,9 +54,10 @@ class Companions:
         """The model that was given, or the one at that place: loaded once, and then at hand."""
         if not isinstance(given, str | os.PathLike):
             return given
-        if name not in self._opened:
-            self._opened[name] = load(given)
-        found: M = self._opened[name]
+        with self._lock:  # two threads that ask at once would load it twice
+            if name not in self._opened:
+                self._opened[name] = load(given)
+            found: M = self._opened[name]
         return found
 
 

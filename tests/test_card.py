@@ -498,12 +498,19 @@ def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Pa
     assert card.kind == "sentences"
     assert value(card, NEEDED, "macro_f1") == pytest.approx((8 + 2 * 2 / 3) / 10)
     assert value(card, NEEDED, "auroc_within") == pytest.approx((8 * 1 + 2 * 0.5) / 10)
-    assert value(card, DECIDED, "macro_f1") == 0  # none reaches 0.5
+    assert value(card, DECIDED, "macro_f1") == 8 / 10  # 0.35 is not near 0.4
     # "who planted the tea": the needed sentence has three of four words, the others one and none
     assert value(card, "question overlap", "macro_f1") == 1
     assert "10 rows: F1 within a row of needed is known to ±0." in as_text(card)
     assert "all: 10 rows" in as_text(card)
     assert "<h2>all: 10 rows</h2>" in as_html(card)
+
+
+def test_of_contexts_that_do_not_answer_no_sentence_is_decided_to_be_needed(tmp_path: Path) -> None:
+    answered, unanswered = [0.9, 0.1, 0.4, 0.2], [0.2, 0.1, 0.4, 0.2]
+    card = marked_card(tmp_path, marked(10), [answered] * 7 + [unanswered] * 3)
+    assert value(card, DECIDED, "macro_f1") == pytest.approx(0.7)
+    assert value(card, NEEDED, "macro_f1") == 1
 
 
 def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it(tmp_path: Path) -> None:
@@ -564,7 +571,7 @@ def test_rows_of_one_group_give_no_threshold_to_try_on_themselves(tmp_path: Path
     assert "macro_f1" not in mill.scores[NEEDED].figures
     assert mill.scores[NEEDED].gain is mill.scores[DECIDED].gain is None
     assert mill.scores[NEEDED].figures["auroc_within"] == (1, None, None)
-    assert mill.scores[DECIDED].figures["macro_f1"] == (0, None, None)
+    assert mill.scores[DECIDED].figures["macro_f1"] == (1, None, None)
     assert as_html(card)
     assert "source mill" in as_text(card)
     with pytest.raises(InputError, match=r"^tea: all 10 rows are of one group \(a\), .* out\.$"):

@@ -286,9 +286,11 @@ def test_a_shipped_calibration_in_force_is_told_beside_the_score_and_no_other() 
     judge = {**result.signature.judge, "sha256": own.judge["sha256"]}
     curve = own.curve.model_dump(mode="json")
     result.signature = result.signature.model_copy(update={"judge": judge, "calibration": {"en": curve}})
+    labels = own.fitted_on["labels"]
     figures = known(result)["full_support"]
-    assert figures.startswith(f"en, {own.fitted_on['labels']} labelled answers: calibration error 0.")
-    assert known(result)["faithfulness"] == f"soft of full_support (P(all supported)): {figures}"
+    assert f">English, {labels} labelled answers: calibration error 0." in figures
+    assert f">英文，{labels} 条人工标注的回答：校准误差 0." in figures
+    assert f">soft of full_support (P(all supported)): English, {labels}" in known(result)["faithfulness"]
     assert known(result)["faithfulness"] in html.page(result)
     result.signature = result.signature.model_copy(update={"calibration": {"en": {**curve, "slope": 9.0}}})
     assert known(result) == {}

@@ -22,7 +22,7 @@ from localeval.texts import said
 METRIC = "context_relevance"
 FEWEST, FEWEST_OF_A_PART = 10, 5
 DECIDED, NEEDED = "needed", "P(needed)"
-"""The decisions as they are, at the threshold in force, and at one that was best on the other folds."""
+"""The decisions that `context_relevance` counts, and those at the threshold that was best on other folds."""
 
 
 class Labelled(NamedTuple):
@@ -38,11 +38,13 @@ class Labelled(NamedTuple):
 class Row:
     """What is known of one row's sentences.
 
+    decided   which the judge takes for needed
     shares    how likely each is needed by the judge, and `lexical` by the baseline
     """
 
     group: str
     labels: list[int]
+    decided: list[float]
     shares: list[float]
     lexical: list[float]
 
@@ -101,7 +103,7 @@ def figures(result: Result, rows: Sequence[Sample], options: Options) -> Figures
     for row, one in zip(rows, result.samples, strict=True):
         if one.scores[METRIC].status == "scored":
             needed: Any = one.records["needed"]
-            found.append(_row(row, needed))
+            found.append(_row(row, needed, options.threshold))
             kept.append(row)
     missing = Counter(s.scores[METRIC].reason for s in result.samples if s.scores[METRIC].status != "scored")
     if len(found) < FEWEST:
@@ -121,29 +123,34 @@ def figures(result: Result, rows: Sequence[Sample], options: Options) -> Figures
     return Figures(made, dict(missing), baseline.name(METRIC), [], {})
 
 
-def _row(row: Sample, made: NeededRecord) -> Row:
+def _row(row: Sample, made: NeededRecord, threshold: float) -> Row:
     sentences = labelled(row)
     question = row.user_input or ""
     return Row(
         group(row),
         [s.label for s in sentences],
-        [_share(s, made) for s in sentences],
+        [_most(s, made, made.decided(threshold)) for s in sentences],
+        [_most(s, made, [own.probability for own in made.sentences]) for s in sentences],
         [baseline.share(question, s.text) for s in sentences],
     )
 
 
-def _share(sentence: Labelled, made: NeededRecord) -> float:
-    """The most of the judge's own sentences that lie in it or over it: they may be cut elsewhere."""
+def _most(sentence: Labelled, made: NeededRecord, numbers: Sequence[float]) -> float:
+    """The highest of the judge's own sentences that lie in it or over it: they may be cut elsewhere."""
     start, end = sentence.start, sentence.start + len(sentence.text)
-    own = [s for s in made.sentences if s.context == sentence.context and s.start < end and start < s.end]
-    return max((s.probability for s in own), default=0.0)
+    own = (
+        number
+        for s, number in zip(made.sentences, numbers, strict=True)
+        if s.context == sentence.context and s.start < end and start < s.end
+    )
+    return float(max(own, default=0.0))
 
 
 def _part(title: str, rows: Sequence[Row], options: Options) -> Part:
     labels, groups = [row.labels for row in rows], [row.group for row in rows]
     draws = Draws([1] * len(rows), groups)
     lexical = f1_across(labels, [_relative(row.lexical) for row in rows], groups, options.seed)
-    decided = [f1(row.labels, row.shares, options.threshold) for row in rows]
+    decided = [f1(row.labels, row.decided, 1) for row in rows]
     own = f1_across(labels, [_relative(row.shares) for row in rows], groups, options.seed)
     name = baseline.name(METRIC)
 

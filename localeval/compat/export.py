@@ -14,7 +14,7 @@ A reason is "" unless it was asked for (`explain=True`, or `verdict="reasoned"`)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any
 
 from localeval.judgements.needed import NeededRecord
@@ -115,10 +115,8 @@ def extraction(record: NeededRecord, threshold: float = 0.5) -> str:
     >>> extraction(NeededRecord(sentences=(), answerable=0.0))
     'Insufficient Information'
     """
-    if record.answerable < threshold:
-        return INSUFFICIENT
-    needed = [sentence.text for sentence in record.sentences if sentence.probability >= threshold]
-    return "\n".join(needed) or INSUFFICIENT
+    needed = compress(record.sentences, record.decided(threshold))
+    return "\n".join(sentence.text for sentence in needed) or INSUFFICIENT
 
 
 def _reasons(records: Mapping[str, Any], judgement: str) -> Sequence[str]:

@@ -46,18 +46,16 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Sentences of the contexts that the question needs / all of them; 0 to 1, higher is better.
 
-    0 where the question can't be answered from the contexts ("Insufficient Information"). `soft` is the mean
-    probability x that of being answerable. Undefined: `no_contexts`. Source: RAGAS (Es et al. 2023).
+    0 where the question can't be answered from the contexts ("Insufficient Information"). Needed are the most
+    probable sentence and those nearly as probable (`NeededRecord.decided`). `soft` is the mean probability x
+    that of being answerable. Undefined: `no_contexts`. Source: RAGAS (Es et al. 2023).
     """
     made = records["needed"]
     shares = [sentence.probability for sentence in made.sentences]
     if not shares:
         return Score.undefined("no_contexts")
-    needed = sum(share >= options.threshold for share in shares) / len(shares)
-    return Score(
-        needed if made.answerable >= options.threshold else 0.0,
-        made.answerable * sum(shares) / len(shares),
-    )
+    needed = sum(made.decided(options.threshold)) / len(shares)
+    return Score(needed, made.answerable * sum(shares) / len(shares))
 
 
 def context_precision(records: Records, options: Options = DEFAULTS) -> Score:

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from localeval.calibration import Calibration
 from localeval.calibration.choice import shipped
+from localeval.report.html.labels import LANGUAGES, spans, words
 from localeval.result import Result, curves_of
 
 
-def known(result: Result) -> dict[str, str]:
+def known(result: Result) -> dict[str, Markup]:
     """Metric -> a sentence, for what reads `support` where a shipped calibration was in force.
 
     The figures are those of P(all supported), cross-validated on the labels that it was fitted on; beside
     `faithfulness`, whose mean they are not of, that is said.
     """
     in_force = curves_of(result.signature)
-    told = []
-    for one in shipped():
-        same = one.judge["sha256"] == result.signature.judge["sha256"]
-        if same and in_force.get(one.language) == one.curve:
-            parts = (
-                f"{what} {figure:.2f} ({low:.2f} to {high:.2f})"
-                for what, name in (("calibration error", "calibration_error"), ("Brier skill", "skill"))
-                for figure, low, high in [one.figures[name]]
-            )
-            told.append(f"{one.language}, {one.fitted_on['labels']} labelled answers: {', '.join(parts)}")
-    if not told:
+    acting = [
+        one
+        for one in shipped()
+        if one.judge["sha256"] == result.signature.judge["sha256"] and in_force.get(one.language) == one.curve
+    ]
+    if not acting:
         return {}
-    figures = "; ".join(told)
-    return {"full_support": figures, "faithfulness": f"soft of full_support (P(all supported)): {figures}"}
+    figures = {language: _figures(acting, language) for language in LANGUAGES}
+    of_another = {
+        language: words("of_full_support", language, figures=figures[language]) for language in figures
+    }
+    return {"full_support": spans(figures), "faithfulness": spans(of_another)}
+
+
+def _figures(calibrations: Sequence[Calibration], language: str) -> str:
+    """What each of them was measured to be worth, in one language of the page."""
+    return words("and", language).join(
+        words(
+            "agreement_figures",
+            language,
+            spoken=words({"en": "spoken_en", "zh": "spoken_zh"}[one.language], language),
+            n=one.fitted_on["labels"],
+            error=_interval(one, "calibration_error", language),
+            skill=_interval(one, "skill", language),
+        )
+        for one in calibrations
+    )
+
+
+def _interval(calibration: Calibration, name: str, language: str) -> str:
+    figure, low, high = (f"{number:.2f}" for number in calibration.figures[name])
+    return words("figure", language, figure=figure, low=low, high=high)

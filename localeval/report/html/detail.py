@@ -121,7 +121,7 @@ def detail(
     """What there is to see of one sample, by these records of it and what in it reads like an attack."""
     failures = [(name, r.detail or r.failed) for name, r in records.items() if isinstance(r, Failure)]
     records = {name: record for name, record in records.items() if not isinstance(record, Failure)}
-    shown, left_out = passages.contexts(one, records, room.contexts)
+    shown, left_out = passages.contexts(one, records, threshold, room.contexts)
     questions, needed = records.get("questions"), records.get("needed")
     made = records.get("statements")
     draws = _draws(records)
@@ -144,9 +144,7 @@ def detail(
         draws_left_out=max(0, len(draws) - room.listed),
         sufficient=questions.sufficient if questions else None,
         answerable=needed.answerable if needed else None,
-        needed=(sum(s.probability >= threshold for s in needed.sentences), len(needed.sentences))
-        if needed
-        else None,
+        needed=(sum(needed.decided(threshold)), len(needed.sentences)) if needed else None,
         useful_for=getattr(records.get("useful"), "against", ""),
         notes=notes,
         windows=max((getattr(record, "windows", 1) for record in records.values()), default=1),

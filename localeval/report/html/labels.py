@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -41,7 +42,7 @@ def both(key: str, **values: object) -> Markup:
     >>> both("scored")
     Markup('<span class="en" lang="en">scored</span><span class="zh" lang="zh">有分</span>')
     """
-    return _spans({language: words(key, language, **values) for language in LANGUAGES})
+    return spans({language: words(key, language, **values) for language in LANGUAGES})
 
 
 def definition(metric: str) -> Markup | str:
@@ -50,7 +51,7 @@ def definition(metric: str) -> Markup | str:
         return ""
     english = METRICS[metric].definition
     chinese = labels()["zh"]["metrics"].get(metric)
-    return _spans({"en": english, "zh": chinese}) if chinese else english
+    return spans({"en": english, "zh": chinese}) if chinese else english
 
 
 @lru_cache
@@ -58,15 +59,16 @@ def reason(code: str) -> Markup | str:
     """What a reason code says."""
     if code.startswith("missing_"):
         column = code.removeprefix("missing_")
-        return _spans(
+        return spans(
             {
                 language: labels()[language]["reasons"]["missing"].format(column=column)
                 for language in LANGUAGES
             }
         )
     chinese = labels()["zh"]["reasons"].get(code)
-    return _spans({"en": REASONS[code], "zh": chinese}) if chinese and code in REASONS else code
+    return spans({"en": REASONS[code], "zh": chinese}) if chinese and code in REASONS else code
 
 
-def _spans(texts: dict[str, str]) -> Markup:
+def spans(texts: Mapping[str, str]) -> Markup:
+    """Language -> text, as HTML of which the page shows its own language; the text is escaped."""
     return Markup("").join(_SPAN.format(language, text) for language, text in texts.items())

@@ -30,7 +30,7 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """One metric. `agreement` is what the judge card says of it, "" where there is none."""
+    """One metric. `agreement` is what the judge card says of it: HTML where it is `Markup`; "" for none."""
 
     name: str
     summary: Summary

@@ -69,14 +69,18 @@ def response(one: SampleResult, records: Mapping[str, Any], least: Mapping[int, 
     return in_pieces(response_of(one.sample), marks, room)
 
 
-def contexts(one: SampleResult, records: Mapping[str, Any], room: int) -> tuple[list[Passage], int]:
+def contexts(
+    one: SampleResult, records: Mapping[str, Any], threshold: float, room: int
+) -> tuple[list[Passage], int]:
     """The contexts as far as `room` characters go, and how many are left out.
 
-    A sentence has a name where it is the evidence of a statement or its need was judged.
+    A sentence has a name where it is the evidence of a statement or its need was judged, and its probability
+    where the question needs it.
     """
     marks: dict[int, dict[tuple[int, int], Mark]] = {}
-    for sentence in getattr(records.get("needed"), "sentences", ()):
-        _mark(marks, sentence, sentence.probability)
+    if made := records.get("needed"):
+        for sentence, needed in zip(made.sentences, made.decided(threshold), strict=True):
+            _mark(marks, sentence, sentence.probability if needed else None)
     for judgement in SUPPORTS:
         for verdict in getattr(records.get(judgement), "verdicts", ()):
             if verdict.evidence is not None:
