@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from localeval.errors import ModelMissing
 from localeval.judgements.desk import Embeds, Supports
 from localeval.signature import digest
 from localeval.store import catalog
+from localeval.store.places import whole_path
 
 M = TypeVar("M")
 _Path: TypeAlias = str | os.PathLike[str]
@@ -90,7 +90,7 @@ def _source(given: object) -> str:
         return f"<{type(given).__name__} {digest(repr(told))[:16]}>"
     if isinstance(given, str) and given in catalog.rows():
         return given
-    return str(Path(given).expanduser().absolute())
+    return str(whole_path(given))
 
 
 def is_own(source: str) -> bool:

@@ -195,6 +195,7 @@ def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
         chosen = choose_metrics(names)
         for metric in chosen:
             check_columns(samples, metric.columns, metric.name, samples.name)
+            _check_either(samples, metric)
         return chosen
     fitting = [
         metric
@@ -205,6 +206,13 @@ def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
         columns = ", ".join(METRICS[DEFAULT_METRICS[0]].columns)
         raise InputError(f"{samples.name}: no metric can be computed; samples need the columns {columns}.")
     return fitting
+
+
+def _check_either(samples: Samples, metric: Metric) -> None:
+    """Raises InputError where no sample has any of the columns of which the metric needs one."""
+    if metric.either and all(getattr(s, column, None) is None for s in samples for column in metric.either):
+        need = f"{metric.name} needs one of the columns {', '.join(metric.either)}, and no sample has one"
+        raise InputError(f"{samples.name}: {need}; add it, or leave the metric out.")
 
 
 @contextmanager

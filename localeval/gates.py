@@ -7,17 +7,19 @@
     hallucination:upper=0.15      so is the upper end of its interval
 
 A gate is missed, too, where no sample was scored, or where there is no interval: it can't be said to hold.
+So is "no drop" where fewer than half of what the baseline scored was scored again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from localeval.compare import compare, higher_is_better
+from localeval.compare import SIGNIFICANT, Compared, Comparison, compare, higher_is_better
 from localeval.errors import InputError, LocalevalError
 from localeval.result import Result
 from localeval.scoring import choose_metrics
-from localeval.texts import printable, said
+from localeval.texts import digits, printable, said
 
 
 @dataclass(frozen=True)
@@ -83,23 +85,28 @@ class Bound:
             return Outcome(str(self), f"nothing to hold it against ({counted})", missed=True)
         beyond = found - self.limit if self.over else self.limit - found
         missed = beyond > _ROUNDING
-        return Outcome(str(self), f"{found:.4f}", missed)
+        shown = digits(found, self.limit) if abs(beyond) > _ROUNDING else f"{found:.4f}"
+        return Outcome(str(self), shown, missed)
 
     def __str__(self) -> str:
         end = ("upper" if self.over else "lower") + " end of the 95 % interval of the " if self.end else ""
         soft = "soft " if self.soft else ""
-        return f"{self.metric}: {end}{soft}mean {'at most' if self.over else 'at least'} {self.limit:g}"
+        limit = str(self.limit).removesuffix(".0")
+        return f"{self.metric}: {end}{soft}mean {'at most' if self.over else 'at least'} {limit}"
 
 
 _ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
+_LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer say little of the whole
 _UNDER = ("--fail-under", "lower", "--fail-over")
 
 
 def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], tuple[str, ...]]:
     """(a gate for each metric that both runs have, warnings): none got worse than in `baseline`.
 
-    Worse is a lower mean of value, or a higher one of a rate of a fault, with p < 0.05 (`localeval.compare`).
-    Where the runs can't be compared, that is one missed gate. `where` is the baseline as the caller knows it.
+    Worse is a lower mean of value, or a higher one of a rate of a fault, with p < 0.05 (`localeval.compare`),
+    of the samples that were scored in both. Where these are fewer than half of those that the baseline
+    scored, the gate is missed. Where the runs can't be compared, that is one missed gate. `where` is the
+    baseline as the caller knows it.
     """
     name = f"no drop from {printable(where)}"
     try:
@@ -108,10 +115,31 @@ def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], 
         return [Outcome(name, str(error), missed=True)], ()
     outcomes = []
     for metric, found in compared.metrics.items():
-        seen = "no sample was scored in both runs"
-        if found.value is not None:
-            change = f"{found.value.a:.4f} before, {found.value.b:.4f} now, p = {found.value.p:.4f}"
-            seen = f"{found.finding} ({change})"
-        missed = found.finding in ("worse", "differs", "nothing to compare")
-        outcomes.append(Outcome(f"{metric}: {name}", seen, missed))
-    return outcomes, compared.warnings
+        had = baseline[metric].scored
+        few = found.pairs < _LEAST_SHARE * had
+        missed = few or found.finding in ("worse", "differs", "nothing to compare")
+        outcomes.append(Outcome(f"{metric}: {name}", _seen(found, had, few), missed))
+    return outcomes, (*compared.warnings, *_left_out(compared))
+
+
+def _seen(found: Compared, had: int, few: bool) -> str:
+    if found.value is None:
+        return "no sample was scored in both runs"
+    over = f"over {found.pairs} of {had} samples"
+    p = digits(found.value.p, SIGNIFICANT)
+    change = f"{found.value.a:.4f} before, {found.value.b:.4f} now, p = {p}"
+    too_few = "fewer than half of the samples were scored again: " if few else ""
+    return f"{too_few}{found.finding} {over} ({change})"
+
+
+def _left_out(compared: Comparison) -> Iterator[str]:
+    """A sentence on the samples of one run alone, and one for each metric in which samples failed."""
+    if compared.only_a or compared.only_b:
+        yield (
+            f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}; "
+            "none of them is compared"
+        )
+    for metric, found in compared.metrics.items():
+        if any(found.failed):
+            before, now = found.failed
+            yield f"{metric}: failed in that run: {before}, in this one: {now}; none of them is compared"

@@ -10,9 +10,11 @@ from typing import Any
 from localeval.calibration import Curves, as_scored
 from localeval.errors import InputError
 from localeval.judgements import Failure
+from localeval.judgements.desk import response_of
 from localeval.metrics import METRICS, Metric, Score
 from localeval.options import Options
 from localeval.samples import Sample
+from localeval.sentences import has_words
 from localeval.texts import said, suggested
 
 
@@ -60,17 +62,24 @@ def _row(name: Any) -> Metric:
 def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
     """The undefined score of a sample that lacks a column, or has no context; None if it can be judged.
 
-    An empty question or reference counts as missing. An empty response does not: it makes no statement.
+    An empty question or reference counts as missing. An empty response does not: it makes no statement. A
+    context without a word is none, and so is what a metric reads either of.
     """
     for column in metric.columns:
-        value = getattr(sample, column)
+        value = getattr(sample, column, None)
         if value is None or (column in ("user_input", "reference") and not value.strip()):
             return Score.undefined(f"missing_{column}")
-        if column == "retrieved_contexts" and not any(text.strip() for text in value):
+        if column == "retrieved_contexts" and not any(map(has_words, value)):
             return Score.undefined("no_contexts")
-    if metric.either and not any((getattr(sample, column) or "").strip() for column in metric.either):
+    if metric.either and not any(_told(sample, column) for column in metric.either):
         return Score.undefined(f"missing_{metric.either[0]}")
     return None
+
+
+def _told(sample: Sample, column: str) -> bool:
+    """Whether a column of text says something; of a response, outside of its `<think>` blocks."""
+    value = response_of(sample) if column == "response" else getattr(sample, column, None)
+    return has_words(value) if isinstance(value, str) else value is not None
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:

@@ -96,13 +96,14 @@ def split(text: str, lang: str) -> list[Sentence]:
         for left, right in pairwise([0, *ends]):
             piece = line[left:right]
             words = piece.strip()
-            if _says_something(words):
+            if has_words(words):
                 first = start + left + len(piece) - len(piece.lstrip())
                 sentences.append(Sentence(words, first, first + len(words)))
     return sentences
 
 
-def _says_something(text: str) -> bool:
+def has_words(text: str) -> bool:
+    """Whether it has a letter or a digit: without one a text says nothing."""
     return any(map(str.isalnum, text))
 
 
@@ -216,7 +217,7 @@ def _joined(line: str, ends: list[int]) -> list[int]:
     capitals = next((c for c in line if c.isalpha()), "").isupper()
     for end, after in pairwise(ends):
         lone_number = _NUMBER_ONLY.fullmatch(line, start, end)
-        lone_marks = not line[end].isspace() and not _says_something(line[end:after])
+        lone_marks = not line[end].isspace() and not has_words(line[end:after])
         if not lone_number and not lone_marks and not _goes_on(line, end, capitals):
             kept.append(end)
         start = end

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
 from localeval.options import DEFAULTS
-from localeval.texts import said
+from localeval.texts import printable, said
 
 DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 """Packages whose version can move a score."""
@@ -66,7 +66,7 @@ class Signature(BaseModel):
             for what, model in (("embedder", self.embedder), ("classifier", self.classifier))
             if model
         ]
-        return "|".join(
+        line = "|".join(
             (
                 metrics,
                 f"judge:{self.judge['name']}@{self.judge['sha256'][:8]}",
@@ -80,6 +80,7 @@ class Signature(BaseModel):
                 f"localeval:{self.localeval}",
             )
         )
+        return printable(line)
 
 
 def differing(a: Signature, b: Signature) -> tuple[list[str], list[str]]:

@@ -72,6 +72,15 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
+def printable_lines(text: str) -> str:
+    """`printable`, but line ends stay.
+
+    >>> printable_lines("a\\x1b[31m\\nb")
+    'a [31m\\nb'
+    """
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def one_line(text: str) -> str:
     """`text` with every run of white space as one space.
 
@@ -99,6 +108,17 @@ def suggested(name: str, known: Sequence[str]) -> str:
     """
     near = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {near[0]}?" if near else f"choose from: {', '.join(known)}."
+
+
+def digits(number: float, limit: float) -> str:
+    """Four digits behind the point, or all of them where four would lie on another side of the limit.
+
+    >>> digits(0.75996, 0.8), digits(0.79996, 0.8)
+    ('0.7600', '0.79996')
+    """
+    four = round(number, 4)
+    alike = (four < limit, four > limit) == (number < limit, number > limit)
+    return f"{number:.4f}" if alike else str(number)
 
 
 def listed(names: Sequence[str], most: int) -> str:

@@ -19,7 +19,8 @@ def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
     """
     beside = path.with_name(f".{path.name}.part")
     try:
-        with beside.open("w", encoding="utf-8", errors=errors, newline="\n") as file:
+        beside.unlink(missing_ok=True)  # of a call that was killed; and "x" follows no link that lies there
+        with beside.open("x", encoding="utf-8", errors=errors, newline="\n") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
@@ -30,7 +31,9 @@ def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
 
 def write_whole(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
-    """`path` with this text, or as it was; what is no file (/dev/stdout, a pipe) is written as it goes.
+    """`path`, as a caller named it, with this text, or as it was.
+
+    A link is followed; what is no file (/dev/stdout, a pipe) is written as it goes.
 
     Raises as `write_beside` does.
     """
@@ -56,6 +59,21 @@ def write_together(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> 
         for beside, _ in made:
             beside.unlink(missing_ok=True)
         raise
+
+
+def refuse_links(folder: Path, names: Iterable[str]) -> None:
+    """Raises FolderError where one of a run's own files is a link: a folder may come from somebody else."""
+    for name in names:
+        if (folder / name).is_symlink():
+            raise FolderError(
+                f"{folder / name}: this is a link, and what a run writes there would change another file; "
+                "put the file itself in its place, or choose another folder."
+            )
+
+
+def no_link(path: str, flags: int) -> int:
+    """An `opener` for `open`: an OSError where the path is a link."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def move(beside: Path, path: Path) -> None:

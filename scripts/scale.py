@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from localeval import evaluate, rescore
-from localeval.judgements import evidence, statements, windows
+from localeval.judgements import claims, evidence, windows
 from localeval.run import load
 from localeval.samples import Sample
 from localeval.sentences import Sentence
@@ -81,7 +81,7 @@ class Apart:
 def main(number: int, profiled: bool) -> bool:
     """Whether memory and time stay within their bars."""
     apart = Apart()
-    for module in (evidence, statements, windows):
+    for module in (evidence, claims, windows):
         if hasattr(module, "split"):
             module.split = apart.timed("splitter", plain)
     os.fsync = apart.timed("fsync", os.fsync)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import statistics
@@ -376,15 +377,21 @@ def test_few_pairs_or_a_row_with_one_side_are_refused(tmp_path: Path) -> None:
         make(written(tmp_path, pair(9)), "faithfulness", judge, tmp_path / "run")
     found = pair(12)
     del found[4]["bad_response"]
-    with pytest.raises(InputError, match=r"row p4: it has no bad_response"):
+    with pytest.raises(InputError, match=r"^tea: row p4: it has no bad_response"):
         make(written(tmp_path, found), "faithfulness", judge, tmp_path / "run")
+
+
+def test_a_column_that_every_row_lacks_is_told_with_the_file(tmp_path: Path) -> None:
+    bare = [{name: given for name, given in row.items() if name != "retrieved_contexts"} for row in rows(20)]
+    with pytest.raises(InputError, match=r"^tea: faithfulness needs the column retrieved_contexts"):
+        make(written(tmp_path, bare), "faithfulness", fake_judge(FakeEngine([])), tmp_path / "run")
 
 
 def test_a_side_that_is_no_text_is_named(tmp_path: Path) -> None:
     found = pair(12)
     found[4]["bad_response"] = 5
     with pytest.raises(
-        InputError, match=r"^row p4, bad_response: response: expected a string, found a number"
+        InputError, match=r"^tea: row p4, bad_response: response: expected a string, found a number"
     ):
         make(written(tmp_path, found), "faithfulness", fake_judge(FakeEngine([])), tmp_path / "run")
 
@@ -498,7 +505,7 @@ def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Pa
     assert card.kind == "sentences"
     assert value(card, NEEDED, "macro_f1") == pytest.approx((8 + 2 * 2 / 3) / 10)
     assert value(card, NEEDED, "auroc_within") == pytest.approx((8 * 1 + 2 * 0.5) / 10)
-    assert value(card, DECIDED, "macro_f1") == 8 / 10  # 0.35 is not near 0.4
+    assert value(card, DECIDED, "macro_f1") == pytest.approx((8 + 2 * 2 / 3) / 10)  # 0.35 is near 0.4
     # "who planted the tea": the needed sentence has three of four words, the others one and none
     assert value(card, "question overlap", "macro_f1") == 1
     assert "10 rows: F1 within a row of needed is known to ±0." in as_text(card)
@@ -581,11 +588,11 @@ def test_rows_of_one_group_give_no_threshold_to_try_on_themselves(tmp_path: Path
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"sentence_labels": [0, 1]}, "row m0: --sentences needs sentences and sentence_labels, lists of"),
-        ({"sentence_labels": [0, 2, 0]}, "row m0: a sentence has the label 2; write 1 or 0"),
+        ({"sentence_labels": [0, 1]}, "tea: row m0 needs sentences and sentence_labels, lists of"),
+        ({"sentence_labels": [0, 2, 0]}, "tea: row m0: a sentence has the label 2; write 1 or 0"),
         (
             {"sentences": ["Coffee is black.", "Tea is green0.", "Ann planted the tea."]},
-            "row m0: the contexts do not have 'Tea is green0.' behind the sentence before it",
+            "tea: row m0: the contexts do not have 'Tea is green0.' behind the sentence before it",
         ),
     ],
 )
@@ -594,13 +601,13 @@ def test_rows_whose_sentences_are_not_labelled_are_refused(
 ) -> None:
     with pytest.raises(InputError) as caught:
         marked_card(tmp_path, marked(10, **changed), [])
-    assert said in str(caught.value)
+    assert str(caught.value).startswith(said)
 
 
 def test_sentence_labels_are_for_context_relevance_and_ten_rows(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="9 rows with sentence_labels are too few"):
         marked_card(tmp_path, marked(9), [])
-    with pytest.raises(InputError, match="--sentences is of context_relevance, not of faithfulness"):
+    with pytest.raises(InputError, match="not of faithfulness; give -m context_relevance"):
         make(
             written(tmp_path, marked(10)),
             "faithfulness",
@@ -660,4 +667,13 @@ def test_the_command_prints_the_card_and_keeps_it(tiny_path: Path, tmp_path: Pat
         [*command, "-m", "faithfulness,context_recall"], cwd=tmp_path, capture_output=True, text=True
     )
     assert two.returncode == 2
-    assert "a card is of one metric; -m names 2." in two.stderr
+    assert "a card is of one metric, and --metrics names 2; give one with -m." in two.stderr
+    by_variable = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LOCALEVAL_METRICS": "faithfulness,context_recall"},
+    )
+    assert by_variable.returncode == 2
+    assert "and LOCALEVAL_METRICS names 2; give one with -m." in by_variable.stderr

@@ -53,6 +53,8 @@ def test_thinking_is_switched_off_where_the_template_knows_it(tmp_path: Path) ->
         "{{ raise_exception('no system role') }}",
         "{{ messages[0].content }}",
         "{{ ''.__class__.__mro__ }}",
+        "{{ lipsum() }}" + CHATML,
+        "{{ [1, 2] | random }}" + CHATML,
         "{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}",
     ],
 )

@@ -6,16 +6,15 @@ import time
 
 import pytest
 
-from localeval.judgements.claims import claims, is_heading
+from localeval.judgements import claims
 from localeval.judgements.statements import _without_duplicates
-from localeval.sentences import split
 from localeval.texts import language, strip_thinking
 
 MILL = "**The mill was built in 1700**"
 
 
 def claimed(text: str) -> list[str]:
-    return [s.text for s in split(text, language(text)) if claims(s.text) and not is_heading(s, text)]
+    return [s.text for s in claims.claimed(text, language(text))]
 
 
 @pytest.mark.parametrize(
@@ -32,6 +31,9 @@ def claimed(text: str) -> list[str]:
         ("#冬奥会#2022年在北京举行。", ["#冬奥会#2022年在北京举行。"]),
         ("The film is *Who Is Ann?*", ["The film is *Who Is Ann?*"]),
         ("他最有名的歌是**谁是安？**", ["他最有名的歌是**谁是安？**"]),
+        ("# The mill was built in 1700.\nIt is red.", ["The mill was built in 1700.", "It is red."]),
+        ("It is red.\n# 1700", ["It is red.", "1700"]),
+        (f"{MILL}\n\n---\n\nIt is red.", [MILL, "It is red."]),
     ],
 )
 def test_what_is_said_with_stress_is_a_claim(text: str, judged: list[str]) -> None:
@@ -47,9 +49,37 @@ def test_what_is_said_with_stress_is_a_claim(text: str, judged: list[str]) -> No
         ("1. **Colours**\n   - Red\n2. **Shapes**\n   - Round", ["Red", "Round"]),
         ("| Year | Event |\n|---|:---|\n| 1820 | Mill |", ["| 1820 | Mill |"]),
         ("**Who built it?**\nIt was Ann.", ["It was Ann."]),
+        ("**The mill**\r\n\r\nIt is red.", ["It is red."]),
+        ("| Year | Event |\r\n|---|---|\r\n| 1820 | Mill |", ["| 1820 | Mill |"]),
     ],
 )
 def test_a_heading_of_any_form_is_no_claim(text: str, judged: list[str]) -> None:
+    assert claimed(text) == judged
+
+
+@pytest.mark.parametrize("below", ["\n\n---\n\n", "\n---\n", "\n\n| --- |\n"])
+def test_the_last_row_of_a_table_above_a_rule_is_a_claim(below: str) -> None:
+    table = "| Year | Event |\n|---|---|\n| 1820 | Mill |\n| 1900 | Fire |"
+    assert claimed(f"{table}{below}The mill is red.")[:2] == ["| 1820 | Mill |", "| 1900 | Fire |"]
+
+
+@pytest.mark.parametrize(
+    ("text", "judged"),
+    [
+        ("### Final answer: 1962", ["Final answer: 1962"]),
+        ("# 1962\n***", ["1962"]),
+        ("### Berlin is the capital of France.", ["Berlin is the capital of France."]),
+        ("[1962]", ["[1962]"]),
+        ("(3)", ["(3)"]),
+        (" （3）\n", ["（3）"]),
+        ("Answer:\n(12)", ["(12)"]),
+        ("Which one?", []),
+        ("# Where?", []),
+        ("Tea grows (see below).\n（3）", ["Tea grows (see below)."]),
+        ("Tea grows.\n[1962]", ["Tea grows."]),
+    ],
+)
+def test_an_answer_that_is_only_a_heading_or_a_mention_is_what_it_says(text: str, judged: list[str]) -> None:
     assert claimed(text) == judged
 
 
@@ -98,6 +128,36 @@ def test_a_mark_at_the_end_of_a_sentence_does(text: str, parts: list[str]) -> No
 )
 def test_a_claim_is_not_dropped_for_one_that_says_it_with_doubt(less: str, more: str) -> None:
     assert _without_duplicates([(less, more)]) == [(less, more)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ann met Bob.", "Ann met Bob's wife."),
+        ("安见了李。", "安见了李的妻子。"),
+        ("Ann is a doctor.", "Ann is a doctor's daughter."),
+        ("Version 2 is out.", "Version 2.1 is out."),
+        ("The tower is 5 m high.", "The tower is 5.5 m high."),
+        ("It costs 3 dollars.", "It costs 3,000 dollars."),
+        ("It costs three dollars.", "It costs three thousand dollars."),
+        ("他在三日到访。", "他在十三日到访。"),
+        ("它卖了3本。", "它卖了3万本。"),
+    ],
+)
+def test_a_claim_is_not_dropped_for_one_on_another_thing_or_number(one: str, other: str) -> None:
+    assert _without_duplicates([(one, other)]) == [(one, other)]
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("It opened on 12 May.", "It opened on 12 May 1962."),
+        ("It has 3 rooms.", "It has 3 large rooms and a yard."),
+        ("桥于5月通车。", "望澜桥于5月正式通车。"),
+    ],
+)
+def test_a_claim_is_dropped_for_one_that_says_more_of_the_same(less: str, more: str) -> None:
+    assert _without_duplicates([(less, more)]) == [(more,)]
 
 
 @pytest.mark.parametrize(

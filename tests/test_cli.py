@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from localeval import cli
+from localeval.cli.talk import say
 from localeval.run import load
 from tests.runs import judged
 
@@ -102,7 +103,7 @@ def test_metrics_may_be_named_one_by_one_with_commas_and_in_the_variable(
         assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
     with pytest.raises(SystemExit):
         cli.main(["card", "x", "-m", names[0], "-m", names[1]])
-    assert "-m names 2" in capsys.readouterr().err
+    assert "--metrics names 2" in capsys.readouterr().err
     cli.main(["rescore", str(judged(tmp_path / "run", [0.9])), "-m", names[0], "-m", names[0]])
 
 
@@ -354,3 +355,23 @@ def test_an_error_of_the_system_that_nobody_expected_is_no_fault_of_the_output(
     monkeypatch.setattr(cli.commands, "main", fail)
     with pytest.raises(OSError, match="Input/output"):
         cli.main(["report", "x"])
+
+
+@pytest.mark.parametrize(
+    "arguments", [("evaluate", "no\x1b[2J\x9bdata.jsonl"), ("evaluate", "--no\x1b[2Jption")]
+)
+def test_what_is_told_of_an_argument_has_no_control_characters(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([*arguments])
+    told = capsys.readouterr().err
+    assert "[2J" in told
+    assert told.replace("\n", "").isprintable()
+
+
+def test_a_line_of_talk_keeps_its_ends_and_nothing_that_a_terminal_obeys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    say("a\x1b[31m\r\n  b\x07")
+    assert capsys.readouterr().err == "a [31m \n  b \n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from localeval import InputError, NotComparable, Result, Score, compare
+from localeval import InputError, NotComparable, Result, Sample, Score, compare
 from localeval.cli import commands
 from localeval.compare import Moved
 from localeval.gates import drops
 from localeval.judgements import JUDGEMENTS
+from localeval.result import SampleResult
 from localeval.run import load
 from localeval.signature import differing
 from tests.runs import judged, result, scored, signature
@@ -212,6 +214,29 @@ def test_hostile_ids_never_reach_the_terminal_as_control_characters() -> None:
     text = str(compare(one, other))
     assert "\x1b" not in text
     assert "[31mred[bold]" in text
+
+
+def test_what_a_metric_or_a_judge_is_called_never_reaches_the_terminal_as_control_characters() -> None:
+    evil, hidden = "x\x1b[2J\x9by", "x [2J y"
+    judge = {**signature().judge, "name": evil}
+    one, other = (
+        Result([SampleResult(Sample(id="a"), {evil: Score(value, value)}, {})], [evil], made)
+        for value in (0, 1)
+        for made in [signature().model_copy(update={"judge": judge, "metrics": {evil: "1"}})]
+    )
+    many = dict.fromkeys([evil, *"abcd"], Score(1, 1))
+    wide = Result([SampleResult(Sample(id="a"), many, {})], list(many), one.signature)
+    for shown in (str(compare(one, other)), str(one), str(wide), str(one.signature)):
+        assert shown.replace("\n", "").isprintable()
+        assert hidden in shown
+
+
+def test_a_p_value_that_decided_is_not_shown_as_another() -> None:
+    found = compare(result(scored([0.0] * 9)), result(scored([1.0] * 9)))
+    value = found.metrics["faithfulness"].value
+    assert value is not None
+    close = replace(found.metrics["faithfulness"], value=replace(value, p=0.04996))
+    assert "0.04996" in str(replace(found, metrics={"faithfulness": close}))
 
 
 def test_a_loaded_run_compares_as_the_folder_does(runs: tuple[str, str]) -> None:

@@ -24,6 +24,7 @@ from localeval.compat import (
     evaluate,
 )
 from localeval.compat.metric import OriginalMetric
+from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import ANSWER, BOTH, CORRECT, HALF, PAIR, QUESTION, ROWS, SINGS, VECTORS, Asking, judge
@@ -167,7 +168,49 @@ def test_to_pandas_has_the_columns_of_samples_and_scores(monkeypatch: pytest.Mon
     assert row == {"id": "1", **ROWS[0], "faithfulness": 1 / 2}
 
 
+def test_to_pandas_keeps_a_column_of_the_samples_with_the_name_of_a_score(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    (row,) = evaluate([{**ROWS[0], "faithfulness": 1}], [Faithfulness(judge(*HALF))]).to_pandas()
+    assert (row["sample_faithfulness"], row["faithfulness"]) == (1, 1 / 2)
+
+
+# Languages
+
+
+def test_samples_in_a_language_that_a_model_does_not_read_are_logged_with_their_ids(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    texts = {"zh": "茶是绿色的。", "ru": "Чай зелёный.", "en": "Tea is green."}
+    rows = [{"id": name, "response": text, "retrieved_contexts": ["Tea."]} for name, text in texts.items()]
+    given = fake_judge(FakeEngine([]), classifier=FakeClassifier(dict.fromkeys(texts.values(), 0.9)))
+    hhem = FaithfulnesswithHHEM(given, statements="sentences")
+    evaluate(rows, [hhem])
+    assert [record.getMessage() for record in caplog.records] == [
+        "faithfulness_with_hhem: neither English nor Chinese: ru.",
+        "faithfulness_with_hhem: HHEM reads English only, and this is another language: zh, ru.",
+    ]
+    caplog.clear()
+    one = Faithfulness(fake_judge(FakeEngine([{"verdict": 0.9}])), statements="sentences")
+    assert one.invoke({"answer": texts["ru"], "document_list": ["Tea."]}) == 1
+    assert [r.getMessage() for r in caplog.records] == [
+        "faithfulness: neither English nor Chinese: this sample."
+    ]
+    caplog.clear()
+    assert hhem.invoke({"answer": texts["en"], "document_list": ["Tea."]}) == 1
+    assert not caplog.records
+
+
 # The time limit
+
+
+def test_a_judgement_that_failed_is_asked_for_once_with_a_time_limit(slow: Callable[..., Slow]) -> None:
+    refused: list[Any] = [EngineError("no")]
+    engine = slow([*refused, *HALF], [1] * 4)
+    result = evaluate(ROWS[:1], [Faithfulness()], fake_judge(engine), run_config=RunConfig(timeout=9))
+    assert result.judged["faithfulness"][0].scores["faithfulness"] == Score.failed("engine_error")
+    assert engine.clock == 1
 
 
 class Slow(FakeEngine):

@@ -92,6 +92,14 @@ def test_a_classifier_that_cannot_be_opened_again_is_not_replaced_by_another(ope
     assert opened == []
 
 
+@pytest.mark.parametrize("given", ["10", None, 0, 2.5, True, []])
+def test_a_batch_size_that_is_no_number_from_one_is_refused(given: Any) -> None:
+    with pytest.raises(InputError, match=r"batch_size is .*; choose a number from 1\."):
+        FaithfulnesswithHHEM(batch_size=given)
+    with pytest.raises(InputError, match=r"batch_size is .*; choose a number from 1\."):
+        Classifier.load("/no/such", batch_size=given)
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from localeval import Judge
-from localeval.compat import Faithfulness, evaluate
+from localeval.compat import AnswerRelevance, Faithfulness, evaluate
 from localeval.compat.models import release_all
+from localeval.errors import InputError
 from localeval.testing import FakeEngine, fake_judge
 from tests.originals import CONTEXTS, HALF, INPUTS, ROWS
 
@@ -58,6 +59,16 @@ def test_a_model_is_loaded_when_first_asked_once_for_all_and_freed_after_the_las
     with one:
         assert one.invoke(INPUTS) == 1 / 2
     assert [opened.engine.closed for opened in loads] == [True, True]
+
+
+def test_an_empty_name_of_a_model_is_refused_and_no_other_taken(loads: list[Opened]) -> None:
+    with pytest.raises(InputError, match=r"llm is empty; give a name .* or leave it out\."):
+        Faithfulness(llm="")
+    with pytest.raises(InputError, match="llm is empty"):
+        evaluate(ROWS[:1], [Faithfulness()], llm="")
+    with pytest.raises(InputError, match="embedding_model is empty"):
+        AnswerRelevance(embedding_model="")
+    assert loads == []
 
 
 def test_one_path_is_one_model_however_it_is_written(

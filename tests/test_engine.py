@@ -20,7 +20,7 @@ from localeval.errors import InputError, ModelBroken
 from localeval.judgements.reasons import ReasonReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply
-from tests.tiny import write_tiny_model
+from tests.tiny import write_tiny_model, write_tiny_spm
 
 LEAVES = int(os.environ.get("LOCALEVAL_TEST_LEAVES", "100"))
 """Leaves a schema and temperature; ten times as many for a campaign."""
@@ -232,6 +232,14 @@ def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:
     path = write_tiny_model(tmp_path / "base.gguf", template=None)
     with pytest.raises(ModelBroken, match="no chat template"):
         Engine(path)
+
+
+def test_a_tokenizer_that_puts_a_space_before_every_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelBroken, match="puts a space before every text"):
+        Engine(write_tiny_spm(tmp_path / "spaced.gguf", prefix=True))
+    engine = Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))
+    assert engine.generate(TRUNK, "branch", ["leaf"], DirectReply)[0].value.verdict in ("yes", "no")
+    engine.close()
 
 
 def test_a_file_cut_off_in_its_tensors_is_refused(tiny_path: Path, tmp_path: Path) -> None:

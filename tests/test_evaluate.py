@@ -78,6 +78,12 @@ def test_a_column_that_no_sample_has_is_refused_before_anything_is_judged() -> N
         evaluate([{"response": "Tea."}], ["faithfulness"], fake_judge(FakeEngine([])))
 
 
+def test_samples_without_any_of_the_columns_of_which_a_metric_needs_one_are_refused() -> None:
+    given = {"user_input": "Tea?", "retrieved_contexts": ["Tea grows."]}
+    with pytest.raises(InputError, match="context_precision needs one of the columns reference, response"):
+        evaluate([given, {**given, "reference": None}], ["context_precision"], "nowhere.gguf")
+
+
 def test_without_metrics_and_columns_it_says_what_the_samples_need() -> None:
     with pytest.raises(InputError, match="response, retrieved_contexts"):
         evaluate([{"user_input": "Tea?"}], None, fake_judge(FakeEngine([])))

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localeval import Sample, Score
-from localeval.engine.interface import EngineError
+from localeval import Sample, Score, evaluate
+from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.judgements.evidence import closest, context_sentences
 from localeval.judgements.statements import Said
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict
+from localeval.judgements.windows import cut
 from localeval.metrics.support import faithfulness
 from localeval.options import Options
 from localeval.prompts import load
@@ -94,6 +95,7 @@ def test_sentences_as_statements_ask_the_model_for_verdicts_only() -> None:
         (sample("<think>Assam?</think>"), "no_statements"),
         (sample("Tea.", []), "no_contexts"),
         (sample("Tea.", ["", " "]), "no_contexts"),
+        (sample("Tea.", ["---", "? " * 60_000]), "no_contexts"),
         (Sample(response="Tea."), "missing_retrieved_contexts"),
         (Sample(retrieved_contexts=["Tea."]), "missing_response"),
     ],
@@ -205,6 +207,21 @@ def test_a_bare_mention_of_a_passage_that_the_judge_writes_down_is_no_statement(
     judge.close()
 
 
+def test_a_sentence_that_ends_in_a_title_with_a_question_mark_stands_for_itself() -> None:
+    engine = FakeEngine([{"statements": ["The play is Who's Afraid of Tea?"]}, {"verdict": 1.0}])
+    found = evaluate([sample("The play is *Who's Afraid of Tea?*")], ["faithfulness"], fake_judge(engine))
+    assert found["faithfulness"].value == 1
+    (made,) = found.samples[0].records["statements"].sentences  # type: ignore[attr-defined]
+    assert (made.statements, made.cut) == (("The play is *Who's Afraid of Tea?*",), "strays")
+
+
+@pytest.mark.parametrize("written", [[], ["[1962]"]])
+def test_an_answer_that_is_only_a_mention_stands_for_itself(written: list[str]) -> None:
+    engine = FakeEngine([{"statements": written}, {"verdict": 1.0}])
+    assert fake_judge(engine).score("faithfulness", sample("[1962]")).value == 1
+    assert engine.calls[1].leaves[0].endswith("Statement: [1962]")
+
+
 def test_double_quotes_are_shown_to_the_judge_as_single_ones() -> None:
     engine = FakeEngine([{"statements": ["Click 'Tea'."]}, {"verdict": 1.0}])
     fake_judge(engine).score("faithfulness", sample('Click "Tea".'))
@@ -246,8 +263,10 @@ def test_contexts_beyond_eight_windows_fail_with_their_reason() -> None:
 
 def test_long_contexts_without_a_sentence_to_cut_at_fail_with_their_reason() -> None:
     engine = FakeEngine([{"statements": ["A."]}], n_ctx=12_000)
-    score = fake_judge(engine).score("faithfulness", sample("Tea grows.", ["? " * 10_000]))
+    score = fake_judge(engine).score("faithfulness", sample("Tea grows.", ["tea " * 5_000]))
     assert score == Score.failed("context_too_long")
+    with pytest.raises(ContextTooLong, match="text without a sentence to cut at"):
+        cut([], [], 100)
 
 
 def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:

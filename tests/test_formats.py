@@ -257,6 +257,16 @@ def test_a_cell_of_a_million_characters_is_read(tmp_path: Path) -> None:
     assert read_samples(as_csv([row], tmp_path / "data.csv"))[0].retrieved_contexts == ["水" * 1_000_000]
 
 
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("blank", ["\n", "\r\n\r\n"])
+def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(
+    sign: str, blank: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(f"{blank}id{sign}answer\n1{sign}A\n", newline="")
+    assert [(one.id, one.response) for one in read_samples(path)] == [("1", "A")]
+
+
 def test_cells_below_no_name_are_left_out_and_other_columns_are_text(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text(',answer, label,note,\n0,A,1,,\n1,B,,"",\n')
     first, second = read_samples(tmp_path / "data.csv")
@@ -409,6 +419,13 @@ def test_text_of_a_parquet_file_that_is_not_utf_8_is_told_with_its_row(tmp_path:
     assert len(read_samples(tmp_path / "data.parquet", skip_bad=True)) == 1
 
 
+def test_a_date_of_a_parquet_file_beyond_pythons_is_told_with_its_row(tmp_path: Path) -> None:
+    far = pa.array([0, 10**7], pa.int32()).cast(pa.date32())
+    parquet.write_table(pa.table({"answer": ["A", "B"], "seen": far}), tmp_path / "data.parquet")
+    assert "data.parquet, row 2: seen: can't be read (" in fault(tmp_path / "data.parquet")
+    assert len(read_samples(tmp_path / "data.parquet", skip_bad=True)) == 1
+
+
 def test_a_column_of_a_parquet_file_whose_name_is_not_utf_8_is_a_fault_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     parquet.write_table(pa.table({"answerx": ["A"]}), path, store_schema=False)
@@ -492,6 +509,9 @@ def test_a_wrong_or_unknown_encoding_is_said_with_line_and_byte(tmp_path: Path) 
     )
     assert "line 2: byte 25 of the line is not UTF-16" in fault(path)
     assert read_samples(path, skip_bad=True)[0].response == "水"
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"answer\nA\x1b\x80A\xb7\n")  # \x80 is read as a sign that is never written
+    assert "line 2: byte 5 of the line is not ISO2022_JP" in fault(path, encoding="iso2022_jp")
 
 
 def test_named_columns_are_read_and_no_other_for_that_field(tmp_path: Path) -> None:
@@ -542,10 +562,10 @@ def ids(**how: Any) -> list[str]:
 
 def test_a_limit_reads_the_first_and_nothing_behind_them(tmp_path: Path) -> None:
     assert ids(limit=3) == ["s0", "s1", "s2"]
-    assert len(ids(limit=1000)) == 100
+    assert len(ids(limit=1000)) == len(ids(limit=2**63)) == len(ids(sample=2**63)) == 100
     (tmp_path / "data.jsonl").write_text('{"answer": "A"}\n{"answer": "B"}\n[')
     assert len(read_samples(tmp_path / "data.jsonl", limit=2)) == 2
-    assert "limit is 0; choose at least 1." in fault(NUMBERED, limit=0)
+    assert "limit is 0; choose a whole number, at least 1." in fault(NUMBERED, limit=0)
 
 
 def test_a_sample_is_drawn_by_the_seed_keeps_the_order_and_grows() -> None:
@@ -556,7 +576,7 @@ def test_a_sample_is_drawn_by_the_seed_keeps_the_order_and_grows() -> None:
     assert set(ten) < set(twenty)
     assert ids(sample=1000) == ids()
     assert set(ids(sample=5, limit=7)) < set(ids(limit=7))
-    assert "sample is -1; choose at least 1." in fault(NUMBERED, sample=-1)
+    assert "sample is -1; choose a whole number, at least 1." in fault(NUMBERED, sample=-1)
 
 
 def test_a_sample_favours_no_place() -> None:

@@ -93,6 +93,33 @@ def test_a_drop_counts_only_where_it_is_more_than_chance() -> None:
     assert missed_drops(before, result(scored([0.0] * 8))) == [False]  # a rise
 
 
+@pytest.mark.parametrize(
+    ("same", "failed", "missed"),
+    [(1, 0, True), (200, 197, True), (99, 0, True), (100, 0, False), (200, 1, False)],
+)
+def test_a_drop_is_told_with_the_samples_that_it_was_looked_for_in_and_missed_below_half_of_them(
+    same: int, failed: int, missed: bool
+) -> None:
+    ids = [str(i) if i < same else f"new{i}" for i in range(200)]
+    scores = [Score.failed("timeout") if i < failed else Score(1, 1) for i in range(200)]
+    outcomes, warnings = drops(
+        result(dict(zip(ids, scores, strict=True))), result(scored([1.0] * 200)), "base"
+    )
+    assert [outcome.missed for outcome in outcomes] == [missed]
+    assert f"over {same - failed} of 200 samples" in outcomes[0].found
+    assert ("fewer than half of the samples were scored again" in outcomes[0].found) is missed
+    alone = f"in that run alone: {200 - same}, in this one alone: {200 - same}"
+    assert any(alone in one for one in warnings) is (same < 200)
+    assert any(f"failed in that run: 0, in this one: {failed}" in one for one in warnings) is (failed > 0)
+
+
+def test_the_numbers_shown_are_on_the_side_of_the_limit_that_decided() -> None:
+    below = Bound.read("faithfulness=0.8").check(result(scored([0.79996] * 5)))
+    assert (below.missed, "0.79996" in below.found) == (True, True)
+    assert "at least 0.12345678" in Bound.read("faithfulness=0.12345678").check(result(HALF)).gate
+    assert Bound.read("faithfulness=0.8").check(result(scored([0.7, 0.8, 0.9]))).found == "0.8000"
+
+
 def test_a_rise_of_a_rate_of_a_fault_is_a_drop() -> None:
     low, high = (result(scored([rate] * 8), "hallucination") for rate in (0.0, 0.5))
     assert missed_drops(high, low) == [True]
@@ -193,8 +220,8 @@ def test_a_finished_run_is_held_against_gates_with_no_model(tmp_path: Path) -> N
     run = localeval("rescore", now, "--fail-on-drop", before, "--junit", "out.xml", cwd=tmp_path)
     assert run.returncode == 1
     # 6 equal differences: 2 of 2 ** 6 choices of signs are as far from 0, none is further
-    found = f"gate missed: faithfulness: no drop from {before}: worse (1.0000 before, 0.2500 now, p = 0.0156)"
-    assert found in run.stderr
+    found = "worse over 8 of 8 samples (1.0000 before, 0.2500 now, p = 0.0156)"
+    assert f"gate missed: faithfulness: no drop from {before}: {found}" in run.stderr
     assert 'failures="1"' in (tmp_path / "out.xml").read_text("utf-8")
     assert localeval("rescore", before, "--fail-on-drop", now, cwd=tmp_path).returncode == 0
     run = localeval("rescore", now, "--fail-under", "context_recall=0.5", cwd=tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from localeval.errors import InputError
 from localeval.judgements.needed import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.similarity import SimilarityRecord
-from localeval.judgements.support import SupportRecord, Verdict
+from localeval.judgements.support import DirectReply, SupportRecord, Verdict
 from localeval.judgements.useful import UsefulRecord
 from localeval.metrics import Metric, register
 from localeval.options import Options
+from localeval.prompts import load
 from localeval.report.text import reasons_told
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 
@@ -240,6 +241,52 @@ def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_i
     assert embedder.calls == [(question, question, other)]  # once a sample, each question once
 
 
+class OwnEmbedder(FakeEmbedder):
+    """Gives its rows as they are, of any length and form."""
+
+    def __init__(self, rows: Any) -> None:
+        super().__init__({})
+        self.rows = rows
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return self.rows
+
+
+def near(rows: Any) -> Score:
+    engine = FakeEngine([{"sufficient": 1.0}, {"question": "Who?", "sufficient": 1.0}])
+    given = {"user_input": QUESTION, "response": "Tea is grown in Assam."}
+    return fake_judge(engine, OwnEmbedder(rows)).score("answer_relevance", given, questions=1)
+
+
+@pytest.mark.parametrize("rows", [[[3.0, 4.0], [5.0, 0.0]], [(0.6, 0.8), (1, 0)], [[300, 400], [0.25, 0]]])
+def test_vectors_of_any_length_give_cosines(rows: Any) -> None:
+    assert near(rows).value == pytest.approx(0.6)
+
+
+def test_vectors_that_are_nearly_of_length_one_are_taken_as_they_are() -> None:
+    rows = np.array([[1.0004, 0], [0.6, 0.8]], dtype=np.float32)
+    assert near(rows).value == float(rows[0, 0] * rows[1, 0])
+    assert near([[0.0, 0.0], [1.0, 0.0]]).value == 0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[1.0, 0.0]],
+        [1.0, 0.0],
+        [[1.0], [1.0, 0.0]],
+        [["a"], ["b"]],
+        [[float("nan")], [1.0]],
+        [[1e39], [1.0]],
+        5,
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_what_is_no_vector_for_each_text_is_refused_with_the_embedders_name(rows: Any) -> None:
+    with pytest.raises(InputError, match=r"the embedder OwnEmbedder gave .* for 2 texts; its embed has to"):
+        near(rows)
+
+
 def test_the_same_answer_to_another_question_is_asked_about_again() -> None:
     first, second = "Where is tea grown?", "Who grows tea?"
     draw = {"question": first, "sufficient": 0.9}
@@ -279,6 +326,24 @@ def test_contexts_are_held_against_the_reference_or_without_one_the_response(
     # The blank context is of no use, unasked: the only useful one stands third.
     assert fake_judge(engine).score("context_precision", sample).value == 1 / 3
     assert f"<answer>\n{against}\n</answer>" in engine.calls[0].branch
+
+
+def test_a_context_beyond_what_the_judge_reads_is_read_in_windows_and_the_best_one_decides() -> None:
+    """A character is a token here."""
+    long = " ".join(f"Filler sentence number {i} says nothing." for i in range(60))
+    trunk = load("useful", "en").trunk("useful", DirectReply)
+    n_ctx = len(FakeEngine([]).frame(trunk).before) + 1700
+    engine = FakeEngine([{"verdict": p} for p in (0.2, 0.1, 0.8, 0.3)], n_ctx=n_ctx)
+    given = {**FULL, "retrieved_contexts": ["Coffee is brown.", long]}
+    (made,) = evaluate([given], ["context_precision"], fake_judge(engine)).samples
+    (call,) = engine.calls
+    assert "Coffee is brown." in call.leaves[0]
+    assert [f"number {i} says" in leaf for leaf in call.leaves[1:] for i in (0, 59)] == [
+        *(True, False),
+        *(False, False),
+        *(False, True),
+    ]
+    assert made.records["useful"].contexts == (0.2, 0.8)  # type: ignore[attr-defined]
 
 
 def test_all_metrics_together_make_no_judgement_twice() -> None:
@@ -353,7 +418,7 @@ FULL: dict[str, Any] = {
 @pytest.mark.parametrize(
     "name", [name for name, row in METRICS.items() if "retrieved_contexts" in row.columns]
 )
-@pytest.mark.parametrize("contexts", [[], ["", " \n"]])
+@pytest.mark.parametrize("contexts", [[], ["", " \n"], ["---", "..."]])
 def test_without_a_context_each_metric_on_contexts_is_undefined(name: str, contexts: list[str]) -> None:
     found = fake_judge(FakeEngine([])).score(name, {**FULL, "retrieved_contexts": contexts})
     assert found == Score.undefined("no_contexts")
@@ -373,9 +438,22 @@ def test_an_empty_reference_is_a_missing_one(name: str) -> None:
     assert found == Score.undefined("missing_reference")
 
 
-def test_without_reference_and_response_context_precision_has_nothing_to_go_by() -> None:
-    found = fake_judge(FakeEngine([])).score("context_precision", {**FULL, "reference": None, "response": ""})
-    assert found == Score.undefined("missing_reference")
+@pytest.mark.parametrize("response", ["", "...", "<think>Hm.</think>"])
+@pytest.mark.parametrize("reference", [None, " ", "---"])
+def test_without_reference_and_response_context_precision_has_nothing_to_go_by(
+    reference: str | None, response: str
+) -> None:
+    given = {**FULL, "reference": reference, "response": response}
+    assert fake_judge(FakeEngine([])).score("context_precision", given) == Score.undefined(
+        "missing_reference"
+    )
+
+
+def test_a_column_of_ones_own_that_one_row_lacks_is_missing_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = Metric("mine", "1", ("mood",), (), lambda records, options: Score(1.0, 1.0), "mine")
+    monkeypatch.setitem(METRICS, "mine", mine)
+    result = evaluate([{"mood": "good"}, {"response": "Tea."}], ["mine"], fake_judge(FakeEngine([])))
+    assert [row["mine"] for row in result.scores] == [Score(1.0, 1.0), Score.undefined("missing_mood")]
 
 
 @pytest.mark.parametrize(
@@ -399,6 +477,23 @@ def test_an_empty_response_makes_no_statement(name: str, response: str) -> None:
 def test_an_empty_response_is_factually_correct_in_nothing() -> None:
     engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}])
     assert fake_judge(engine).score("factual_correctness", {**FULL, "response": ""}) == Score(0.0, 0.0)
+
+
+@pytest.mark.parametrize(("response", "verdicts"), [("Where?", [{"verdict": 0.9}]), ("...", [])])
+@pytest.mark.parametrize("mode", ["recall", "f1"])
+def test_a_response_that_claims_nothing_recalls_nothing_of_the_reference(
+    mode: str, response: str, verdicts: list[dict[str, Any]]
+) -> None:
+    engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}, *verdicts])
+    given = {**FULL, "response": response}
+    assert fake_judge(engine).score("factual_correctness", given, mode=mode) == Score(0.0, 0.0)
+
+
+def test_a_premise_without_a_word_supports_nothing_and_nobody_is_asked() -> None:
+    given = {**FULL, "response": "...", "reference": "Tea grows."}
+    judge = fake_judge(FakeEngine([{"statements": ["Tea grows."]}]))
+    (made,) = evaluate([given], ["factual_correctness"], judge).samples
+    assert made.records["reference_in_response"].windows == 0  # type: ignore[attr-defined]
 
 
 def test_a_response_of_one_word_is_judged() -> None:

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from localeval import evaluate, plan, read_samples
+from localeval import Sample, evaluate, plan, read_samples
 from localeval.cli import main
 from localeval.errors import FolderError, InputError
 from localeval.journal.lines import FILE as JOURNAL
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.run import RECIPE, REPORT, RESULTS, SAMPLES, load
-from localeval.run.folder import BEGUN, FILES
+from localeval.run.folder import BEGUN, FILES, asked
 from localeval.whole import write_together
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
@@ -209,6 +209,37 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
     main(["evaluate", str(one), *given])  # the same questions, with new answers
     main(["evaluate", str(other), *given, "-o", "runs/data"])
     assert {s.sample.user_input for s in load("runs/data").samples} == {"Why?"}
+
+
+@pytest.mark.parametrize(
+    ("before", "changed", "same"),
+    [
+        ({}, {"id": "new{i}"}, True),
+        ({}, {"retrieved_contexts": ["Coffee."]}, True),
+        ({}, {"user_input": "Why {i}?"}, False),
+        ({"user_input": None}, {"retrieved_contexts": ["Coffee."]}, False),
+        ({"user_input": "Sum up."}, {"retrieved_contexts": ["Coffee."]}, False),
+        ({"user_input": "Sum up."}, {"id": "new{i}", "reference": "Tea."}, True),
+        (
+            {"user_input": None, "retrieved_contexts": None, "reference": "Tea {i}."},
+            {"reference": "Oh."},
+            False,
+        ),
+        ({"user_input": None, "retrieved_contexts": None, "reference": "Tea {i}."}, {"id": "new{i}"}, True),
+    ],
+)
+def test_samples_are_the_same_by_what_they_ask_or_where_many_ask_it_by_their_contexts(
+    before: dict[str, Any], changed: dict[str, Any], same: bool
+) -> None:
+    def rows(**given: Any) -> list[Sample]:
+        filled = [
+            {name: v.format(i=i) if isinstance(v, str) else v for name, v in given.items()} for i in range(5)
+        ]
+        return [Sample(**{**row, **own}) for row, own in zip(others(ROWS), filled, strict=True)]
+
+    first, second = rows(**before), rows(**{**before, **changed})
+    assert bool(asked(first) & asked(second)) is same
+    assert asked(first) & asked(first[:1])
 
 
 # Files that a command is told to write.

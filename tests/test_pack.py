@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -126,7 +127,6 @@ def test_an_interrupted_pack_goes_on_and_keeps_what_is_whole(index: Path, tmp_pa
     with pytest.raises(install.Refused, match=r"is not finished; run localeval pack again"):
         install.read_manifest(folder)
     before = inodes(folder)
-    (folder / "models" / "half.part").write_bytes(b"half")
     held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
     pack(plan("tiny"), folder)
     after = inodes(folder)
@@ -217,16 +217,39 @@ def test_what_only_an_earlier_pack_needed_is_removed(index: Path, tmp_path: Path
     assert files_of(folder) == {"manifest.json", *install.read_manifest(folder)["files"]}
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "wheels/mine.whl", "models/mine/a.gguf", ".hidden"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "notes.txt",
+        "wheels/mine.whl",
+        "models/mine/a.gguf",
+        ".hidden",
+        "manifest.json",
+        "manifest.json.part",
+        "film.mkv.part",
+        "models/film.mkv.part",
+        "collecting.part/mine.txt",
+    ],
+)
 def test_a_folder_with_other_things_is_refused_and_left_as_it_is(
     index: Path, tmp_path: Path, name: str
 ) -> None:
     folder = tmp_path / "pack"
     (folder / name).parent.mkdir(parents=True)
-    (folder / name).write_text("mine")
+    (folder / name).write_text('{"files": {"mine": {}}}')
     with pytest.raises(InputError, match=f"holds other things \\({name}\\)"):
         pack(plan("tiny"), folder)
     assert files_of(folder) == {name}
+
+
+def test_an_unfinished_download_beside_a_pack_is_left_as_it_is(index: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pack"
+    pack(plan("tiny"), folder)
+    (folder / "models" / "film.mkv.part").write_text("mine")
+    before = inodes(folder)
+    with pytest.raises(InputError, match=r"holds other things \(models/film.mkv.part\)"):
+        pack(plan("tiny"), folder)
+    assert inodes(folder) == before
 
 
 def test_links_in_the_target_are_refused(index: Path, tmp_path: Path) -> None:
@@ -260,10 +283,12 @@ def test_a_full_target_is_one_sentence_and_the_next_call_goes_on(
     folder = tmp_path / "pack"
     with pytest.raises(InputError, match=r"is full; make room and run the same command again"):
         pack(plan("tiny"), folder)
+    assert f"models/{FILE}.part" in files_of(folder)
     resource.setrlimit(
         resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     )
-    pack(plan("tiny"), folder)
+    pack(plan(), folder)
+    assert not [name for name in files_of(folder) if name.endswith(".part")]
     install.check_files(folder, install.read_manifest(folder))
 
 
@@ -274,6 +299,22 @@ def test_without_a_compiler_the_build_is_refused_in_one_sentence(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"there is no C compiler here; install one"):
         llama.wheel(llama.Build())
+
+
+def test_neither_the_current_folder_nor_a_space_in_the_caches_name_gets_into_the_compiling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, here, scratch = tmp_path / "site", tmp_path / "here", tmp_path / "John Doe"
+    for folder in (site, here, scratch):
+        folder.mkdir()
+    (here / "pip.py").write_text("raise SystemExit('error: it was run')")
+    tell = "pathlib.Path(sys.argv[-2], 'a.whl').write_text(os.environ['CMAKE_ARGS'])"
+    (site / "pip.py").write_text(f"import os, pathlib, sys; {tell}")
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.chdir(here)
+    made = llama._compile(llama.Build(), scratch)
+    included = f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={scratch / 'only-llama.cmake'}"
+    assert shlex.split(made.read_text()) == [*llama.PORTABLE, included]
 
 
 def test_another_build_has_another_version_and_place_in_the_cache() -> None:

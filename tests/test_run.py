@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from localeval.errors import FolderError, InputError
 from localeval.journal.lines import FILE, Lines, line_of
 from localeval.journal.records import KeptRecords
 from localeval.judgements.support import SupportRecord
-from localeval.run import RECIPE, RESULTS, SAMPLES, load
+from localeval.run import RECIPE, REPORT, RESULTS, SAMPLES, finish, load, write_report
 from localeval.testing import FakeEngine, fake_judge
 
 SAMPLE_A = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."], "more": 1}
@@ -199,6 +200,29 @@ def test_results_that_are_half_a_file_are_refused(run: Path) -> None:
     (run / RESULTS).write_bytes((run / RESULTS).read_bytes()[:-10])
     with pytest.raises(InputError, match=r"results.json can't be used"):
         load(run)
+
+
+def test_a_judge_whose_path_is_no_utf_8_is_read_back(tmp_path: Path) -> None:
+    judge = fake_judge(FakeEngine([*YES, {"verdict": 0.75}]))
+    judge.source = os.fsdecode(b"/mod\xe8les/x.gguf")
+    evaluate([SAMPLE_A], ["faithfulness"], judge, tmp_path)
+    assert rescore(tmp_path).scores == load(tmp_path).scores
+
+
+def test_nothing_of_a_run_is_written_through_a_link_in_its_folder(run: Path, tmp_path: Path) -> None:
+    result, mine = load(run), tmp_path / "mine.txt"
+    mine.write_text("mine")
+    for name in (RESULTS, REPORT, "scores.csv"):
+        (run / f".{name}.part").symlink_to(mine)
+    (run / RESULTS).unlink()
+    (run / RESULTS).symlink_to(mine)
+    finish(run, result)
+    assert load(run).to_dict() == result.to_dict()
+    (run / REPORT).unlink()
+    (run / REPORT).symlink_to(mine)
+    with pytest.raises(FolderError, match=rf"{REPORT}: this is a link"):
+        write_report(run, result, run / REPORT)
+    assert mine.read_text() == "mine"
 
 
 def test_columns_of_the_callers_own_are_there_again(run: Path) -> None:

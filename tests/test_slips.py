@@ -319,6 +319,33 @@ def test_what_is_no_sample_is_refused_with_what_is(given: Any) -> None:
     assert "a Sample or a dict" in refused(lambda: idle().score("faithfulness", given))
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("limit", 1.5, "limit is 1.5; choose a whole number"),
+        ("limit", "3", "limit is '3'; choose a whole number"),
+        ("limit", True, "limit is True; choose a whole number"),
+        ("sample", "2", "sample is '2'; choose a whole number"),
+        ("sample", 1.5, "sample is 1.5; choose a whole number"),
+        ("ids", 5, "ids is 5; give a list of ids"),
+        ("ids", None, "ids is None; give a list of ids"),
+        ("columns", "user_input=q", "columns is 'user_input=q'; name them by their fields"),
+        ("columns", ["q"], "columns is ['q']; name them by their fields"),
+        ("columns", [], "columns is []; name them by their fields"),
+    ],
+)
+def test_an_option_of_reading_that_is_of_another_type_is_refused(option: str, value: Any, said: str) -> None:
+    assert said in refused(lambda: localeval.read_samples([TEA], **{option: value}))
+
+
+def test_an_encoding_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text(json.dumps(TEA))
+    wrong: Any = 5
+    assert "encoding 5 is not known" in refused(
+        lambda: localeval.read_samples(tmp_path / "data.jsonl", encoding=wrong)
+    )
+
+
 def test_a_sample_with_a_column_whose_name_is_no_text_is_refused() -> None:
     odd: dict[Any, Any] = {**TEA, 5: "x"}
     assert "string" in refused(lambda: idle().score("faithfulness", odd))

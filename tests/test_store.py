@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from localeval import store
+from localeval.companions import Companions
 from localeval.errors import InputError, ModelBroken, ModelMissing
 from localeval.store import catalog, checksums
+from localeval.store.download import fetch
 from tests.loopback import BYTES, FILE, HUB, SHA256, move_in, toml_row
 
 HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
@@ -116,19 +119,21 @@ def change_keeping_size_and_mtime(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def test_a_checked_file_is_not_read_again(folder: Path) -> None:
+def test_a_checked_file_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / FILE).write_bytes(BYTES)
     assert store.listing()[0]["state"] == "present"
     store.resolve("tiny")
     assert store.listing()[0]["state"] == "verified"
-    change_keeping_size_and_mtime(folder / FILE)
+    monkeypatch.setattr(checksums, "hash_file", lambda path: pytest.fail("read again"))
     assert store.resolve("tiny").sha256 == SHA256
 
 
 def test_verify_reads_it_again_whatever_is_remembered(folder: Path) -> None:
     (folder / FILE).write_bytes(BYTES)
     store.resolve("tiny")
-    change_keeping_size_and_mtime(folder / FILE)
+    (folder / FILE).write_bytes(b"GGUF" + bytes(len(BYTES) - 4))
+    checksums.remember(folder / FILE, SHA256)
+    assert store.resolve("tiny").sha256 == SHA256
     with pytest.raises(ModelBroken, match="found sha256"):
         store.verify("tiny")
     (folder / FILE).write_bytes(BYTES)
@@ -137,11 +142,17 @@ def test_verify_reads_it_again_whatever_is_remembered(folder: Path) -> None:
     assert store.verify(folder / "mine.gguf").sha256 == checksums.hash_file(folder / "mine.gguf")
 
 
-def test_a_changed_mtime_makes_it_read_again(folder: Path) -> None:
+def test_other_bytes_are_found_though_size_and_mtime_are_the_same(folder: Path, tmp_path: Path) -> None:
     (folder / FILE).write_bytes(BYTES)
     store.resolve("tiny")
     change_keeping_size_and_mtime(folder / FILE)
-    os.utime(folder / FILE, ns=(1, 1))
+    with pytest.raises(ModelBroken, match="found sha256"):
+        store.resolve("tiny")
+    (folder / FILE).write_bytes(BYTES)
+    store.resolve("tiny")
+    shutil.copy2(folder / FILE, tmp_path / "other")
+    change_keeping_size_and_mtime(tmp_path / "other")
+    (tmp_path / "other").replace(folder / FILE)
     with pytest.raises(ModelBroken, match="found sha256"):
         store.resolve("tiny")
 
@@ -226,6 +237,20 @@ def test_a_folder_is_no_gguf_but_may_be_a_model_folder(folder: Path, tmp_path: P
 def test_a_path_that_does_not_exist_is_missing(folder: Path) -> None:
     with pytest.raises(ModelMissing, match="/no/such is not there"):
         store.resolve("/no/such")
+
+
+def test_the_home_of_a_user_whom_nobody_knows_is_an_input_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = "~no-such-user/x.gguf"
+    for ask in (store.resolve, store.verify, lambda given: fetch("tiny", given)):
+        with pytest.raises(InputError, match=f"{there}: no home folder is known for its ~; give the whole"):
+            ask(there)
+    with pytest.raises(InputError, match=there):
+        Companions(there).sources()
+    monkeypatch.setenv("LOCALEVAL_MODELS", there)
+    with pytest.raises(InputError, match=there):
+        store.models_dir()
 
 
 def test_importing_the_store_loads_nothing_heavy() -> None:

@@ -101,8 +101,16 @@ def test_text_that_a_spreadsheet_would_calculate_begins_with_an_apostrophe(sign:
     assert written.startswith("'")
 
 
+@pytest.mark.parametrize("before", ["a;", "a\t", "a; ", "a\n", 'a;"', "=b;"])
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d"])
+def test_a_formula_behind_what_parts_cells_elsewhere_has_an_apostrophe_too(before: str, sign: str) -> None:
+    assert str(cell(f"{before}{sign}1+1")).removeprefix("'") == f"{before}'{sign}1+1"
+
+
 def test_text_without_a_formula_and_numbers_stay_as_they_are() -> None:
-    assert [cell(text) for text in ("a=b", "2-1", "", "茶\n\t")] == ["a=b", "2-1", "", "茶\n\t"]
+    assert [cell(text) for text in ("a=b", "2-1", "", "茶\n\t", "a;b=c")] == [
+        *("a=b", "2-1", "", "茶\n\t", "a;b=c")
+    ]
     assert (cell(-0.5), cell(None)) == (-0.5, None)
 
 

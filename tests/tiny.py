@@ -32,18 +32,15 @@ WORDS = (
 N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
 
 
-def write_tiny_model(path: Path, template: str | None = CHATML, seed: int = 0, pooling: int = 0) -> Path:
-    """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings."""
+def write_tiny_model(
+    path: Path, template: str | None = CHATML, seed: int = 0, pooling: int = 0, lost: int | None = None
+) -> Path:
+    """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings.
+
+    lost  a byte whose embedding is NaN: the model answers with NaN to every text that has it
+    """
     tokens, merges = _vocabulary()
-    writer = gguf.GGUFWriter(path, "qwen2")
-    writer.add_context_length(N_CTX)
-    writer.add_embedding_length(N_EMBD)
-    writer.add_block_count(N_LAYERS)
-    writer.add_feed_forward_length(N_FF)
-    writer.add_head_count(N_HEADS)
-    writer.add_head_count_kv(N_KV)
-    writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_rope_freq_base(10000.0)
+    writer = _begun(path)
     if pooling:
         writer.add_pooling_type(gguf.PoolingType(pooling))
     writer.add_tokenizer_model("gpt2")
@@ -57,7 +54,45 @@ def write_tiny_model(path: Path, template: str | None = CHATML, seed: int = 0, p
     writer.add_add_bos_token(False)
     if template is not None:
         writer.add_chat_template(template)
-    for name, tensor in _tensors(len(tokens), np.random.default_rng(seed)).items():
+    tensors = _tensors(len(tokens), np.random.default_rng(seed))
+    if lost is not None:
+        tensors["token_embd.weight"][lost] = np.nan
+    return _written(writer, tensors, path)
+
+
+def write_tiny_spm(path: Path, prefix: bool) -> Path:
+    """Write the model with a tokenizer of SentencePiece's kind, which may put a space before every text."""
+    control, others = ["<unk>", "<s>", "</s>"], ["▁", *map(chr, range(0x21, 0x7F))]
+    tokens = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *others]
+    kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
+    kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(others)
+    writer = _begun(path)
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(tokens)
+    writer.add_token_scores([-float(i) for i in range(len(tokens))])
+    writer.add_token_types(kinds)
+    writer.add_eos_token_id(2)
+    writer.add_add_bos_token(False)
+    writer.add_add_space_prefix(prefix)
+    writer.add_chat_template(CHATML)
+    return _written(writer, _tensors(len(tokens), np.random.default_rng(0)), path)
+
+
+def _begun(path: Path) -> gguf.GGUFWriter:
+    writer = gguf.GGUFWriter(path, "qwen2")
+    writer.add_context_length(N_CTX)
+    writer.add_embedding_length(N_EMBD)
+    writer.add_block_count(N_LAYERS)
+    writer.add_feed_forward_length(N_FF)
+    writer.add_head_count(N_HEADS)
+    writer.add_head_count_kv(N_KV)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_rope_freq_base(10000.0)
+    return writer
+
+
+def _written(writer: gguf.GGUFWriter, tensors: dict[str, np.ndarray], path: Path) -> Path:
+    for name, tensor in tensors.items():
         writer.add_tensor(name, tensor.astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

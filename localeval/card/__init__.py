@@ -26,7 +26,7 @@ from localeval.journal.records import KeptRecords
 from localeval.judge import Judge
 from localeval.options import Options
 from localeval.result import Result
-from localeval.samples import Sample, read_samples
+from localeval.samples import Sample, Samples, read_samples
 from localeval.scoring import choose_metrics
 from localeval.signature import Signature
 from localeval.signing import rows_of
@@ -132,7 +132,7 @@ def make(
         raise InputError(f"number is {number}; choose at most how many samples, or 0 for all.")
     where = "stdin" if source == "-" else Path(source).stem
     kind, samples, told = _asked(read_samples(source), metric, number, choices, where, sentences)
-    result = evaluate(samples, [metric], judge, output, progress, **options)
+    result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)
     found = told(result)
     in_force = {} if not result.signature.calibration else calibrations_for(judge.model["sha256"], choices)
     judged_rows, seconds = costs(output, result)
@@ -170,12 +170,14 @@ def _asked(
     row = choose_metrics([metric])[0]
     if sentences:
         if metric != marked.METRIC:
-            raise InputError(f"--sentences is of {marked.METRIC}, not of {metric}.")
+            raise InputError(
+                f"--sentences is of {marked.METRIC}, not of {metric}; give -m {marked.METRIC} with it."
+            )
         rows = marked.chosen(read, number, where)
         return "sentences", rows, lambda result: marked.figures(result, rows, options)
     if pairs.are_pairs(read, metric):
         rows = pairs.chosen(read, number, where)
-        return "pairs", pairs.sides(rows, metric), lambda result: pairs.figures(result, rows, metric)
+        return "pairs", pairs.sides(rows, metric, where), lambda result: pairs.figures(result, rows, metric)
     rows = labels.chosen(read, number, options.seed, where)
     return "labels", rows, lambda result: figures.figures(result, row, options)
 

@@ -49,18 +49,18 @@ def chosen(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
     return kept
 
 
-def sides(rows: Sequence[Sample], metric: str) -> list[Sample]:
+def sides(rows: Sequence[Sample], metric: str, where: str) -> list[Sample]:
     """Two samples for each row, the better one first."""
     field = baseline.judged(metric)
     found = []
     for row in rows:
-        extra = row.model_extra or {}
+        extra, place = row.model_extra or {}, f"{where}: row {said(row.id, 40)}"
         for side, name in enumerate(SIDES[field]):
             if name not in extra:
-                raise InputError(f"row {row.id}: it has no {name}, which other rows have; add it.")
+                raise InputError(f"{place}: it has no {name}, which other rows have; add it.")
             given = {key: getattr(row, key) for key in ALIASES}
             columns = {**given, "id": f"{row.id}/{side}", field: extra[name]}
-            found.append(Sample.read(columns, f"row {said(row.id, 40)}, {name}"))
+            found.append(Sample.read(columns, f"{place}, {name}"))
     return found
 
 

@@ -60,31 +60,29 @@ def chosen(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
             f"{where}: {len(rows)} rows with sentence_labels are too few to say anything; give {FEWEST}."
         )
     for row in rows:
-        labelled(row)
+        labelled(row, where)
     check(rows, "rows", where)
     return rows
 
 
-def labelled(row: Sample) -> list[Labelled]:
+def labelled(row: Sample, where: str = "the samples") -> list[Labelled]:
     """The row's `sentences`, found in its contexts in their order, with their `sentence_labels`.
 
     Raises InputError for a row without them, for other labels than 1 and 0, or for a sentence that the
     contexts do not have behind the one before it.
     """
     extra: dict[str, Any] = row.model_extra or {}
-    name = f"row {said(row.id, 40)}"
+    name = f"{where}: row {said(row.id, 40)}"
     texts, labels = extra.get("sentences"), extra.get("sentence_labels")
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels) or not texts:
         raise InputError(
-            f"{name}: --sentences needs sentences and sentence_labels, lists of the same length."
+            f"{name} needs sentences and sentence_labels, lists of one length, for --sentences; add them."
         )
     found: list[Labelled] = []
     context, place, contexts = 0, 0, row.retrieved_contexts or []
     for text, label in zip(texts, labels, strict=True):
         if label not in (0, 1):
-            raise InputError(
-                f"row {said(row.id, 40)}: a sentence has the label {said(label, 40)}; write 1 or 0."
-            )
+            raise InputError(f"{name}: a sentence has the label {said(label, 40)}; write 1 or 0.")
         while context < len(contexts) and (start := contexts[context].find(str(text), place)) < 0:
             context, place = context + 1, 0
         if context == len(contexts):

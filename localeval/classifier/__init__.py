@@ -55,10 +55,10 @@ class Classifier:
         The files are checked now; the weights are loaded at the first question. device is "cpu", "cuda",
         "cuda:1" or "mps"; batch_size is the most pairs computed together (fewer where they are long).
 
-        Raises ModelMissing or ModelBroken, InputError for a device that is not here or a batch_size below 1.
+        Raises ModelMissing or ModelBroken, InputError for a device that is not here or a batch_size that is
+        no number from 1.
         """
-        if batch_size < 1:
-            raise InputError(f"batch_size is {batch_size}; choose a number from 1.")
+        check_batch_size(batch_size)
         _check_device(device)
         return cls(resolve(model, kind="classifier"), device, batch_size)
 
@@ -153,6 +153,12 @@ def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[in
             batch = []
         batch.append(row)
     yield batch
+
+
+def check_batch_size(given: Any) -> None:
+    """Raises InputError for what is no whole number from 1."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InputError(f"batch_size is {said(repr(given), 60)}; choose a number from 1.")
 
 
 def _check_device(device: str) -> None:

@@ -78,7 +78,9 @@ def main(arguments: list[str] | None = None) -> None:
         with _stopped_by_sigterm():
             commands.main(arguments, prog_name="localeval", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        told = io.StringIO()
+        error.show(told)
+        say(told.getvalue().rstrip())
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
         say(f"\nInterrupted.{_what_is_kept(words)}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from localeval.cli.options import judging_options, names, opened, split
+from localeval.cli.options import given_as, judging_options, names, opened, split
 from localeval.cli.places import folder_of, place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
@@ -62,7 +62,8 @@ def card(
 
     chosen = names(metrics) or ["faithfulness"]
     if len(chosen) != 1:
-        raise InputError(f"a card is of one metric; -m names {len(chosen)}.")
+        given = given_as("metrics")
+        raise InputError(f"a card is of one metric, and {given} names {len(chosen)}; give one with -m.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
     page = None if html is None else place_of(html, "--html", "card.html")
     own = f"{stem}-{chosen[0]}{'-sentences' if sentences else ''}"

@@ -40,7 +40,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--fail-on-drop",
         type=click.Path(path_type=Path),
         metavar="RUN",
-        help="Exit 1 if a metric is worse than in this run by more than chance (p < 0.05).",
+        help="Exit 1 if a metric is worse than in this run by more than chance (p < 0.05), or fewer than "
+        "half of the samples that it scored were scored again.",
     ),
     click.option("--junit", type=click.Path(), metavar="FILE", help="Write the gates as JUnit XML."),
 )

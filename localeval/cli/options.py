@@ -123,13 +123,19 @@ def named_as_given() -> Iterator[None]:
         yield
     except InputError as error:
         name, found, rest = str(error).partition(" is ")
-        context = click.get_current_context()
-        for option in context.command.params:
-            if option.name == _SETTINGS.get(name, name):
-                by_variable = context.get_parameter_source(option.name) is ParameterSource.ENVIRONMENT
-                given = option.envvar if by_variable else max(option.opts, key=len)
-                raise InputError(f"{given}{found}{rest}") from None
+        if given := given_as(_SETTINGS.get(name, name)):
+            raise InputError(f"{given}{found}{rest}") from None
         raise
+
+
+def given_as(name: str) -> str:
+    """The option of that name, or its variable where that gave it; "" where the command has none such."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name == name:
+            by_variable = context.get_parameter_source(name) is ParameterSource.ENVIRONMENT
+            return str(option.envvar) if by_variable else max(option.opts, key=len)
+    return ""
 
 
 def opened(judge: dict[str, Any]) -> Any:
@@ -143,7 +149,7 @@ def names(metrics: str | None) -> list[str] | None:
 
     names = [name.strip() for name in metrics.split(",") if name.strip()] if metrics is not None else None
     if names == []:
-        raise InputError("-m names no metric; give one, or leave it out.")
+        raise InputError(f"{given_as('metrics')} names no metric; give one, or leave it out.")
     if names:
         choose_metrics(names)
     return names

@@ -10,6 +10,7 @@ import click
 from localeval.cli.models import draw_progress
 from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.store.places import whole_path
 
 _SUM = click.option(
     "--sha256", default="", metavar="SUM", help="What manifest.json must have, as pack printed it."
@@ -53,7 +54,7 @@ def pack(
         chosen = plan.default_models(judge, embedder)
         if not chosen:
             say("the quick start's models are not here (localeval models fetch); the pack will hold none")
-    target = target.expanduser().absolute()
+    target = whole_path(target)
     collect.check_target(target)
     what = plan.make_plan(list(dict.fromkeys(chosen)), llama.NATIVE if native else llama.Build())
     for line in what.lines(target):
@@ -86,9 +87,9 @@ def unpack(folder: Path, into: Path | None, sha256: str) -> None:
     """Check the models of the pack FOLDER and put them into this machine's models folder."""
     from localeval.pack import unpack as unpacking
 
-    folder = folder.expanduser().absolute()
+    folder = whole_path(folder)
     if into:
-        click.echo(unpacking.install_pack(folder, into.expanduser().absolute(), sha256))
+        click.echo(unpacking.install_pack(folder, whole_path(into), sha256))
         return
     with draw_progress() as progress:
         for files in unpacking.unpack(folder, sha256, progress=progress):

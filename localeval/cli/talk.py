@@ -1,9 +1,11 @@
-"""What the command line says beside its data: one line on stderr each."""
+"""What the command line says beside its data: one line on stderr each, with nothing a terminal would obey."""
 
 from __future__ import annotations
 
 import click
 
+from localeval.texts import printable_lines
+
 
 def say(line: str) -> None:
-    click.echo(line, err=True)
+    click.echo(printable_lines(line), err=True)

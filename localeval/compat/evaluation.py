@@ -19,6 +19,7 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.desk import Embeds
 from localeval.report.progress import SECONDS_BETWEEN_LINES
+from localeval.report.tables import renamed
 from localeval.result import SampleResult
 from localeval.samples import check_columns
 from localeval.texts import listed, said
@@ -84,13 +85,17 @@ class EvaluationResult:
         return [row[found[0]] for row in self.scores]
 
     def to_pandas(self) -> Any:
-        """The columns of the samples and of the scores as a data frame. Raises InputError without pandas."""
+        """The columns of the samples and of the scores as a data frame. Raises InputError without pandas.
+
+        A sample's own column that is called as one of the scores is `sample_NAME` there.
+        """
         try:
             pandas = import_module("pandas")
         except ImportError as error:
             raise InputError("to_pandas needs pandas, which is not installed; pip install pandas.") from error
         rows = zip(self.dataset.to_list(), self.scores, strict=True)
-        return pandas.DataFrame([{**sample, **scores} for sample, scores in rows])
+        columns = list(self.judged)
+        return pandas.DataFrame([{**renamed(sample, columns), **scores} for sample, scores in rows])
 
     def __repr__(self) -> str:
         means = (f"'{column}': {_mean(self[column]):.4f}" for column in self.judged)
@@ -113,8 +118,8 @@ def evaluate(
     show_progress    a line on stderr, as `Evaluating: 100% 67/67`
 
     What is loaded for this is freed at the end, unless a metric had loaded it before; a `Judge` stays open.
-    Which samples have no score, and why, is logged. Raises InputError or ModelError before any sample is
-    judged.
+    Which samples have no score, and why, is logged, and which are in a language that a model does not read.
+    Raises InputError or ModelError before any sample is judged.
     """
     data = _dataset(dataset)
     chosen = _by_column(metrics)
@@ -133,11 +138,14 @@ def evaluate(
                 judged[column].append(metric.judged(sample, config.timeout, **options))
             if show is not None:
                 show(done)
+        strange = {column: metric.not_read(judged[column]) for column, metric in bound.items()}
     finally:
         for metric in bound.values():
             metric.close()
     for column, found in judged.items():
         _tell(column, found)
+        for line in strange[column]:
+            LOG.warning("%s: %s.", column, line)
     scores = [
         {column: metric.number(judged[column][place].scores[column]) for column, metric in bound.items()}
         for place in range(len(data))

@@ -6,7 +6,9 @@ give a dict by judgement ("statements", "support", "response_in_reference", ...)
 is left out.
 
 A verdict is 1 where the probability that the score was counted from reaches the threshold: the calibrated
-one, where a calibration is in force. So their mean is that score.
+one, where a calibration is in force. So their mean is that score. The flags of drawn questions
+are what the score counted only with `relevance="draws"`, the default here: with "question" it counted that of
+the real question, with "ragas" whether any of them is 1.
 
 A reason is "" unless it was asked for (`explain=True`, or `verdict="reasoned"`).
 """

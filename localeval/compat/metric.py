@@ -7,11 +7,13 @@ import copy
 import logging
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
 from localeval.compat.data import one_sample
+from localeval.compat.languages import not_read
 from localeval.compat.models import hold, judge_within, release, source
 from localeval.errors import InputError
 from localeval.judge import DEFAULT_JUDGE, Judge
@@ -75,7 +77,10 @@ class OriginalMetric:
         return self.name
 
     def invoke(self, inputs: Any) -> float:
-        """The score of one sample, 0 to 1; nan where it is undefined or failed, and why is logged."""
+        """The score of one sample, 0 to 1; nan where it is undefined or failed, and why is logged.
+
+        That a model does not read the sample's language is logged too.
+        """
         return self._told(self.judged(inputs))
 
     async def ainvoke(self, inputs: Any) -> float:
@@ -114,13 +119,20 @@ class OriginalMetric:
         score = judged.scores[self.column]
         if score.status != "scored":
             LOG.warning("%s is %s for this sample: %s.", self.name, score.status, score.reason)
+        named = judged.sample.model_copy(update={"id": judged.sample.id or "this sample"})
+        for line in self.not_read([replace(judged, sample=named)]):
+            LOG.warning("%s: %s.", self.name, line)
         return self.number(score)
+
+    def not_read(self, judged: Sequence[SampleResult]) -> list[str]:
+        """A line for each model that does not read the language of some samples, with their ids."""
+        return not_read(self.judge(), self.metric, self.options, judged)
 
     def judge(self) -> Judge:
         """The judge, loaded if it was not. Raises ModelMissing or ModelBroken."""
         if isinstance(self.llm, Judge):
             return self.llm
-        model = self.llm or DEFAULT_JUDGE
+        model = DEFAULT_JUDGE if self.llm is None else self.llm
         return hold(self, ("judge", source(model)), lambda: Judge.load(model))
 
     def ready(self) -> None:
@@ -150,6 +162,8 @@ class OriginalMetric:
 
 
 def _llm(given: Any) -> Judge | Model | None:
+    if given == "":
+        raise InputError("llm is empty; give a name from `localeval models list`, or leave it out.")
     if given is None or isinstance(given, Judge | str | os.PathLike):
         return given
     raise InputError(

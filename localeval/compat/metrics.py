@@ -62,8 +62,9 @@ class FaithfulnesswithHHEM(Faithfulness):
 
     device, batch_size  where it computes, and how many pairs together
 
-    Raises InputError for what tells a judge how to decide (nli_prompt, verdict="reasoned") or to give its
-    reasons (explain): here it does not decide, and they would change nothing.
+    Raises InputError for a batch_size that is no number from 1; and for what tells a judge how to decide
+    (nli_prompt, verdict="reasoned") or to give its reasons (explain): here it does not decide, and they would
+    change nothing.
     """
 
     row = "faithfulness_hhem"
@@ -72,7 +73,10 @@ class FaithfulnesswithHHEM(Faithfulness):
     def __init__(
         self, llm: Judge | Model | None = None, device: str = "cpu", batch_size: int = 10, **rest: Any
     ) -> None:
+        from localeval.classifier import check_batch_size
+
         super().__init__(llm, **rest)
+        check_batch_size(batch_size)
         self.device, self.batch_size = device, batch_size
 
     def read(self, given: Mapping[str, Any]) -> Options:
@@ -207,6 +211,10 @@ def _by_language(judgement: str, given: Prompts) -> dict[str, str | Path]:
 
 
 def _embedding_model(given: Any) -> Embeds | Model | None:
+    if isinstance(given, str) and not given:
+        raise InputError(
+            "embedding_model is empty; give a name from `localeval models list`, or leave it out."
+        )
     embeds = hasattr(given, "embed") and hasattr(given, "signature")
     if given is None or isinstance(given, str | os.PathLike) or embeds:
         model: Embeds | Model | None = given

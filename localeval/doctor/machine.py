@@ -17,7 +17,7 @@ from typing import Any
 
 import platformdirs
 
-from localeval import store
+from localeval import child, store
 from localeval.doctor import Asked, Fault
 from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import available
@@ -123,8 +123,7 @@ def processor_features(cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
 
 def _probed(modules: list[str]) -> tuple[list[dict[str, str]], int]:
     """(what the probe said, its exit code: 0, or negative for a signal)."""
-    command = [sys.executable, "-c", _PROBE, json.dumps(modules)]
-    environment = {**os.environ, **SWITCHES, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command, environment = child.code(_PROBE, json.dumps(modules)), child.environment(**SWITCHES)
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment

@@ -29,6 +29,9 @@ class Chat:
         # A template comes with the weights, from outside: the sandbox keeps it to text.
         environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         environment.globals["raise_exception"] = _refuse
+        # The same every time: what a trial saw of a template is what it does here.
+        environment.globals.pop("lipsum")
+        environment.filters.pop("random")
         try:
             self._template = environment.from_string(source)
         except jinja2.TemplateError as error:

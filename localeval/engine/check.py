@@ -7,7 +7,6 @@ line, or an end by a signal, is a fault of the file too.
 from __future__ import annotations
 
 import json
-import math
 import resource
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineSettings, Trunk
+from localeval.engine.interface import EngineError, EngineSettings, Trunk
 from localeval.engine.trial import begin_trial
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.offline import offline
@@ -27,6 +26,10 @@ BESIDE = 6 << 30
 
 _TRUNK = Trunk("Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}')))
 _TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎👩‍👩‍👧 \U0010ffff naïve, 12 345.\r\n\t"
+
+
+MOST_EXAMPLES = 64
+"""A chat template is tried with so many worked examples, and with fewer; built-in prompts have up to 19."""
 
 
 class _Answer(BaseModel):
@@ -54,7 +57,8 @@ def tried(path: Path, settings: EngineSettings) -> dict[str, str | None]:
 
 
 def ask(path: Path, settings: EngineSettings) -> None:
-    """Load the model, put every sort of text through its tokenizer, and let it write one reply.
+    """Load the model, put every sort of text through its tokenizer, frame prompts of every length with its
+    template, and let it write one reply.
 
     Raises ModelBroken or InputError, and whatever a file can make the libraries raise.
     """
@@ -63,9 +67,12 @@ def ask(path: Path, settings: EngineSettings) -> None:
     begin_trial()
     limit(sum(file.stat().st_size for file in split_files(path) or [path]), settings)
     engine = Engine(path, settings)
-    for reply in engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4):
-        if not all(map(math.isfinite, reply.probabilities["verdict"].values())):
-            raise ModelBroken(f"{path}: the model answers with NaN or infinity; copy or fetch it again.")
+    for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns
+        engine.frame(Trunk("", (("", ""),) * examples))
+    try:
+        engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4)
+    except EngineError as error:
+        raise ModelBroken(f"{path}: {error}; copy or fetch it again, or choose another file.") from error
     engine.close()
 
 

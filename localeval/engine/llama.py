@@ -57,8 +57,9 @@ class Llama(Reader):
 
     # The cache
 
-    def clear(self) -> None:
-        llama_cpp.llama_memory_clear(self._memory, False)
+    def clear(self, data: bool = False) -> None:
+        """Forget all sequences; with `data` the numbers in their cells too."""
+        llama_cpp.llama_memory_clear(self._memory, data)
 
     def fork(self, source: int, target: int) -> None:
         """Let `target` see all cells of `source`; copies no cell."""

@@ -103,7 +103,7 @@ def _model(path: Path, **chosen: Any) -> Any:
     params = llama_cpp.llama_model_default_params()
     for name, value in chosen.items():
         setattr(params, name, value)
-    model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
     if not model:
         why = next((line for line in LOG_LINES if "error" in line.lower()), "no reason given")
         raise ModelBroken(
@@ -128,6 +128,11 @@ def _check_model(path: Path, model: Any, vocab: Any, settings: EngineSettings) -
             f"{path}: this is not a plain text decoder, so it can't judge; "
             "choose a Qwen2.5 or Qwen3 instruct model."
         )
+    if _adds_a_space(model, vocab):
+        raise ModelBroken(
+            f"{path}: this model's tokenizer puts a space before every text, as Llama 2's and Mistral 7B's "
+            "do, so it can't judge; choose a Qwen2.5 or Qwen3 instruct model."
+        )
     if _metadata(model, "pooling_type"):
         raise ModelBroken(
             f"{path}: this is a model for embeddings, so it can't judge; "
@@ -139,6 +144,12 @@ def _check_model(path: Path, model: Any, vocab: Any, settings: EngineSettings) -
             f"n_ctx is {settings.n_ctx}, but {path.name} was trained on {trained} tokens; "
             f"choose at most {trained}."
         )
+
+
+def _adds_a_space(model: Any, vocab: Any) -> bool:
+    """Whether no text is tokenized as it is: a reply is written piece by piece, and has no space between."""
+    spm = llama_cpp.llama_vocab_type(vocab) == llama_cpp.LLAMA_VOCAB_TYPE_SPM
+    return spm and _value(model, "tokenizer.ggml.add_space_prefix") != "false"  # llama.cpp's default is true
 
 
 def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int) -> Any:

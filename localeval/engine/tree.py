@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 from pydantic import BaseModel
 
 from localeval.engine.cursor import Cursor
 from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import cut
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, Trunk
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, Trunk
 from localeval.engine.llama import Llama, Logits, Row
 from localeval.engine.schedule import beyond, chunks, tree
 from localeval.engine.tokens import Tokens
@@ -100,6 +101,7 @@ class Engine:
                 self._grow([cursors[i] for i in chunk])
         except BaseException:
             self._standing = None  # whatever stopped us, the cache can't be relied on
+            self._llama.clear(data=True)  # what is NaN in a cell reaches rows that do not even look at it
             raise
         return [cursor.reply() for cursor in cursors]
 
@@ -118,6 +120,13 @@ class Engine:
         self._llama.decode(_rows(branch, len(before), BRANCH))
         self._spend(branch=len(branch))
         self._standing = (trunk, branch)
+
+    def _decode(self, rows: Sequence[Row]) -> list[Logits]:
+        """The logits of the wanted rows, all finite: damaged weights may give none for some texts only."""
+        found = self._llama.decode(rows)
+        if not all(np.isfinite(logits).all() for logits in found):
+            raise EngineError("the model answers with NaN or infinity")
+        return found
 
     def _spend(self, **rows: int) -> None:
         self._spent = self._spent.plus(**rows)
@@ -143,7 +152,7 @@ class Engine:
             Row(node.token, end + node.place, tuple(1 + leaf for leaf in node.leaves), number in last)
             for number, node in enumerate(nodes)
         ]
-        found = dict(zip(sorted(last), self._llama.decode(rows), strict=True))
+        found = dict(zip(sorted(last), self._decode(rows), strict=True))
         forced = beyond(nodes, [cursor.asked for cursor in chunk])
         self._spend(leaves=len(nodes) - forced, forced=forced)
         lengths = [end + len(cursor.feed) for cursor in chunk]
@@ -163,7 +172,7 @@ class Engine:
             rows += _rows(cursor.feed, lengths[i], 1 + i, wanted=True)
             lengths[i] += len(cursor.feed)
             rows += [Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(cursor.guess)]
-        logits = self._llama.decode(rows)
+        logits = self._decode(rows)
         for i in growing:
             cursor, guessed = chunk[i], len(chunk[i].guess)
             cursor.advance(logits[: 1 + guessed])
@@ -185,7 +194,7 @@ class Engine:
         found: list[Logits] = []
         for path in forks:
             self._llama.fork(leaf, fork)
-            found.append(self._llama.decode(_rows(path, length, fork, wanted=True))[0].copy())
+            found.append(self._decode(_rows(path, length, fork, wanted=True))[0].copy())
             self._llama.drop(fork)
             self._spend(forced=len(path))
         return found

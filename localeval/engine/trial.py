@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import platformdirs
 
+from localeval import child
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.offline import SWITCHES
@@ -29,6 +29,9 @@ from localeval.texts import said
 
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
 """A trial may take this long, and longer by the file's size: a slow disk or busy machine is not its fault."""
+
+TRIAL = 2
+"""One more whenever a trial asks more of a file, so that what passed before is tried anew."""
 
 _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
 """No debugger at an abort; no address space for threads that do nothing."""
@@ -78,16 +81,17 @@ def _try(path: Path, settings: EngineSettings, weights: int) -> None:
     threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
     small = replace(settings, n_ctx=2048, n_batch=min(settings.n_batch, 2048), n_threads=threads)
     seconds = SECONDS + weights // BYTES_A_SECOND
+    _check_python(path)
     try:
         done = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
-            [_python(path), "-m", "localeval.engine.check", str(path), json.dumps(asdict(small))],
+            child.module("localeval.engine.check", str(path), json.dumps(asdict(small))),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=seconds,
             check=False,
-            env={**os.environ, **SWITCHES, **_QUIET, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env=child.environment(**SWITCHES, **_QUIET),
         )
     except subprocess.TimeoutExpired as error:
         raise _broken(path, f"loading it did not end within {seconds} seconds") from error
@@ -124,19 +128,18 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-def _python(path: Path) -> str:
-    """The Python to start; a frozen program has none."""
+def _check_python(path: Path) -> None:
+    """Raises ModelError in a frozen program: it has no Python to start."""
     if not sys.executable or getattr(sys, "frozen", False):
         raise ModelError(
             f"{path} is not in the catalog, and this program has no Python to try it in; "
             f"run once, with the same localeval: python -m localeval doctor --judge {path}"
         )
-    return sys.executable
 
 
 def _memory(sums: list[str], settings: EngineSettings) -> Path:
     """The file that says these bytes passed, with this llama.cpp and what of the settings a trial proves."""
     names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
     proved = {name: getattr(settings, name) for name in names}
-    key = digest({"files": sums, "packages": package_versions(), "settings": proved})
+    key = digest({"files": sums, "packages": package_versions(), "settings": proved, "trial": TRIAL})
     return platformdirs.user_cache_path("localeval") / "tried" / key

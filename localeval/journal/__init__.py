@@ -26,6 +26,7 @@ from localeval.errors import FolderError
 from localeval.journal.lines import FILE, Lines, is_whole, line_of
 from localeval.journal.lock import Lock
 from localeval.texts import listed
+from localeval.whole import no_link, refuse_links
 
 LOG = logging.getLogger("localeval")
 
@@ -38,7 +39,7 @@ class Journal:
     """The judgements of a run folder; with no folder they are kept in memory only.
 
     `damaged` counts lines that could not be read (the last one of a killed run, say) and are judged again.
-    Raises FolderError when the folder can't be written, or another process is writing to it.
+    Raises FolderError when the folder can't be written, holds links, or another process is writing to it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -48,8 +49,11 @@ class Journal:
         self._file: BinaryIO | None = None
         self._forced = 0.0
         if folder is not None:
+            from localeval.run.folder import FILES  # which imports this module
+
             try:
                 folder.mkdir(parents=True, exist_ok=True)
+                refuse_links(folder, FILES)
                 self._lock = Lock(folder)
                 self._open(folder / FILE)
             except OSError as error:
@@ -113,7 +117,7 @@ class Journal:
                 LOG.warning("%s: the last line is half-written; that judgement is made again.", path)
             if self.lines.damaged:
                 self.lines = _without_damaged(self.lines)
-            self._file = path.open("a+b", buffering=0)
+            self._file = open(path, "a+b", buffering=0, opener=no_link)  # noqa: SIM115
             self._file.truncate(self.lines.size)
         except BaseException:
             self._lock.release()
@@ -169,7 +173,8 @@ def _without_damaged(lines: Lines) -> Lines:
     LOG.warning(
         "%s, line %s: not what was written; put aside into %s, and judged again.", path, named, DAMAGED
     )
-    with path.open("rb") as old, aside.open("ab") as put, beside.open("wb") as new:
+    beside.unlink(missing_ok=True)
+    with path.open("rb") as old, open(aside, "ab", opener=no_link) as put, beside.open("xb") as new:
         for line in old:
             if line.endswith(b"\n"):
                 (new if is_whole(line) else put).write(line)

@@ -50,7 +50,7 @@ class Judgement:
 def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
     return Judgement(
         name,
-        "6",
+        "7",
         ("user_input", column),
         (),
         partial(statements.recipe, of=of),

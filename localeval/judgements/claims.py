@@ -5,18 +5,41 @@ from __future__ import annotations
 import re
 
 from localeval.judgements.lexical import without_mentions
-from localeval.sentences import Sentence
+from localeval.sentences import Sentence, split
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,2}[.)、）])\s*")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}[\s:|-]*")  # below the head of a table
 _TITLE = re.compile(r"(\*{1,3}|_{1,3})(?=\S)[^*_]+[?\uff1f]\1\W*$")
-_LINE_END = re.compile(r"[ \t]*(?:(?:\n[ \t]*)*\n|\Z)")
+_LINE_END = re.compile(r"[ \t\r]*(?:(?:\n[ \t\r]*)*\n|\Z)")  # with the empty lines below
+_NEXT_LINE = re.compile(r"[ \t\r]*\n")
+_BARE_MARK = re.compile(r"[(\uff08]\d{1,2}[)\uff09]$")  # as an answer: the option that it names
+_BRACKETS = str.maketrans("\uff08\uff09", "()")
 _LOOK = 300  # characters that are looked at beside a sentence: every one of a long text is looked at in turn
 _STOPS = (".", "!", "\u3002", "\uff01")
 _OPEN = (":", "?", "\uff1a", "\uff1f")
 """What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
+
+
+def claimed(text: str, spoken: str) -> list[Sentence]:
+    """The sentences of a text (pysbd) that claim something; `spoken` is its language.
+
+    Where none does, an answer may be no more than a heading or a mention ("# 1962", "[3]", "(3)"): then these
+    are what it says. What only leads on never is.
+
+    >>> [s.text for s in claimed("# Tea\\nIt grows.", "en")], [s.text for s in claimed("# Tea", "en")]
+    (['It grows.'], ['Tea'])
+    """
+    found = split(text, spoken)
+    if own := [s for s in found if claims(s.text) and not is_heading(s, text)]:
+        return own
+    if marked := [s for s in found if not _leads_on(s.text)]:
+        return marked
+    # The splitter takes a number in brackets at the head of a line for a mark, also where nothing follows.
+    end = len(text.rstrip())
+    mark = _BARE_MARK.search(text[max(0, end - 4) : end])
+    return [Sentence(mark[0], end - len(mark[0]), end)] if mark else []
 
 
 def claims(text: str) -> bool:
@@ -25,8 +48,17 @@ def claims(text: str) -> bool:
     >>> claims("(Passages 1 and 2)"), claims("[3]"), claims("Passage 1 names Ann.")
     (False, False, True)
     """
-    own = without_mentions(text)
-    return any(c.isalnum() for c in own) and not (text.rstrip("*_ ").endswith(_OPEN) and not _names(text))
+    return says(text) and not _leads_on(text)
+
+
+def says(text: str) -> bool:
+    """Whether it has a letter or digit beside the number of a passage or a list item."""
+    return any(map(str.isalnum, without_mentions(text.translate(_BRACKETS))))
+
+
+def _leads_on(text: str) -> bool:
+    """Whether it is a question, or introduces what follows."""
+    return text.rstrip("*_ ").endswith(_OPEN) and not _names(text)
 
 
 def _names(text: str) -> bool:
@@ -42,25 +74,32 @@ def _names(text: str) -> bool:
 def is_heading(sentence: Sentence, text: str) -> bool:
     """Whether it is on a line behind number signs, the head of a table, or a bold line above plain ones.
 
-    What is bold within a line, as the last line, or as one item of a list among others is said with stress.
+    What is bold within a line, as the last line, or as one item of a list among others is said with stress;
+    so is the last line behind number signs, and what ends there as a sentence does.
     """
     start = text.rfind("\n", 0, sentence.start) + 1
     before = text[start : min(sentence.start, start + _LOOK)]
-    if _HEADING.match(before):
-        return True
-    if not (last := _LINE_END.match(text, sentence.end)):
-        return False
-    after = text[last.end() : last.end() + _LOOK].partition("\n")[0]
     if sentence.text.startswith("|"):
-        return bool(_RULE.fullmatch(after))
-    if not _BOLD.fullmatch(sentence.text) or sentence.text.rstrip("*_ ").endswith(_STOPS):
+        below = _NEXT_LINE.match(text, sentence.end)
+        rule = _line(text, below.end()) if below else ""
+        return "|" in rule and bool(_RULE.fullmatch(rule))
+    last = _LINE_END.match(text, sentence.end)
+    after = _line(text, last.end()) if last else ""
+    stopped = sentence.text.rstrip("*_ ").endswith(_STOPS)
+    if _HEADING.match(before):
+        return not stopped and (last is None or bool(after))
+    if not last or stopped or not _BOLD.fullmatch(sentence.text):
         return False
     if len(before) == _LOOK or any(map(str.isalpha, before)):
         return False
     item = _ITEM.match(after)
     listed = bool(item and before.strip()) and _indent(after) <= _indent(before)
     plain = after[item.end() if item else 0 :].strip()
-    return bool(plain) and not listed and not _BOLD.fullmatch(plain)
+    return any(map(str.isalnum, plain)) and not listed and not _BOLD.fullmatch(plain)
+
+
+def _line(text: str, start: int) -> str:
+    return text[start : start + _LOOK].partition("\n")[0]
 
 
 def _indent(line: str) -> int:

@@ -35,7 +35,12 @@ class Failure(Record):
 
 
 class Embeds(Protocol):
-    """`localeval.embedder.Embedder` is one."""
+    """`localeval.embedder.Embedder` is one.
+
+    embed      one vector for each text, in order, all with as many finite numbers. They need not be of length
+               1: cosines are computed of them
+    signature  what can change a vector; with `languages` ["en"] samples in another language are told
+    """
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
 

@@ -12,7 +12,7 @@ from localeval.judgements.windows import best, windows, yes
 from localeval.samples import Sample
 from localeval.texts import language, one_line
 
-NEAR = 0.9
+NEAR = 0.85
 """How near a sentence's probability has to come to the highest of its sample, as a share of it.
 
 How high the probabilities of a sample are says more of its question than of its sentences: that of the one

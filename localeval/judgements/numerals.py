@@ -36,6 +36,7 @@ _HAN_DIGITS = {sign: i for i, sign in enumerate("零一二三四五六七八九"
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_SCALES = {"万": 10**4, "亿": 10**8}
 _ALL_SCALES = _SCALES | _HAN_UNITS | _HAN_SCALES
+_COUNTING = (_COUNTED - {"and"}) | _HAN_DIGITS.keys() | _HAN_UNITS.keys() | _HAN_SCALES.keys()
 
 
 def in_digits(text: str) -> list[str]:
@@ -68,6 +69,15 @@ def scaled(text: str) -> dict[str, str]:
     {'1.5': '1500000', '3': '30000'}
     """
     return {_plain(n): _times(_plain(n), _ALL_SCALES[scale]) for n, scale in _SCALED.findall(text)}
+
+
+def counts(word: str) -> bool:
+    """Whether a word, or a lone Han character, is a number or a part of one.
+
+    >>> [counts(word) for word in ("1962", "5th", "thousand", "十", "mill")]
+    [True, True, True, True, False]
+    """
+    return word[0].isdigit() or word in _COUNTING
 
 
 def shortest(number: str) -> str:

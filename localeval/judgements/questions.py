@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from localeval.judgements.desk import Desk, Record, prompt_language, response_of
 from localeval.samples import Sample
+from localeval.sentences import has_words
 from localeval.signature import digest
 from localeval.texts import one_line
 
@@ -82,7 +83,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
     nothing: no draw.
     """
     response = response_of(sample)
-    if not any(c.isalnum() for c in response):
+    if not has_words(response):
         return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
     options = desk.options
     reasoned = options.verdict == "reasoned"

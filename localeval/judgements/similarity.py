@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from localeval.judgements.desk import Desk, Record
+from localeval.errors import InputError
+from localeval.judgements.desk import Desk, Embeds, Record
 from localeval.judgements.questions import QuestionsRecord
 from localeval.samples import Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+UNIT = 1e-3
+"""A vector whose length is this near to 1 is taken as it is."""
 
 
 class SimilarityRecord(Record):
@@ -21,15 +29,40 @@ def recipe(desk: Desk, _: Sample) -> dict[str, Any]:
 
 
 def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
-    """All questions of the sample in one call of the embedder, apart from other samples'."""
-    import numpy as np
+    """All questions of the sample in one call of the embedder, apart from other samples'.
 
+    Raises InputError where an embedder of the caller's gives no vectors.
+    """
     made: QuestionsRecord = records["questions"]
     if not made.draws:
         return SimilarityRecord(cosines=())
     # The same question twice is embedded once, so that equal questions have equal cosines.
     different = list(dict.fromkeys(draw.question for draw in made.draws))
-    # An embedder of the caller's may give lists.
-    vectors = np.asarray(desk.embedder.embed([sample.user_input or "", *different]), dtype=np.float32)
+    vectors = unit_vectors(desk.embedder, [sample.user_input or "", *different])
     cosines = dict(zip(different, (vectors[1:] @ vectors[0]).tolist(), strict=True))
     return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in made.draws))
+
+
+def unit_vectors(embedder: Embeds, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """A row of length 1 for each text; one of zeros stays so. Raises InputError for what is none."""
+    import numpy as np
+
+    try:  # an embedder of the caller's may give lists
+        rows = np.asarray(embedder.embed(texts), dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise _no_vectors(embedder, len(texts), "what is no table of numbers") from error
+    if rows.ndim != 2 or len(rows) != len(texts):
+        raise _no_vectors(embedder, len(texts), f"numbers of the shape {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise _no_vectors(embedder, len(texts), "numbers with NaN or infinity in them")
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1
+    unit: npt.NDArray[np.float32] = (rows / lengths).astype(np.float32)
+    return unit
+
+
+def _no_vectors(embedder: Embeds, texts: int, given: str) -> InputError:
+    return InputError(
+        f"the embedder {type(embedder).__name__} gave {given} for {texts} texts; its embed has to give one "
+        "vector for each text, all of one length."
+    )

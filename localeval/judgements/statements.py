@@ -12,12 +12,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
-from localeval.judgements.claims import claims, is_heading
+from localeval.judgements.claims import claimed, claims, says
 from localeval.judgements.coverage import leaves_out, numbers
 from localeval.judgements.desk import Desk, Record, TextOf, response_of
 from localeval.judgements.evidence import places_of, shared, terms
+from localeval.judgements.numerals import counts
 from localeval.samples import Sample
-from localeval.sentences import Sentence, split
+from localeval.sentences import Sentence
 from localeval.texts import language, one_line, strip_thinking
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
@@ -81,7 +82,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
 
     `of` takes the text from the sample: its response, or its reference.
 
-    What ends in a colon introduces what follows, and like a question it claims nothing.
+    What ends in a colon introduces what follows, and like a question it claims nothing (see `claims`).
 
     A sentence stands for itself where the model leaves it without a finished statement, because its list
     was cut or held nothing but strays, or where it leaves out a number or a clause. With
@@ -89,7 +90,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
     """
     text = of(sample)
     spoken = language(text)
-    sentences = [s for s in split(text, spoken) if claims(s.text) and not is_heading(s, text)]
+    sentences = claimed(text, spoken)
     if desk.options.statements == "sentences":
         lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
     else:
@@ -125,10 +126,12 @@ def _replies(desk: Desk, question: str, text: str, sentences: list[Sentence]) ->
 def _statements(
     i: int, sentences: list[Sentence], said: Said, question: str, reply: Reply[StatementsReply]
 ) -> tuple[tuple[str, ...], str]:
-    written = [text for text in map(one_line, reply.value.statements) if claims(text)]
-    texts = tuple(text for text in written if not said.strays(text, i))
+    written = [*map(one_line, reply.value.statements)]
+    texts = tuple(text for text in written if claims(text) and not said.strays(text, i))
     whole = one_line(sentences[i].text)
-    if not texts and (reply.truncated or written):
+    # What was written may end as a question for a title at its end; and an answer that is no more than a
+    # mention ("[1962]") is none.
+    if not texts and (reply.truncated or any(map(says, written)) or not says(whole)):
         return (whole,), reply.truncated or "strays"
     # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
     if leaves_out(whole, texts) if texts else numbers(whole) - numbers(question):
@@ -207,6 +210,8 @@ def _says_less(text: str, other: str) -> bool:
     False
     >>> _says_less("Tea is safe.", "Tea is not safe."), _says_less("Bob left.", "Bob's wife left.")
     (False, False)
+    >>> _says_less("It costs 3 dollars.", "It costs 3,000 dollars.")
+    False
     """
     words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())
     added: list[list[str]] = [[]]  # between the words of `text`, before them and behind
@@ -218,11 +223,19 @@ def _says_less(text: str, other: str) -> bool:
     if len(added) <= len(words) or len(words) == len(longer):
         return False
     return not any(
-        _TURNS & set(run) or (i < len(words) and _of_another(words[:i], run)) for i, run in enumerate(added)
+        _TURNS & set(run) or _of_another(words, i, run) or _of_another_number(words, i, run)
+        for i, run in enumerate(added)
     )
 
 
-def _of_another(before: list[str], added: list[str]) -> bool:
-    """Whether words added behind others make what follows speak of something else: "Bob's wife left",
-    "The wife of Bob left"."""
-    return added[:1] in (["s"], ["的"]) or ("of" in added[1:] and _ARTICLES.issuperset(before))
+def _of_another(words: list[str], i: int, added: list[str]) -> bool:
+    """Whether what is added behind the first `i` words makes them, or what follows, speak of something else:
+    "Bob's wife left", "Ann met Bob's wife", "The wife of Bob left"."""
+    of = i < len(words) and "of" in added[1:] and _ARTICLES.issuperset(words[:i])
+    return added[:1] in (["s"], ["的"]) or of
+
+
+def _of_another_number(words: list[str], i: int, added: list[str]) -> bool:
+    """Whether what is added beside a number makes it another one: 2.1 of 2, 3,000 of 3, 十三 of 三."""
+    beside = words[max(0, i - 1) : i + 1] if added else []
+    return any(map(counts, beside)) and any(map(counts, added))

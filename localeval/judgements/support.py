@@ -16,6 +16,7 @@ from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import best, windows, yes
 from localeval.prompts import Prompt
 from localeval.samples import Sample
+from localeval.sentences import has_words
 from localeval.texts import language, one_line
 
 REASON_TOKENS = 120
@@ -99,7 +100,7 @@ class Pair:
         premise = self.premise(sample)
         statements = [text for _, text in made.flat()]
         near = closest(statements, context_sentences(premise), CLOSEST)
-        if not statements or not any(text.strip() for text in premise):
+        if not statements or not any(map(has_words, premise)):
             decided, count = [Decided(0.0)] * len(statements), 0
         elif self.decided_by(desk) == "hhem":
             shares, count = desk.classifier.support(premise, statements)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
+from localeval.engine.interface import ContextTooLong, Reply
 from localeval.judgements.desk import Desk, Record, response_of
 from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import yes
+from localeval.judgements.windows import windows, yes
 from localeval.samples import Sample
+from localeval.sentences import has_words
 from localeval.texts import language
 
 Against = Literal["reference", "response"]
@@ -22,8 +25,8 @@ class UsefulRecord(Record):
 
 
 def against(sample: Sample) -> Against:
-    """The reference where the sample has one, else its response."""
-    return "reference" if (sample.reference or "").strip() else "response"
+    """The reference where the sample has one that says something, else its response."""
+    return "reference" if has_words(sample.reference or "") else "response"
 
 
 def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
@@ -32,22 +35,33 @@ def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
 
 
 def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
-    """Each context as a leaf on the branch of question and answer. One without a word is of no use."""
+    """Each context as a leaf on the branch of question and answer. One without a word is of no use.
+
+    Where one is too long, it is cut into windows, and the best one decides.
+    """
     to = against(sample)
     answer = (sample.reference or "") if to == "reference" else response_of(sample)
     contexts = sample.retrieved_contexts or []
-    read = [text for text in contexts if text.strip()]
-    prompt = desk.options.prompt("useful", language(sample.user_input or ""))
-    replies = iter(
-        desk.engine.generate(
-            prompt.trunk("useful", DirectReply),
-            prompt.render_branch(user_input=sample.user_input or "", answer=answer),
-            [prompt.render_leaf("useful", context=text) for text in read],
-            DirectReply,
-            budget=0,
-        )
-        if read
-        else ()
-    )
-    shares = [yes(next(replies)) if text.strip() else 0.0 for text in contexts]
-    return UsefulRecord(contexts=tuple(shares), against=to)
+    read = [text for text in contexts if has_words(text)]
+    shares = iter(_shares(desk, sample.user_input or "", answer, read) if read else ())
+    found = tuple(next(shares) if has_words(text) else 0.0 for text in contexts)
+    return UsefulRecord(contexts=found, against=to)
+
+
+def _shares(desk: Desk, question: str, answer: str, contexts: Sequence[str]) -> list[float]:
+    """Of each context, one at least, the probability that it is of use."""
+    prompt = desk.options.prompt("useful", language(question))
+    trunk = prompt.trunk("useful", DirectReply)
+    branch = prompt.render_branch(user_input=question, answer=answer)
+
+    def asked(texts: Sequence[str]) -> list[Reply[DirectReply]]:
+        leaves = [prompt.render_leaf("useful", context=text) for text in texts]
+        return desk.engine.generate(trunk, branch, leaves, DirectReply, budget=0)
+
+    try:
+        return [*map(yes, asked(contexts))]
+    except ContextTooLong:  # which is found before anything is computed
+        bare = [prompt.render_leaf("useful", context="")]
+        parts = [windows(desk.engine, trunk, [text], bare, branch=branch) for text in contexts]
+        replies = iter(asked([*chain.from_iterable(parts)]))
+        return [max(yes(next(replies)) for _ in own) for own in parts]

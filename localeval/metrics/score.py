@@ -12,7 +12,7 @@ REASONS = {
     "no_reference_statements": "the reference makes no statement that could be checked",
     "nothing_retrieved": "the contexts support no statement of the reference, so none could be used",
     "no_contexts": "there is no context to check against",
-    "context_too_long": "the text is longer than eight windows of the judge's context",
+    "context_too_long": "the text does not fit the judge's context, nor eight windows of it",
     "timeout": "its judgements took longer than the time limit",
     "engine_error": "the engine refused a call",
 }

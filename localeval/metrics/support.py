@@ -82,10 +82,14 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
     """
     recall = _of_reference(mean_of(probabilities(records, "reference_in_response"), options.threshold))
     precision = mean_of(probabilities(records, "response_in_reference"), options.threshold)
-    if recall.status != "scored" or options.mode == "recall":
+    if recall.status != "scored":
         return recall
     if options.mode == "precision":
         return precision
+    if precision.status != "scored":  # whatever the judge finds in a response that claims nothing
+        return Score(0.0, 0.0)
+    if options.mode == "recall":
+        return recall
     return Score(
         _f(precision.value or 0.0, recall.value or 0.0, options.beta),
         _f(precision.soft or 0.0, recall.soft or 0.0, options.beta),

@@ -19,6 +19,7 @@ from typing import Any
 from localeval import store
 from localeval.errors import InputError, ModelBroken
 from localeval.pack import install, llama, wheels
+from localeval.pack.noted import PART, SCRATCH, Noted
 from localeval.pack.plan import Plan
 from localeval.signature import own_version
 from localeval.store import catalog
@@ -26,8 +27,6 @@ from localeval.store.checksums import file_sha256
 from localeval.store.download import Announce, Progress, say
 from localeval.whole import write_whole
 
-PART = f"{install.MANIFEST}.part"  # what is in the folder so far, while the pack is not whole
-SCRATCH = "collecting.part"  # where pip works
 BLOCK = 1 << 20
 
 
@@ -57,23 +56,14 @@ def check_target(target: Path) -> None:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise InputError(f"{target} is no folder; give pack a new or an empty one.")
     if target.is_dir():
-        known = _noted(target)
+        ours = Noted.of(target).names()
         for path in sorted(target.rglob("*")):
             name = path.relative_to(target).as_posix()
-            ours = name in (install.MANIFEST, PART) or name in known or name.endswith(".part")
-            if path.is_symlink() or not (ours or path.is_dir() or name.startswith(f"{SCRATCH}/")):
+            inside = SCRATCH in ours and name.startswith(f"{SCRATCH}/")
+            if path.is_symlink() or not (name in ours or path.is_dir() or inside):
                 raise InputError(
                     f"{target} holds other things ({name}); give pack a new folder, or one that it made."
                 )
-
-
-def _noted(target: Path) -> dict[str, dict[str, Any]]:
-    """The files that an earlier pack, finished or not, put there."""
-    for name in (install.MANIFEST, PART):
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            files = json.loads((target / name).read_text(encoding="utf-8"))["files"]
-            return {name: dict(entry) for name, entry in files.items() if install.is_safe(name)}
-    return {}
 
 
 class _Folder:
@@ -82,10 +72,13 @@ class _Folder:
     def __init__(self, target: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         self.path = target
-        self.noted = _noted(target)
+        before = Noted.of(target)
+        self.noted = before.files
         self.used: dict[str, dict[str, Any]] = {}
+        if before.begun:
+            (target / f"{before.begun}.part").unlink(missing_ok=True)
         # From here on no half-changed pack can be taken for a whole one.
-        _write(target / PART, {"files": self.noted})
+        self._note()
         (target / install.MANIFEST).unlink(missing_ok=True)
         self.scratch = target / SCRATCH
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -117,6 +110,7 @@ class _Folder:
         """Copy `source` to `name` by way of a .part file, and return its sha256."""
         final = self.path / name
         final.parent.mkdir(parents=True, exist_ok=True)
+        self._note(name)
         part = final.with_name(f"{final.name}.part")
         digest, size = hashlib.sha256(), 0
         with source.open("rb") as given, part.open("wb") as copy:
@@ -128,7 +122,7 @@ class _Folder:
             copy.flush()
             os.fsync(copy.fileno())
         self.used[name] = self.noted[name] = {"size": size, "sha256": digest.hexdigest()}
-        _write(self.path / PART, {"files": self.noted})  # before the name is there, so that none is unknown
+        self._note(name)  # before the name is there, so that none is unknown
         part.replace(final)
         return digest.hexdigest()
 
@@ -136,12 +130,12 @@ class _Folder:
         """Remove what only an earlier pack needed, and write the manifest."""
         for name in sorted(self.noted.keys() - self.used.keys()):
             (self.path / name).unlink(missing_ok=True)
-        for left in self.path.rglob("*.part"):
-            if left.is_file() and left.name != PART:
-                left.unlink()
         _write(self.path / install.MANIFEST, {**facts, "files": dict(sorted(self.used.items()))})
         (self.path / PART).unlink()
         return self.path / install.MANIFEST
+
+    def _note(self, begun: str = "") -> None:
+        _write(self.path / PART, {"files": self.noted, "begun": begun})
 
     def close(self) -> None:
         shutil.rmtree(self.scratch, ignore_errors=True)

@@ -311,8 +311,8 @@ def main(arguments: list[str] | None = None) -> int:
         say(f"all {size:,} bytes are as packed; {MANIFEST} has the sha256 {manifest['sha256']}")
         if given.check:
             return 0
-        into = (given.into or default_environment()).expanduser().absolute()
-        models = given.models.expanduser().absolute() if given.models else None
+        into = _whole_path(given.into or default_environment())
+        models = _whole_path(given.models) if given.models else None
         program = install(folder, into, manifest, models)
     except Refused as error:
         say(f"install.py: {error}")
@@ -329,6 +329,13 @@ def main(arguments: list[str] | None = None) -> int:
     if models:
         print(f"with LOCALEVAL_MODELS={models} in the environment")
     return 0
+
+
+def _whole_path(given: Path) -> Path:
+    try:
+        return given.expanduser().absolute()
+    except RuntimeError:
+        raise Refused(f"{given}: no home folder is known for its ~; give the whole path.") from None
 
 
 def _has_doctor(into: Path) -> bool:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
+from localeval import child
 from localeval.errors import DownloadFailed, InputError
 from localeval.pack import wheels
 from localeval.texts import said
@@ -145,11 +146,12 @@ def _compile(build: Build, folder: Path) -> Path:
     options = ["--no-deps", "--no-binary", NAME, "--no-input", "--disable-pip-version-check"]
     if build.flags:  # pip's cache hands out a wheel that was compiled for this machine, whatever the flags
         options.append("--no-cache-dir")
-    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(folder), f"{NAME}=={base}"]
+    command = child.module("pip", "wheel", *options, "--wheel-dir", str(folder), f"{NAME}=={base}")
     arguments = [os.environ.get("CMAKE_ARGS", ""), *build.flags]
     if build.flags:
         (folder / "only-llama.cmake").write_text(ONLY_LLAMA, encoding="utf-8")
-        arguments.append(f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={folder / 'only-llama.cmake'}")
+        included = shlex.quote(f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={folder / 'only-llama.cmake'}")
+        arguments.append(included)
     environment = {**os.environ, "CMAKE_ARGS": " ".join(arguments).strip()}
     done = subprocess.run(  # noqa: S603
         command, env=environment, capture_output=True, text=True, errors="replace", check=False

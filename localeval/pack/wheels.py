@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
+from localeval import child
 from localeval.errors import DownloadFailed, InputError
 from localeval.store import catalog
 from localeval.texts import said
@@ -100,11 +101,11 @@ def identity(wheel: str) -> tuple[str, str]:
 
 def _pip(arguments: list[str]) -> None:
     options = ["--no-deps", "--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--quiet"]
-    command = [sys.executable, "-m", "pip", arguments[0], *options, *arguments[1:]]
+    command = child.module("pip", arguments[0], *options, *arguments[1:])
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
     if not done.returncode:
         return
-    if "No module named pip" in done.stderr:
+    if child.lacks("pip", done.stderr):
         raise InputError(
             f"this Python has no pip ({sys.executable}), and pack needs it; run: python -m ensurepip"
         )

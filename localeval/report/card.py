@@ -9,7 +9,7 @@ from localeval.calibration import Curve
 from localeval.card import Card, Part, ScoreFigures, Shown
 from localeval.card.sentences import DECIDED
 from localeval.report.terminal import new_table, printed
-from localeval.texts import printable
+from localeval.texts import printable, printable_lines
 
 COLUMNS = {
     "auroc": "AUROC",
@@ -45,7 +45,7 @@ def as_text(card: Card) -> str:
     lines: list[str] = []
     for part in card.parts:
         lines += [printable(title(part, card)), *_table(part), ""]
-    return "\n".join([*lines, *notes(card), f"signature {card.signature}"])
+    return printable_lines("\n".join([*lines, *notes(card), f"signature {card.signature}"]))
 
 
 def _table(part: Part) -> list[str]:

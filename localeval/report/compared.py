@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from localeval.compare import SIGNIFICANT
 from localeval.report.terminal import new_table, printed
 from localeval.report.text import number
-from localeval.texts import printable
+from localeval.texts import digits, printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,7 +26,7 @@ def as_text(comparison: Comparison, width: int = 110) -> str:
     lines += (printable(_counted(name, found)) for name, found in comparison.metrics.items())
     if any(found.moved for found in comparison.metrics.values()):
         lines += ["", *printed(_moved(comparison), width)]
-    return "\n".join([*lines, "", *_notes(comparison)])
+    return printable_lines("\n".join([*lines, "", *_notes(comparison)]))
 
 
 def _differences(comparison: Comparison) -> Table:
@@ -36,7 +37,7 @@ def _differences(comparison: Comparison) -> Table:
         rows.add_column(column, justify="right")
     rows.add_column("finding")
     for name, found in comparison.metrics.items():
-        rows.add_row(Text(name), *_cells(found.value), found.finding)
+        rows.add_row(Text(printable(name)), *_cells(found.value), found.finding)
         rows.add_row("  soft", *_cells(found.soft), "")
     return rows
 
@@ -46,7 +47,7 @@ def _cells(difference: Difference | None) -> list[str]:
         return ["-"] * 5
     low, high = difference.interval or (None, None)
     between = "-" if low is None else f"{_signed(low)} to {_signed(high)}"
-    p = f"< {LEAST_P}" if difference.p < LEAST_P else f"{difference.p:.4f}"
+    p = f"< {LEAST_P}" if difference.p < LEAST_P else digits(difference.p, SIGNIFICANT)
     return [number(difference.a), number(difference.b), _signed(difference.difference), between, p]
 
 
@@ -65,7 +66,7 @@ def _moved(comparison: Comparison) -> Table:
     for name, found in comparison.metrics.items():
         for i, one in enumerate(found.moved):
             scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
-            label = "" if i else name
+            label = "" if i else printable(name)
             rows.add_row(Text(label), Text(printable(one.id)), *scores, _signed(one.soft_b - one.soft_a))
     return rows
 
@@ -75,7 +76,7 @@ def _notes(comparison: Comparison) -> list[str]:
     notes = [f"{comparison.paired} samples in both; {alone}"]
     if comparison.forced:
         notes.append(f"compared by force, though made differently: {'; '.join(comparison.forced)}")
-    return [*notes, *comparison.warnings, f"A {printable(comparison.a)}", f"B {printable(comparison.b)}"]
+    return [*map(printable, (*notes, *comparison.warnings, f"A {comparison.a}", f"B {comparison.b}"))]
 
 
 def _signed(value: float | None) -> str:

@@ -90,14 +90,15 @@ def _samples(n: int) -> str:
 def _time(seconds: float | None) -> str:
     """A length of time as one would say it.
 
-    >>> _time(None), _time(8.2), _time(200), _time(1300), _time(20000)
-    ('-', '8 s', '3 min 20 s', '22 min', '5 h 33 min')
+    >>> _time(None), _time(8.2), _time(119.7), _time(200), _time(1300), _time(20000)
+    ('-', '8 s', '2 min 0 s', '3 min 20 s', '22 min', '5 h 33 min')
     """
     if seconds is None:
         return "-"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 600:
-        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 600:
+        return f"{whole // 60} min {whole % 60} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

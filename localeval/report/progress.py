@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from localeval.report.plan import before_a_run
 from localeval.samples import Sample
+from localeval.texts import printable
 
 if TYPE_CHECKING:
     from localeval.metrics import Score
@@ -66,7 +67,9 @@ class Meter:
 
     def means(self) -> str:
         """Of `value`, over the samples scored so far."""
-        return ", ".join(f"{metric} {total / n:.3f}" for metric, (total, n) in self._sums.items() if n)
+        return ", ".join(
+            f"{printable(metric)} {total / n:.3f}" for metric, (total, n) in self._sums.items() if n
+        )
 
     def pace(self) -> str:
         """

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain, repeat
@@ -45,6 +46,7 @@ STATEMENT_COLUMNS = (
     "reason",
 )
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
+_INSIDE = re.compile(rf'([;\t\n][\s"]*)(?=[{re.escape("".join(_FORMULA))}])')
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 Cell = str | float | None
@@ -85,15 +87,17 @@ def cell(content: Cell) -> Cell:
     """A cell as it is written: text that a spreadsheet would calculate begins with an apostrophe.
 
     That is text from outside whose first sign, after white space, is = + - @ or the full-width form of one.
+    So does what stands behind a semicolon, a tab or a line end in it, where some spreadsheets begin a cell.
     Control characters become spaces, line ends and tabs aside. Numbers stay as they are.
 
-    >>> cell("=1+1"), cell("a-b"), cell(-0.5)
-    ("'=1+1", 'a-b', -0.5)
+    >>> cell("=1+1"), cell("a-b; =2"), cell(-0.5)
+    ("'=1+1", "a-b; '=2", -0.5)
     """
     if not isinstance(content, str):
         return content
     text = content if content.isprintable() else content.replace("\r\n", "\n").translate(_CONTROLS)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+    before = "'" if text.lstrip().startswith(_FORMULA) else ""
+    return before + _INSIDE.sub(r"\1'", text)
 
 
 def to_pandas(result: Result) -> Any:
@@ -111,7 +115,7 @@ def to_pandas(result: Result) -> Any:
     columns = score_columns(result.metrics)
     frame = pandas.DataFrame(
         [
-            _renamed(one.sample.model_dump(exclude_none=True), columns) | dict(zip(columns, row, strict=True))
+            renamed(one.sample.model_dump(exclude_none=True), columns) | dict(zip(columns, row, strict=True))
             for one, row in zip(result.samples, score_rows(result), strict=True)
         ]
     )
@@ -119,7 +123,7 @@ def to_pandas(result: Result) -> Any:
     return frame[["id", *own, *columns[1:]]]
 
 
-def _renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
+def renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
     return {f"sample_{name}" if name in taken and name != "id" else name: own[name] for name in own}
 
 

@@ -10,7 +10,7 @@ from localeval.metrics.score import explained
 from localeval.report.terminal import new_table, printed
 from localeval.scoring import Summary
 from localeval.suspicion import suspicions
-from localeval.texts import language, listed, printable
+from localeval.texts import language, listed, printable, printable_lines
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -44,9 +44,9 @@ def as_text(result: Result, width: int | None = None) -> str:
     if not wide:
         lines += ["", *(f"{name}: {_counts(mean)}" for name, mean in means.items())]
     unseen = result.samples if wide else result.samples[MOST_ROWS:]
-    lines += [*_bounds(means), *_noted(unseen, result), *_strangers(result), *_raw(result)]
+    lines += [*_bounds(means), *_noted(unseen, result), *strangers(result), *_raw(result)]
     lines += _skipped(result.skipped)
-    return "\n".join([*lines, _network(result.network), f"signature {result.signature}"])
+    return printable_lines("\n".join([*lines, _network(result.network), f"signature {result.signature}"]))
 
 
 def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
@@ -55,7 +55,7 @@ def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
     table = new_table("sample")
     table.columns[0].overflow, table.columns[0].max_width = "fold", 40
     for metric in result.metrics:
-        table.add_column(Text(metric), justify="right")
+        table.add_column(Text(printable(metric)), justify="right")
         table.add_column("soft", justify="right")
     rows = (METRICS[metric] for metric in result.metrics if metric in METRICS)
     counted = any("support" in row.judgements for row in rows)
@@ -86,7 +86,9 @@ def _by_metric(means: Mapping[str, Summary]) -> Table:
         table.add_column(column, justify="right")
     for metric, mean in means.items():
         shown = (number(mean.value), span(mean.interval), number(mean.soft), span(mean.soft_interval))
-        table.add_row(Text(metric), *shown, str(mean.scored), str(mean.undefined), str(mean.failed))
+        table.add_row(
+            Text(printable(metric)), *shown, str(mean.scored), str(mean.undefined), str(mean.failed)
+        )
     return table
 
 
@@ -145,7 +147,7 @@ def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
     return notes
 
 
-def _strangers(result: Result) -> list[str]:
+def strangers(result: Result) -> list[str]:
     """A line for each model that read samples in a language that it does not know."""
     foreign = [s for s in result.samples if not _english(s)]
     embedded = result.signature.embedder.get("languages") == ["en"]

@@ -29,7 +29,7 @@ from localeval.run import recipe as recipes
 from localeval.run import results
 from localeval.run.recipe import Recipe
 from localeval.samples import Sample, Samples, Skipped, read_samples
-from localeval.whole import move, write_beside, write_together, write_whole, writing, writing_to
+from localeval.whole import move, refuse_links, write_beside, write_together, write_whole, writing, writing_to
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", recipes.FILE, results.FILE, "report.html"
 
@@ -96,7 +96,7 @@ def keep_plan(folder: Path, plan: Plan) -> None:
     path = folder / PLAN
     if not (plan.kept and path.exists()):
         with writing(folder):
-            write_whole(path, [json.dumps(plan.to_dict(), indent=1) + "\n"])
+            write_together(folder, [(PLAN, [json.dumps(plan.to_dict(), indent=1) + "\n"])])
 
 
 def finish(folder: Path, result: Result) -> None:
@@ -122,6 +122,8 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
     from localeval.report import html
     from localeval.report.html.effort import effort
 
+    if path == folder / REPORT:  # any other place is the caller's, who may have a link there
+        refuse_links(folder, [REPORT])
     title = folder.resolve().name
     html.write(result, path, title=title, effort=effort(folder))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from localeval import journal, network, plan, run
@@ -70,7 +72,9 @@ def _has_line(folder: Path) -> bool:
         return False
 
 
-def replaced(folder: Path, samples: Sequence[Sample], of: Callable[[Sample], object]) -> int:
+def replaced(
+    folder: Path, samples: Sequence[Sample], of: Callable[[Sequence[Sample]], AbstractSet[object]]
+) -> int:
     """How many samples a finished run in the folder is of, if by `of` it shares none with these; else 0."""
     if not (folder / run.RESULTS).exists():
         return 0
@@ -78,18 +82,25 @@ def replaced(folder: Path, samples: Sequence[Sample], of: Callable[[Sample], obj
         before = read_samples(folder / run.SAMPLES)
     except InputError:
         return 0
-    known = set(map(of, before))
-    return 0 if any(of(sample) in known for sample in samples) else len(before)
+    return len(before) if of(before).isdisjoint(of(samples)) else 0
 
 
-def asked(sample: Sample) -> object:
-    """What makes two samples the same one, though the answer is another."""
-    return sample.id, sample.user_input
+def asked(samples: Sequence[Sample]) -> AbstractSet[object]:
+    """What makes samples the same ones, though the answers, and their ids, are others.
+
+    That is a question that no two of them have, whatever was retrieved for it; else the question, if any,
+    with what the answer is to be drawn from.
+    """
+    often = Counter(one.user_input for one in samples)
+    whole = {(one.user_input, tuple(one.retrieved_contexts or ()) or one.reference) for one in samples}
+    return whole | {question for question, number in often.items() if question and number == 1}
 
 
-def judged(sample: Sample) -> object:
+def judged(samples: Sequence[Sample]) -> AbstractSet[object]:
     """All that judgements can hang on."""
-    return sample.user_input, sample.response, tuple(sample.retrieved_contexts or ()), sample.reference
+    return {
+        (one.user_input, one.response, tuple(one.retrieved_contexts or ()), one.reference) for one in samples
+    }
 
 
 def tell_what_goes(folder: Path, samples: Sequence[Sample]) -> None:

@@ -46,7 +46,13 @@ class Recipe(BaseModel):
 
 def noted(folder: Path) -> Recipe:
     """The recipe in a folder, of whatever version. Raises OSError or ValueError where there is none."""
-    return Recipe.model_validate_json((folder / FILE).read_text(encoding="utf-8"))
+    text = (folder / FILE).read_text(encoding="utf-8")
+    try:
+        return Recipe.model_validate(
+            json.loads(text)
+        )  # pydantic's own reader refuses a name that is no UTF-8
+    except RecursionError as error:
+        raise ValueError(error) from error
 
 
 def read(folder: Path) -> Recipe:

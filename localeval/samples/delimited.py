@@ -89,10 +89,10 @@ def _records(lines: Lines, name: str, delimiter: str | None) -> Iterator[_Record
     # it is raised for good, since another thread may be reading too.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     every = iter(lines)
-    first = next(every, "")
-    sign = delimiter or max(",;\t", key=first.count)
+    head = _up_to_text(every)
+    sign = delimiter or max(",;\t", key="".join(head[-1:]).count)
     taken: list[str] = []  # the lines of the record at hand
-    reader = csv.reader(_kept(chain([first], every), taken), delimiter=sign, strict=True)
+    reader = csv.reader(_kept(chain(head, every), taken), delimiter=sign, strict=True)
     cell = re.compile(rf'(?:^|{sign})("[^"]*(?:""[^"]*)*"|[^{sign}\r\n]*)')
     line = 1
     while True:
@@ -135,6 +135,16 @@ def _not_text(lines: Lines, name: str, first: int, taken: Sequence[str]) -> Inpu
 def _last(first: int, taken: Sequence[str]) -> int:
     """The line that a record ends in; blank lines behind an open quote are no part of it."""
     return max((place for place, text in enumerate(taken, first) if text.strip()), default=first)
+
+
+def _up_to_text(lines: Iterator[str]) -> list[str]:
+    """The first lines, of which only the last is not blank."""
+    head = []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            break
+    return head
 
 
 def _kept(lines: Iterator[str], taken: list[str]) -> Iterator[str]:

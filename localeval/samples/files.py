@@ -112,7 +112,8 @@ class Lines:
         found = _MARK.search(line)
         if found is None:
             return ""
-        before = len(line[: found.start()].encode(self.encoding)) - len("".encode(self.encoding))
+        # Some encodings read signs that they can't write.
+        before = len(line[: found.start()].encode(self.encoding, "replace")) - len("".encode(self.encoding))
         remedy = "save the file as UTF-8, or name its encoding, as --encoding gb18030"
         return f"byte {before + 1} of the line is not {self._shown()}; {remedy}"
 
@@ -124,9 +125,10 @@ def check_encoding(encoding: str) -> None:
     """Raises InputError for what is no encoding of text."""
     try:
         _text(io.BufferedReader(io.BytesIO()), encoding, "\n")
-    except (LookupError, ValueError):
+    except (LookupError, ValueError, TypeError):
         example = "gb18030, utf-16 or cp1252, say"
-        raise InputError(f"encoding {shown(encoding)} is not known; give another one ({example}).") from None
+        known = f"encoding {shown(str(encoding))} is not known"
+        raise InputError(f"{known}; give another one ({example}).") from None
 
 
 def _text(file: Bytes, encoding: str, newline: str) -> io.TextIOWrapper:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
 from heapq import nsmallest
 from itertools import islice
+from numbers import Integral
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -19,6 +21,7 @@ from localeval.samples.formats import file_rows
 from localeval.samples.row import Row, Rows
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.samples.tables import Frame, frame_rows, is_frame
+from localeval.texts import said
 
 Source: TypeAlias = str | Path | Iterable[Sample | Mapping[str, Any]] | Frame
 
@@ -75,15 +78,13 @@ def read_samples(
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
     'Who?'
     """
-    for option, number in (("limit", limit), ("sample", sample)):
-        if number is not None and number < 1:
-            raise InputError(f"{option} is {number}; choose at least 1.")
-    names = _names(columns or {})
+    limit, sample = _count("limit", limit), _count("sample", sample)
+    names, wanted = _names(columns), _wanted(ids)
     name, rows = _rows(source, format, encoding, names)
     reading = _Reading(name, names, skip_bad)
     with closing(rows):  # now, and not when the last reference to an error is gone
         read: Iterator[Sample] = islice(reading.samples(rows), limit)
-        if wanted := {str(one) for one in ([ids] if isinstance(ids, str) else ids)}:
+        if wanted:
             read = _with_ids(read, wanted, name, limit)
         found = list(read) if sample is None else _drawn(read, sample, seed)
     reading.check(found)
@@ -158,10 +159,30 @@ class _Reading:
             raise InputError(f"{self._name}: there is no sample in it; give at least one.")
 
 
-def _names(columns: Mapping[str, str]) -> Names:
+def _count(option: str, number: Any) -> int | None:
+    """The number as Python's own; of one beyond what can be counted to, the largest that can."""
+    if number is None:
+        return None
+    if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+        raise InputError(f"{option} is {said(repr(number), 60)}; choose a whole number, at least 1.")
+    return min(int(number), sys.maxsize)
+
+
+def _wanted(ids: Any) -> set[str]:
+    if isinstance(ids, str):
+        return {ids}
+    if isinstance(ids, bytes) or not isinstance(ids, Iterable):
+        raise InputError(f'ids is {said(repr(ids), 60)}; give a list of ids, as ["1", "2"].')
+    return {str(one) for one in ids}
+
+
+def _names(columns: Any) -> Names:
     """For each field the columns that it is read from, where some were named for it."""
+    if not isinstance(columns, Mapping | None):
+        example = 'name them by their fields, as {"user_input": "q"}'
+        raise InputError(f"columns is {said(repr(columns), 60)}; {example}.")
     names = dict(NAMES)
-    for given, column in columns.items():
+    for given, column in (columns or {}).items():
         field = next((field for field, known in NAMES.items() if given in known), None)
         if field is None:
             near = difflib.get_close_matches(str(given), NAMES, n=1) or [", ".join(NAMES)]

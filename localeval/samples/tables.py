@@ -46,7 +46,7 @@ def parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
             for place in range(batch.num_rows):
                 number += 1
                 yield _arrow_row(batch, place, number, name, names)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:  # ValueError: a name not in UTF-8
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # a name not in UTF-8, say
         cause = shown(" ".join(str(error).split()))
         raise InputError(f"{name}: can't be read as Parquet ({cause}); write the file again.") from None
 
@@ -57,7 +57,7 @@ def _arrow_row(batch: Any, place: int, number: int, name: str, names: Names) -> 
     for column, values in zip(batch.schema.names, batch.columns, strict=True):
         try:
             cells.append((column, values[place].as_py()))
-        except ValueError as error:  # text that is not UTF-8, or a time that Python can't hold
+        except (ValueError, OverflowError) as error:  # text that is not UTF-8, or a time beyond Python's
             fault = f"{shown(column)}: can't be read ({shown(str(error))})"
             return Row(number, f"row {number}", InputError(f"{where}: {fault}; write the cell again."))
     return Row(number, f"row {number}", columns_of(cells, where, names))

