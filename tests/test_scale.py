@@ -17,7 +17,7 @@ METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
 
 
 def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 3 000 bytes a sample, 20 000 samples take 60 MB beside their texts. In memory it is far more."""
+    """At 4 000 bytes a sample, 20 000 samples take 80 MB beside their texts. In memory it is far more."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
     scale = importlib.import_module("scale")
     samples = list(scale.samples(120))
@@ -36,5 +36,5 @@ def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.M
         return bytes_held / len(result.samples)
 
     evaluate(samples, METRICS, judge, tmp_path / "run")
-    assert held(tmp_path / "run") < 3000
+    assert held(tmp_path / "run") < 4000  # 2 950 seen; a record has more than 60 000
     assert held(None) > 10_000
