@@ -22,7 +22,7 @@ from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.journal import Journal
 from localeval.journal.records import as_record, forget, is_believed, key_of, plain
-from localeval.judgements import Desk, Failure, Judgement, ask, in_order
+from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
 from localeval.judgements.desk import Embeds, Supports
 from localeval.metrics import Metric, Score
 from localeval.options import Options
@@ -136,9 +136,11 @@ class Judge:
         with self._lock:
             desk = self.desk(options)
             for row in in_order(wanted):
-                failed = next((found[n] for n in row.needs if isinstance(found[n].record, Failure)), None)
                 records = {name: made.record for name, made in found.items()}
-                found[row.name] = failed or self._made(row, desk, sample, records, journal)
+                if failed := failed_need(row, records):
+                    found[row.name] = found[failed]
+                else:
+                    found[row.name] = self._made(row, desk, sample, records, journal)
         forget()
         return found
 

@@ -22,7 +22,7 @@ from localeval.engine.price import Speed
 from localeval.engine.tally import Tally
 from localeval.journal.records import as_record, is_believed
 from localeval.judge import Judge
-from localeval.judgements import Desk, Failure, Judgement, ask, in_order
+from localeval.judgements import Desk, Failure, Judgement, ask, failed_need, in_order
 from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.plan import Plan, Work
@@ -160,9 +160,8 @@ class _Rehearsal:
         invented: set[str] = set()
         rows = 0
         for row in in_order(judgements_for(judged, self._options)):
-            failed = next((records[n] for n in row.needs if isinstance(records[n], Failure)), None)
-            if failed is not None:
-                records[row.name] = failed
+            if failed := failed_need(row, records):
+                records[row.name] = records[failed]
                 continue
             count = self.counts.setdefault(row.name, _Count(row.name, answers(row, self._options)))
             key = self._key(row, sample, records, invented)

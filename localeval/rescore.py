@@ -18,7 +18,7 @@ from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
 from localeval.journal.lines import FILE, Lines
 from localeval.journal.records import KeptRecords, key_of, record_under
-from localeval.judgements import Desk, Failure, Judgement, in_order
+from localeval.judgements import Desk, Judgement, failed_need, in_order
 from localeval.metrics import Metric
 from localeval.network import kept
 from localeval.options import ARITHMETIC, DEFAULTS, Options
@@ -103,8 +103,7 @@ class _Shelf:
         records: dict[str, BaseModel] = {}
         at: dict[str, str] = {}
         for row in in_order(wanted):
-            failed = next((n for n in row.needs if isinstance(records[n], Failure)), None)
-            if failed is not None:
+            if failed := failed_need(row, records):
                 records[row.name], at[row.name] = records[failed], at[failed]
                 continue
             for key in self._keys(row, sample, records):

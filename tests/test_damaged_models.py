@@ -98,20 +98,14 @@ def test_what_aborts_llama_cpp_aborts_a_trial_and_is_refused_here(aborting: Path
         Engine(aborting, SETTINGS)
 
 
-def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loops = "".join("{% for i in range(99999) %}" for _ in range(4)) + "{% endfor %}" * 4
-    path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
-    monkeypatch.setattr(trial, "SECONDS", 10)
-    with pytest.raises(ModelBroken, match="did not end within 10 seconds"):
-        trial.try_first(path, SETTINGS)
-
-
-def test_a_template_that_never_ends_for_some_number_of_turns_is_stopped_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("turns", [None, 38])  # of any prompt, or behind 18 worked examples alone
+def test_what_never_ends_is_stopped_and_refused(
+    turns: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loops = "".join("{% for i in range(99999) %}" for _ in range(4)) + "{% endfor %}" * 4
-    late = "{% if messages|length == 38 %}" + loops + "{% endif %}"  # as after 18 worked examples
-    path = write_tiny_model(tmp_path / "late.gguf", template=late + CHATML)
+    if turns:
+        loops = f"{{% if messages|length == {turns} %}}{loops}{{% endif %}}"
+    path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
     monkeypatch.setattr(trial, "SECONDS", 10)
     with pytest.raises(ModelBroken, match="did not end within 10 seconds"):
         trial.try_first(path, SETTINGS)
@@ -131,7 +125,9 @@ def test_no_file_of_the_current_folder_is_run_by_a_trial(
 def test_a_model_in_a_folder_whose_name_is_no_utf_8_is_loaded_as_any_other(tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8les"))
     folder.mkdir()
-    Engine(write_tiny_model(folder / "mine.gguf"), SETTINGS).close()
+    engine = Engine(write_tiny_model(folder / "mine.gguf"), SETTINGS)
+    assert engine.count("tea") > 0
+    engine.close()
 
 
 def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from localeval.companions import Companions
 from localeval.journal import Journal
 from localeval.judge import Judge, Records
-from localeval.judgements import Failure, in_order
+from localeval.judgements import failed_need, in_order
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.store import catalog
@@ -125,9 +125,8 @@ def judge_within(
         return judge.judge(sample, wanted, options, notes)
     records: Records = {}
     for row in in_order(wanted):
-        failed = next((records[n] for n in row.needs if isinstance(records[n], Failure)), None)
-        if failed is not None:  # the judge would ask again for what failed
-            records[row.name] = failed
+        if failed := failed_need(row, records):  # the judge would ask again for it
+            records[row.name] = records[failed]
             continue
         records |= judge.judge(sample, [row.name], options, notes)  # what it stands on comes from the notes
         if notes.seconds > timeout:

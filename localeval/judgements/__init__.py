@@ -18,7 +18,7 @@ from localeval.judgements import needed, questions, reasons, similarity, stateme
 from localeval.judgements.desk import Desk, Failure, reference_of, response_of
 from localeval.samples import Sample
 
-__all__ = ["JUDGEMENTS", "Desk", "Failure", "Judgement", "ask", "in_order"]
+__all__ = ["JUDGEMENTS", "Desk", "Failure", "Judgement", "ask", "failed_need", "in_order"]
 
 Records = Mapping[str, Any]
 
@@ -147,6 +147,11 @@ def in_order(wanted: Sequence[str]) -> list[Judgement]:
         found.update({needed.name: needed for needed in in_order(row.needs)})
         found[name] = row
     return list(found.values())
+
+
+def failed_need(row: Judgement, records: Records) -> str | None:
+    """The first judgement that `row` stands on and that failed; then `row` fails for the same reason."""
+    return next((name for name in row.needs if isinstance(records[name], Failure)), None)
 
 
 def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:

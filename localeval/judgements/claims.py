@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from localeval.judgements.lexical import without_mentions
-from localeval.sentences import Sentence, split
+from localeval.sentences import Sentence, has_words, split
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -53,7 +53,7 @@ def claims(text: str) -> bool:
 
 def says(text: str) -> bool:
     """Whether it has a letter or digit beside the number of a passage or a list item."""
-    return any(map(str.isalnum, without_mentions(text.translate(_BRACKETS))))
+    return has_words(without_mentions(text.translate(_BRACKETS)))
 
 
 def _leads_on(text: str) -> bool:
@@ -68,7 +68,7 @@ def _names(text: str) -> bool:
     (True, False)
     """
     title = _TITLE.search(text[-_LOOK:])
-    return title is not None and any(map(str.isalnum, text[-_LOOK:][: title.start()]))
+    return title is not None and has_words(text[-_LOOK:][: title.start()])
 
 
 def is_heading(sentence: Sentence, text: str) -> bool:
@@ -95,7 +95,7 @@ def is_heading(sentence: Sentence, text: str) -> bool:
     item = _ITEM.match(after)
     listed = bool(item and before.strip()) and _indent(after) <= _indent(before)
     plain = after[item.end() if item else 0 :].strip()
-    return any(map(str.isalnum, plain)) and not listed and not _BOLD.fullmatch(plain)
+    return has_words(plain) and not listed and not _BOLD.fullmatch(plain)
 
 
 def _line(text: str, start: int) -> str:

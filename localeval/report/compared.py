@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from localeval.compare import SIGNIFICANT
 from localeval.report.terminal import new_table, printed
 from localeval.report.text import number
-from localeval.texts import digits, printable, printable_lines
+from localeval.texts import digits, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,7 +26,7 @@ def as_text(comparison: Comparison, width: int = 110) -> str:
     lines += (printable(_counted(name, found)) for name, found in comparison.metrics.items())
     if any(found.moved for found in comparison.metrics.values()):
         lines += ["", *printed(_moved(comparison), width)]
-    return printable_lines("\n".join([*lines, "", *_notes(comparison)]))
+    return "\n".join([*lines, "", *_notes(comparison)])
 
 
 def _differences(comparison: Comparison) -> Table:

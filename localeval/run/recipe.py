@@ -48,9 +48,8 @@ def noted(folder: Path) -> Recipe:
     """The recipe in a folder, of whatever version. Raises OSError or ValueError where there is none."""
     text = (folder / FILE).read_text(encoding="utf-8")
     try:
-        return Recipe.model_validate(
-            json.loads(text)
-        )  # pydantic's own reader refuses a name that is no UTF-8
+        # Not model_validate_json, which refuses a path whose bytes are no UTF-8.
+        return Recipe.model_validate(json.loads(text))
     except RecursionError as error:
         raise ValueError(error) from error
 
