@@ -84,15 +84,16 @@ def unknown_numbers(statement: str, premise: Premise) -> tuple[str, ...]:
     return tuple(n for n in dict.fromkeys(numbers(statement)) if not known(n))
 
 
-def numbers(text: str) -> list[str]:
+@lru_cache(maxsize=256)  # a statement is looked at by several judgements
+def numbers(text: str) -> tuple[str, ...]:
     """Its numbers in digits, in order: without commas between thousands, zeros before them, or full width.
 
     The numbers of passages ("passage 2", "[2]") and of a list item at the beginning are left out.
 
     >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3)")
-    ['2021', '5', '1200', '1500.5']
+    ('2021', '5', '1200', '1500.5')
     """
-    return in_digits(without_mentions(text.translate(DIGITS)))
+    return tuple(in_digits(without_mentions(text.translate(DIGITS))))
 
 
 def without_mentions(text: str) -> str:
