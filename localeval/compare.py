@@ -67,6 +67,7 @@ class Compared:
                  nobody tells whether more is better: a metric of the caller's that is not registered here, in
                  runs of an older version
     pairs        samples scored in both runs; no other enters the means
+    scored       (in the first run, in the second), of all samples of that run
     undefined    (in the first run, in the second) of the samples that both runs have
     failed       likewise
     moved        the samples whose `soft` changed most, at most five, the largest change first
@@ -76,6 +77,7 @@ class Compared:
     soft: Difference | None
     finding: Finding
     pairs: int
+    scored: tuple[int, int]
     undefined: tuple[int, int]
     failed: tuple[int, int]
     moved: tuple[Moved, ...]
@@ -140,7 +142,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     if not pairs:
         raise InputError("the runs have no sample in common: no id of the first is in the second.")
     made_elsewhere = f"not made in the same surroundings: {'; '.join(surroundings)}" if surroundings else ""
-    compared = {name: _compared(name, pairs, _direction(name, first, second)) for name in names}
+    compared = {name: _compared(name, first, second, pairs) for name in names}
     told = (made_elsewhere, _alone(first, second), _strangers(pairs), _without_direction(compared))
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
@@ -166,7 +168,7 @@ def _direction(metric: str, first: Result, second: Result) -> bool | None:
 
 
 def _compared(
-    metric: str, pairs: Sequence[tuple[SampleResult, SampleResult]], higher: bool | None
+    metric: str, first: Result, second: Result, pairs: Sequence[tuple[SampleResult, SampleResult]]
 ) -> Compared:
     scored: list[Moved] = []
     counts = {status: [0, 0] for status in ("scored", "undefined", "failed")}
@@ -181,8 +183,9 @@ def _compared(
     return Compared(
         value=value,
         soft=_difference([(m.soft_a, m.soft_b) for m in scored]),
-        finding=_finding(value, higher),
+        finding=_finding(value, _direction(metric, first, second)),
         pairs=len(scored),
+        scored=(first[metric].scored, second[metric].scored),
         undefined=(counts["undefined"][0], counts["undefined"][1]),
         failed=(counts["failed"][0], counts["failed"][1]),
         moved=tuple(moved[:MOST_MOVED]),

@@ -101,31 +101,40 @@ _UNDER = ("--fail-under", "lower", "--fail-over")
 
 
 def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], tuple[str, ...]]:
-    """(a gate for each metric that both runs have, warnings): none got worse than in `baseline`.
+    """(the gates of `dropped`, warnings) against `baseline`, which the caller knows as `where`.
 
-    Worse is a lower mean of value, or a higher one of a rate of a fault, with p < 0.05 (`localeval.compare`),
-    of the samples that were scored in both. Where these are fewer than half of those that the baseline
-    scored, the gate is missed. Where the runs can't be compared, that is one missed gate. `where` is the
-    baseline as the caller knows it.
+    Where the runs can't be compared, that is one missed gate.
     """
-    name = f"no drop from {printable(where)}"
     try:
         compared = compare(baseline, result)
     except LocalevalError as error:
-        return [Outcome(name, str(error), missed=True)], ()
+        return [Outcome(_no_drop(where), str(error), missed=True)], ()
+    return dropped(compared, where), (*compared.warnings, *_left_out(compared))
+
+
+def dropped(compared: Comparison, where: str) -> list[Outcome]:
+    """A gate for each metric that both runs have: it did not get worse than in the first run, `where`.
+
+    Worse is a lower mean of value, or a higher one of a rate of a fault, with p < 0.05 (`localeval.compare`),
+    of the samples that were scored in both. Where these are fewer than half of those that the first run
+    scored, the gate is missed.
+    """
     outcomes = []
     for metric, found in compared.metrics.items():
-        had = baseline[metric].scored
-        few = found.pairs < _LEAST_SHARE * had
+        few = found.pairs < _LEAST_SHARE * found.scored[0]
         missed = few or found.finding in ("worse", "differs", "nothing to compare")
-        outcomes.append(Outcome(f"{metric}: {name}", _seen(found, had, few), missed))
-    return outcomes, (*compared.warnings, *_left_out(compared))
+        outcomes.append(Outcome(f"{metric}: {_no_drop(where)}", _seen(found, few), missed))
+    return outcomes
 
 
-def _seen(found: Compared, had: int, few: bool) -> str:
+def _no_drop(where: str) -> str:
+    return f"no drop from {printable(where)}"
+
+
+def _seen(found: Compared, few: bool) -> str:
     if found.value is None:
         return "no sample was scored in both runs"
-    over = f"over {found.pairs} of {had} samples"
+    over = f"over {found.pairs} of {found.scored[0]} samples"
     p = digits(found.value.p, SIGNIFICANT)
     change = f"{found.value.a:.4f} before, {found.value.b:.4f} now, p = {p}"
     too_few = "fewer than half of the samples were scored again: " if few else ""

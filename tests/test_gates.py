@@ -214,6 +214,21 @@ def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path)
     assert "evaluate -o" in fault(run)
 
 
+def test_compare_holds_the_second_run_against_the_same_rule(tmp_path: Path) -> None:
+    before = judged(tmp_path / "before", [0.9] * 8)
+    few = judged(tmp_path / "few", [0.9] * 3)
+    run = localeval("compare", before, few, "--fail-on-drop", cwd=tmp_path)
+    assert run.returncode == 1
+    missed = (
+        f"gate missed: faithfulness: no drop from {before}: fewer than half of the samples were scored again"
+    )
+    assert missed in run.stderr
+    assert "over 3 of 8 samples" in run.stderr
+    run = localeval("compare", few, before, "--fail-on-drop", cwd=tmp_path)
+    assert run.returncode == 0
+    assert f"gate met: faithfulness: no drop from {few}: no difference shown over 3 of 3" in run.stderr
+
+
 def test_a_finished_run_is_held_against_gates_with_no_model(tmp_path: Path) -> None:
     before = judged(tmp_path / "before", [0.9] * 8)
     now = judged(tmp_path / "now", [0.9] * 2 + [0.1] * 6)

@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from localeval.cli.talk import say
+
+if TYPE_CHECKING:
+    from localeval.compare import Comparison
 
 
 @click.command()
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Compare runs that were made differently, too.")
-@click.option("--fail-on-drop", is_flag=True, help="Exit 1 if a metric got worse by more than chance.")
+@click.option(
+    "--fail-on-drop",
+    is_flag=True,
+    help="Exit 1 if a metric got worse by more than chance, or fewer than half of the samples that A scored "
+    "were scored in B.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) -> None:
     """Compare the runs in the folders A and B, sample by sample: B minus A.
@@ -27,7 +36,15 @@ def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) ->
 
     found = compared(a, b, force=force)
     click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))
-    if fail_on_drop and (worse := found.worse()):
-        told = (f"{name} ({found.metrics[name].finding})" for name in worse)
-        say(f"gate missed: not as good in {b}: {', '.join(told)}")
+    if fail_on_drop:
+        _hold(found, str(a))
+
+
+def _hold(found: Comparison, first: str) -> None:
+    from localeval.gates import dropped
+
+    outcomes = dropped(found, first)
+    for outcome in outcomes:
+        say(str(outcome))
+    if any(outcome.missed for outcome in outcomes):
         sys.exit(1)
