@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from localeval.errors import FolderError, InputError
-from localeval.journal import DAMAGED, Journal
+from localeval.errors import InputError
+from localeval.journal import Journal
 from localeval.journal.lines import FILE
 
 
@@ -54,18 +54,6 @@ def test_a_record_with_a_changed_byte_is_not_believed(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         assert journal.get("a") is None
         assert journal.damaged == 1
-
-
-@pytest.mark.parametrize("name", [FILE, DAMAGED, ".lock", "network.json", "plan.json", "report.html"])
-def test_a_link_in_a_folder_from_elsewhere_is_refused_and_nothing_is_written_through_it(
-    name: str, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.txt").write_text("mine, no line end")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / name).symlink_to(tmp_path / "mine.txt")
-    with pytest.raises(FolderError, match=f"{name}: this is a link"):
-        Journal(tmp_path / "run")
-    assert (tmp_path / "mine.txt").read_text() == "mine, no line end"
 
 
 def test_a_link_in_the_place_of_an_unfinished_journal_goes(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from localeval import Sample, evaluate, plan, read_samples
 from localeval.cli import main
 from localeval.errors import FolderError, InputError
+from localeval.journal import DAMAGED
 from localeval.journal.lines import FILE as JOURNAL
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.run import RECIPE, REPORT, RESULTS, SAMPLES, load
@@ -349,3 +350,18 @@ def test_files_that_can_not_all_be_moved_into_their_places_leave_no_part_beside(
 def test_the_files_that_come_before_the_recipe_are_those_that_a_run_begins_with() -> None:
     assert set(BEGUN) < set(FILES)
     assert {SAMPLES, RECIPE, RESULTS, REPORT, SCORES, STATEMENTS} == set(FILES) - {*BEGUN, "plan.json"}
+
+
+@pytest.mark.parametrize("name", [JOURNAL, DAMAGED, ".lock", "network.json", "plan.json", REPORT])
+def test_a_link_in_a_folder_from_elsewhere_is_refused_and_nothing_is_written_through_it(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.txt").write_text("mine, no line end")
+    folder = tmp_path / "run"
+    made(ROWS, folder)
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(tmp_path / "mine.txt")
+    before = contents(tmp_path)
+    with pytest.raises(FolderError, match=f"{name}: this is a link"):
+        made(ROWS, folder)
+    assert contents(tmp_path) == before

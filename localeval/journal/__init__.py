@@ -26,7 +26,7 @@ from localeval.errors import FolderError
 from localeval.journal.lines import FILE, Lines, is_whole, line_of
 from localeval.journal.lock import Lock
 from localeval.texts import listed
-from localeval.whole import no_link, refuse_links
+from localeval.whole import no_link
 
 LOG = logging.getLogger("localeval")
 
@@ -39,7 +39,7 @@ class Journal:
     """The judgements of a run folder; with no folder they are kept in memory only.
 
     `damaged` counts lines that could not be read (the last one of a killed run, say) and are judged again.
-    Raises FolderError when the folder can't be written, holds links, or another process is writing to it.
+    Raises FolderError when the folder can't be written, or another process is writing to it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -49,11 +49,8 @@ class Journal:
         self._file: BinaryIO | None = None
         self._forced = 0.0
         if folder is not None:
-            from localeval.run.folder import FILES  # which imports this module
-
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                refuse_links(folder, FILES)
                 self._lock = Lock(folder)
                 self._open(folder / FILE)
             except OSError as error:

@@ -16,7 +16,7 @@ from localeval.journal import lines, lock
 from localeval.report import tables
 from localeval.run import recipe
 from localeval.samples import Sample, read_samples
-from localeval.whole import writing
+from localeval.whole import refuse_links, writing
 
 LOG = logging.getLogger("localeval")
 
@@ -35,10 +35,12 @@ _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 def check(folder: Path, source: str | Path, samples: Sequence[Sample]) -> None:
     """That a run of these samples, which were read from `source`, takes nothing away but what is its own.
 
-    Raises FolderError for a folder with a file that is no run's and has the name of one of a run, and
-    InputError where the source is the run's own samples.jsonl, of which only a part was chosen.
+    Raises FolderError for a folder with a file that is no run's and has the name of one of a run, or with a
+    link of such a name, and InputError where the source is the run's own samples.jsonl, of which only a part
+    was chosen.
     """
     with writing(folder):
+        refuse_links(folder, FILES)
         if not is_run(folder):
             _check_names(folder)
         elif run.is_own(folder, source) and (had := _rows(folder / run.SAMPLES)) > len(samples):
