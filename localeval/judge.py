@@ -114,6 +114,7 @@ class Judge:
         read = sample if isinstance(sample, Sample) else Sample.read(sample, "Sample")
         if (undefined := nothing_to_judge(chosen, read)) is not None:
             return undefined
+        self.ready([chosen], choices)
         records = self.judge(read, chosen.judgements, choices, self._memory)
         return compute(chosen, records, choices, self.curves(choices))
 

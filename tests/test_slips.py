@@ -438,6 +438,7 @@ def test_an_embedder_that_does_not_tell_what_it_is_is_refused_before_anything_is
     judge = Judge(engine, GOOD, companions=Companions(Own(told)))
     for call in (
         lambda: evaluate([TEA], ["answer_relevance"], judge),
+        lambda: judge.score("answer_relevance", TEA),
         lambda: judge.ready([METRICS["answer_relevance"]], Options()),
     ):
         said = refused(call)
