@@ -11,13 +11,11 @@ from localeval.errors import ModelMissing
 from localeval.judgements.desk import Embeds, Supports
 from localeval.signature import digest
 from localeval.store import catalog
+from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.store.places import whole_path
 
 M = TypeVar("M")
 _Path: TypeAlias = str | os.PathLike[str]
-
-DEFAULT_EMBEDDER = "bge-m3"
-DEFAULT_CLASSIFIER = "hhem-2.1-open"
 
 
 class Companions:

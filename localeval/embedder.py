@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localeval.classifier.unheard import unheard
-from localeval.companions import DEFAULT_EMBEDDER
 from localeval.errors import ModelBroken
 from localeval.store import ModelFiles, resolve
+from localeval.store.catalog import DEFAULT_EMBEDDER
 from localeval.store.pickled import PICKLE, SAFE, convert_once, pinned_pickle
 from localeval.texts import said
 

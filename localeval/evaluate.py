@@ -18,7 +18,7 @@ from localeval.journal import Journal
 from localeval.journal.lines import FILE as JOURNAL
 from localeval.journal.lines import Lines
 from localeval.journal.records import KeptRecords
-from localeval.judge import DEFAULT_JUDGE, Judge
+from localeval.judge import Judge
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.network import Tally
 from localeval.options import Options
@@ -30,6 +30,7 @@ from localeval.run.recipe import Recipe, recorded
 from localeval.samples import Sample, Samples, Skipped, Source, check_columns, read_samples
 from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
 from localeval.signature import Signature
+from localeval.store.catalog import DEFAULT_JUDGE
 
 Progress = Callable[[int, Sequence[Sample]], None]
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from localeval.calibration import RAW, Curves, as_scored, told
 from localeval.calibration.choice import curves_for
-from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Companions
+from localeval.companions import Companions
 from localeval.engine.interface import EngineSettings, TreeEngine
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
@@ -31,9 +31,8 @@ from localeval.scoring import choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature, check_told, machine, own_version, package_versions
 from localeval.signing import models_used, rows_of, signed
 from localeval.store import resolve
+from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.texts import said
-
-DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
 
 Records = dict[str, BaseModel]
 

@@ -14,7 +14,6 @@ import click
 
 from localeval import Judge, Sample
 from localeval.journal import Journal
-from localeval.judge import DEFAULT_JUDGE
 from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
 from localeval.judgements.support import closest_to, decide
 from localeval.options import DEFAULTS
@@ -22,6 +21,7 @@ from localeval.report.progress import live_line
 from localeval.resampling import mean_interval
 from localeval.sentences import split
 from localeval.signature import digest
+from localeval.store.catalog import DEFAULT_JUDGE
 from localeval.texts import one_line
 
 if sys.version_info >= (3, 11):

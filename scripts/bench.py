@@ -20,8 +20,8 @@ from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.price import Speed
 from localeval.engine.speed import measure
 from localeval.evaluate import evaluate
-from localeval.judge import DEFAULT_JUDGE
 from localeval.store import resolve
+from localeval.store.catalog import DEFAULT_JUDGE
 
 # Tokens that stand before a row on the way: a trunk of worked examples and half a branch.
 BEHIND = 1500

@@ -15,10 +15,10 @@ from localeval import Judge, Sample, read_samples
 from localeval.agreement import auroc, auroc_gain
 from localeval.card.labels import balanced, label
 from localeval.journal import Journal
-from localeval.judge import DEFAULT_JUDGE
 from localeval.judgements import JUDGEMENTS
 from localeval.options import Options
 from localeval.signature import digest
+from localeval.store.catalog import DEFAULT_JUDGE
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -15,12 +15,11 @@ from localeval import InputError, evaluate, rescore
 from localeval.calibration import Calibration, Curve, all_supported, as_scored, logit, sigmoid
 from localeval.calibration.choice import calibrations_for, recipe, shipped, write
 from localeval.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
-from localeval.judge import DEFAULT_JUDGE
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.support import faithfulness
 from localeval.options import Options
-from localeval.store.catalog import rows
+from localeval.store.catalog import DEFAULT_JUDGE, rows
 from localeval.testing import FakeEngine, fake_judge
 
 STRICT = Curve(slope=2, intercept=-1)  # 0.5 stands at sigmoid(0.5), which is 0.62

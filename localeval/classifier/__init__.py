@@ -13,13 +13,13 @@ from importlib.metadata import version
 from typing import Any
 
 from localeval.classifier.checkpoint import Reader, network, tokenizer
-from localeval.companions import DEFAULT_CLASSIFIER
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError, ModelBroken
 from localeval.judgements.windows import cut
 from localeval.prompts import join
 from localeval.sentences import split
 from localeval.store import ModelFiles, resolve
+from localeval.store.catalog import DEFAULT_CLASSIFIER
 from localeval.texts import language, said
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
-from localeval.judge import DEFAULT_JUDGE
+from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 
 
 @click.command()

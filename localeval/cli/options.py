@@ -9,11 +9,10 @@ from typing import Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
-from localeval.judge import DEFAULT_JUDGE
 from localeval.options import DEFAULTS, Mode, Options, Relevance, StatementsBy, SupportBy, VerdictForm
+from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 
 F = TypeVar("F", bound=Callable[..., Any])
 

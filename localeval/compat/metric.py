@@ -16,12 +16,13 @@ from localeval.compat.data import one_sample
 from localeval.compat.languages import not_read
 from localeval.compat.models import hold, judge_within, release, source
 from localeval.errors import InputError
-from localeval.judge import DEFAULT_JUDGE, Judge
+from localeval.judge import Judge
 from localeval.judgements.desk import Embeds
 from localeval.metrics import METRICS, Metric, Score
 from localeval.options import Options
 from localeval.result import SampleResult
 from localeval.scoring import compute, judgements_for, nothing_to_judge
+from localeval.store.catalog import DEFAULT_JUDGE
 
 LOG = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from localeval.companions import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.errors import InputError, LocalevalError
+from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.texts import printable, said
 
 if TYPE_CHECKING:

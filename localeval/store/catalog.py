@@ -20,6 +20,11 @@ else:
 
 Kind = Literal["judge", "embedder", "classifier"]
 
+DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
+DEFAULT_EMBEDDER = "bge-m3"
+DEFAULT_CLASSIFIER = "hhem-2.1-open"
+"""What is taken where a caller names no other."""
+
 
 @dataclass(frozen=True)
 class CatalogFile:
