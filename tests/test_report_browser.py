@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from localeval import Result
+from localeval import Result, Sample, Score
 from localeval.report.html.shown import shown
+from localeval.result import SampleResult
 from tests.reports import HOSTILE, hostile, large, small
+from tests.runs import signature
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SCALE = int(os.environ.get("LOCALEVAL_REPORT_SAMPLES", "2000"))
@@ -150,6 +152,24 @@ def test_the_theme_follows_the_system_and_the_switch(reader: Reader) -> None:
     assert not dark()
     reader.page.emulate_media(media="print", color_scheme="dark")
     assert not dark()
+
+
+FIVE = ["faithfulness", "answer_relevance", "context_relevance", "context_precision", "factual_correctness"]
+A4 = {"width": 718, "height": 1_000}  # what margins of 1 cm leave of a page's width, in CSS pixels
+
+
+def test_five_metrics_fit_on_a_printed_page(browser: Any, tmp_path: Path) -> None:
+    rows = [
+        Sample(id=f"sample-{i}", user_input="Where does tea grow?", response="On hills.") for i in range(3)
+    ]
+    made = [SampleResult(row, {name: Score(0.5, 0.123) for name in FIVE}, {}) for row in rows]
+    reader = Reader(browser, tmp_path, Result(made, FIVE, signature(FIVE)), viewport=A4)
+    reader.page.emulate_media(media="print")
+    room, wide = reader.page.evaluate(
+        "[document.documentElement.clientWidth, document.documentElement.scrollWidth]"
+    )
+    assert wide <= room
+    assert reader.faults == []
 
 
 def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) -> None:
