@@ -24,7 +24,8 @@ from localeval.pack.plan import Plan
 from localeval.signature import own_version
 from localeval.store import catalog
 from localeval.store.checksums import file_sha256
-from localeval.store.download import Announce, Progress, say
+from localeval.store.download import Progress, say
+from localeval.store.obtain import Announce
 from localeval.whole import write_whole
 
 BLOCK = 1 << 20

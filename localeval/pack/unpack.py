@@ -11,7 +11,8 @@ from localeval import store
 from localeval.errors import InputError, PackBroken
 from localeval.pack import install
 from localeval.store import catalog
-from localeval.store.download import Announce, Progress, fetch, say
+from localeval.store.download import Progress, fetch, say
+from localeval.store.obtain import Announce
 
 
 def unpack(
