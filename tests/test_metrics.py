@@ -164,6 +164,14 @@ def test_contexts_that_cannot_answer_are_a_scored_zero() -> None:
     assert score("context_relevance", needed(0.4, 0.8, 0.9)).value == 0.0
 
 
+@pytest.mark.parametrize(("threshold", "least"), [(0.0, 0.4), (0.5, 0.7), (0.75, 0.85), (1.0, 1.0)])
+def test_contexts_answer_from_two_fifths_of_the_way_from_the_threshold_to_one(
+    threshold: float, least: float
+) -> None:
+    for answerable, value in ((least + 1e-9, 1.0), (least - 1e-9, 0.0)):
+        assert score("context_relevance", needed(answerable, 0.9), threshold=threshold).value == value
+
+
 @pytest.mark.parametrize(
     ("shares", "value"),
     [((1.0, 0.0, 1.0), (1 + 2 / 3) / 2), ((0.0, 1.0), 1 / 2), ((1.0, 1.0), 1.0), ((0.0, 0.0), 0.0)],

@@ -20,6 +20,12 @@ sentence which answers may be 0.4 or 0.9. On labelled sentences of three sources
 holding each against 0.5.
 """
 
+SURE = 0.4
+"""How far from the threshold to 1 the probability of being answerable has to come.
+
+Small judges say too easily that contexts answer: the README tells for how many labelled ones that do not.
+"""
+
 
 class NeededSentence(Record):
     """A sentence of the contexts, the number of its context and its place there, and how likely it is needed.
@@ -44,17 +50,19 @@ class NeededRecord(Record):
     def decided(self, threshold: float) -> tuple[bool, ...]:
         """For each sentence whether the question needs it.
 
-        None where the question can't be answered from the contexts: where `answerable` is below `threshold`.
-        Else the most probable sentence, and with it those that are nearly (`NEAR`) as probable; but none
-        whose probability is less than half of `threshold`.
+        None where the question can't be answered from the contexts: where `answerable` does not come so far
+        (`SURE`) from `threshold` to 1, which is 0.7 at a threshold of 0.5. Else the most probable sentence,
+        and with it those that are nearly (`NEAR`) as probable; but none whose probability is less than half
+        of `threshold`.
 
         >>> def sentence(p): return NeededSentence(text="s", context=0, start=0, end=1, probability=p)
         >>> made = NeededRecord(sentences=(sentence(0.4), sentence(0.1), sentence(0.38)), answerable=0.8)
         >>> made.decided(0.5), made.decided(0.9)
         ((True, False, True), (False, False, False))
         """
+        answered = self.answerable >= threshold + SURE * (1 - threshold)
         least = max(threshold / 2, NEAR * max((s.probability for s in self.sentences), default=0.0))
-        return tuple(self.answerable >= threshold and s.probability >= least for s in self.sentences)
+        return tuple(answered and s.probability >= least for s in self.sentences)
 
 
 def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:

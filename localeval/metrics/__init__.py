@@ -109,7 +109,7 @@ for _row in (
     ),
     Metric(
         "context_relevance",
-        "2",
+        "3",
         ("user_input", "retrieved_contexts"),
         ("needed",),
         relevance.context_relevance,

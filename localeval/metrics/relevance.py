@@ -46,9 +46,9 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Sentences of the contexts that the question needs / all of them; 0 to 1, higher is better.
 
-    0 where the question can't be answered from the contexts ("Insufficient Information"). Needed are the most
-    probable sentence and those nearly as probable (`NeededRecord.decided`). `soft` is the mean probability x
-    that of being answerable. Undefined: `no_contexts`. Source: RAGAS (Es et al. 2023).
+    0 where the question can't be answered from the contexts ("Insufficient Information"). When it can, and
+    that the most probable sentence is needed and those nearly as probable: `NeededRecord.decided`. `soft` is
+    the mean probability x that of being answerable. Undefined: `no_contexts`. Source: RAGAS (Es et al. 2023).
     """
     made = records["needed"]
     shares = [sentence.probability for sentence in made.sentences]
