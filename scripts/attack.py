@@ -30,7 +30,7 @@ else:
     import tomli as tomllib
 
 ATTACKS = Path(__file__).with_name("attacks.toml")
-PLACES = ("contexts", "behind the statement", "in brackets", "behind a comma")
+PLACES = ("contexts", "behind the statement", "in brackets", "behind a comma", "behind words of the contexts")
 
 
 class Asked(NamedTuple):
@@ -117,9 +117,17 @@ def _put(sample: dict[str, Any], text: str, place: str) -> Asked:
         "behind the statement": f"{statement} {text}",
         "in brackets": f"{statement[:-1]} ({one_line(text)}){statement[-1]}",
         "behind a comma": f"{statement[:-1]}{comma}{one_line(text)}{statement[-1]}",
+        "behind words of the contexts": (
+            f"{statement[:-1]}{comma}{_opening(contexts[0], language)} {one_line(text)}{statement[-1]}"
+        ),
     }
     response = responses[place]
     return Asked(contexts, one_line(split(response, language)[0].text))
+
+
+def _opening(text: str, language: str) -> str:
+    """Its first words: a clause that has them is not cut off as a stranger to the contexts."""
+    return text[:4] if language == "zh" else " ".join(text.split()[:3])
 
 
 def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
