@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -83,6 +84,7 @@ class Obliging:
     def __init__(self, n_ctx: int = 8192) -> None:
         self.settings = EngineSettings(n_ctx=n_ctx)
         self.spent = Spent()
+        self.seconds = 0.0  # of processor time in `generate`, which is no work of localeval's own
 
     def count(self, text: str) -> int:
         return 1 + len(text.encode()) // 3
@@ -107,10 +109,13 @@ class Obliging:
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
+        start = time.process_time()
         longest = max(map(self.count, leaves)) + (budget if isinstance(budget, int) else max(budget))
         if self.count(branch) + longest > self.room(trunk):
             raise ContextTooLong("the context is full")
-        return [self._reply(leaf, schema) for leaf in leaves]
+        replies = [self._reply(leaf, schema) for leaf in leaves]
+        self.seconds += time.process_time() - start
+        return replies
 
     def _reply(self, leaf: str, schema: type[T]) -> Reply[T]:
         share = int(hashlib.sha256(leaf.encode()).hexdigest()[:4], 16) / 0xFFFF

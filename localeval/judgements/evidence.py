@@ -61,7 +61,8 @@ def closest(
         sharing = [i for i, share in enumerate(shares) if share > 0]
         while sharing and len(chosen) < number:
             new = shared(wanted, len(sentences), places, weight) if chosen else shares
-            best = max(sharing, key=[*zip(new, shares, strict=True)].__getitem__)  # the first of equals
+            ranked = {i: (new[i], shares[i]) for i in sharing}
+            best = max(sharing, key=ranked.__getitem__)  # the first of equals
             sharing.remove(best)
             chosen.append(best)
             wanted -= terms(sentences[best].text)

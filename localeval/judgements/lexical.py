@@ -72,16 +72,18 @@ def unknown_numbers(statement: str, premise: Premise) -> tuple[str, ...]:
     >>> unknown_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", premise_of(["1200 left, a third"]))
     ('70', '1962')
     """
+    strange = [n for n in dict.fromkeys(numbers(statement)) if shortest(n) not in premise.numbers]
+    if not strange:
+        return ()
     by_scale = scaled(statement.translate(DIGITS))
 
     def known(number: str) -> bool:
-        ways = {shortest(number), by_scale.get(number, number)}
         parts = number.split(".")  # of a date, where there are three
-        return bool(ways & premise.numbers) or (
+        return by_scale.get(number, number) in premise.numbers or (
             len(parts) > 2 and premise.numbers.issuperset(map(shortest, parts))
         )
 
-    return tuple(n for n in dict.fromkeys(numbers(statement)) if not known(n))
+    return tuple(n for n in strange if not known(n))
 
 
 @lru_cache(maxsize=256)  # a statement is looked at by several judgements
