@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from localeval.cli.talk import say
-
-if TYPE_CHECKING:
-    from localeval.compare import Comparison
+from localeval.cli.gates import some_missed
 
 
 @click.command()
@@ -37,14 +33,7 @@ def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) ->
     found = compared(a, b, force=force)
     click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))
     if fail_on_drop:
-        _hold(found, str(a))
+        from localeval.gates import dropped
 
-
-def _hold(found: Comparison, first: str) -> None:
-    from localeval.gates import dropped
-
-    outcomes = dropped(found, first)
-    for outcome in outcomes:
-        say(str(outcome))
-    if any(outcome.missed for outcome in outcomes):
-        sys.exit(1)
+        if some_missed(dropped(found, str(a))):
+            sys.exit(1)

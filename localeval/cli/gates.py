@@ -92,11 +92,10 @@ def gated(command: F) -> F:
         outcomes = [bound.check(result) for bound in bounds]
         if baseline is not None:
             outcomes += _drops(result, baseline, str(fail_on_drop))
-        for outcome in outcomes:
-            say(str(outcome))
+        missed = some_missed(outcomes)
         if place is not None:
             _write(place, outcomes)
-        if any(outcome.missed for outcome in outcomes):
+        if missed:
             sys.exit(1)
         return result
 
@@ -105,6 +104,13 @@ def gated(command: F) -> F:
         function = option(function)
     gated_command: F = function
     return gated_command
+
+
+def some_missed(outcomes: Sequence[Outcome]) -> bool:
+    """Name each gate on stderr, and tell whether one was missed."""
+    for outcome in outcomes:
+        say(str(outcome))
+    return any(outcome.missed for outcome in outcomes)
 
 
 def _bounds(under: Sequence[str], over: Sequence[str]) -> list[Bound]:
