@@ -187,7 +187,7 @@ def _evaluated(
     scores |= {m.name: compute(m, records, options, curves) for m in judged}
     if journal.lines is not None:  # a record is read again from there when someone asks for it
         records = KeptRecords(journal.lines, {name: one.key for name, one in made.items()})
-    return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records, curves)
+    return SampleResult(sample, {m.name: scores[m.name] for m in metrics}, records, curves, options.threshold)
 
 
 def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:

@@ -43,14 +43,15 @@ class Options:
                 sentences as they are, which is faster
     verdict     "direct" reads the probability at once; "reasoned" lets the model write a reason first,
                 which is slower and has other probabilities
-    explain     adds a reason to each verdict; changes no value and no probability
+    explain     adds a reason to each verdict of the response on the contexts, as faithfulness counts them;
+                changes no value and no probability
     support_by  "llm" asks the judge whether a statement is supported, "hhem" the classifier HHEM-2.1-Open
     threshold   the probability from which a verdict counts as yes, 0 to 1
     seed        of every draw, 0 to 2**32 - 1
     questions   how many questions answer_relevance draws from the response, 1 to 100
     temperature of these draws, 0 to 2; at 0 all are the same
     relevance   whose sufficiency counts in answer_relevance: the real "question", each of the "draws", or as
-                in "ragas" any draw
+                in "ragas" any draw (which draws three `questions`)
     mode, beta  of factual_correctness: "f1" (F-beta, beta above 0), "precision" or "recall"
     prompts     judgement -> language ("en", "zh") -> a prompt file, as text or path
     calibration "auto" takes the shipped one that was fitted on just this judge, its prompts and options, else

@@ -147,9 +147,8 @@ def _scored(
     scores |= {m.name: compute(m, records, options, curves) for m in judged}
     if "support" in at and "reasons" in shelf.own(sample) and shelf.decides_alike:
         at["reasons"] = shelf.own(sample)["reasons"]
-    return SampleResult(
-        sample, {m.name: scores[m.name] for m in metrics}, KeptRecords(shelf.lines, at), curves
-    )
+    by_metric, kept = {m.name: scores[m.name] for m in metrics}, KeptRecords(shelf.lines, at)
+    return SampleResult(sample, by_metric, kept, curves, options.threshold)
 
 
 def keys_of_results(folder: Path) -> dict[str, Mapping[str, str]]:

@@ -27,13 +27,15 @@ class SampleResult:
 
     Of a run in a folder the records are read from its journal, each time that they are asked for.
 
-    curves  what calibrated the judge's probabilities of support, by language; they stand in `records` raw
+    curves     what calibrated the judge's probabilities of support, by language; they stand in `records` raw
+    threshold  the probability from which a verdict counted as yes
     """
 
     sample: Sample
     scores: Mapping[str, Score]
     records: Mapping[str, BaseModel]
     curves: Curves = field(default_factory=dict)
+    threshold: float = 0.5
 
     def as_scored(self) -> Mapping[str, Any]:
         """The records as the metrics read them, with calibrated probabilities of support.

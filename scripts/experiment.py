@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from unittest import mock
 
 import click
+from pydantic import create_model
 
 from localeval import Judge, Sample, read_samples
 from localeval.agreement import auroc, auroc_gain
 from localeval.card.labels import balanced, label
+from localeval.engine.interface import Reply
 from localeval.journal import Journal
-from localeval.judgements import JUDGEMENTS
+from localeval.judgements import JUDGEMENTS, support, windows
+from localeval.judgements.desk import Desk
 from localeval.options import Options
+from localeval.prompts import shape
 from localeval.signature import digest
 from localeval.store.catalog import DEFAULT_JUDGE
 
@@ -30,23 +37,51 @@ else:
 class Variant:
     """A name, and what is changed: engine settings, options, the judge, built-in prompts.
 
-    `edits` maps judgement -> language -> [text in the built-in prompt, text in its place] pairs.
+    edits     judgement -> language -> [text in the built-in prompt, text in its place] pairs
+    prompts   judgement -> language -> a prompt file beside the plan, in place of the built-in one
+    verdicts  what a verdict can be, in place of yes and no; the first one counts as yes
+    passages  each context is asked by itself, and the surest of them counts
     """
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     edits: dict[str, dict[str, list[list[str]]]] = field(default_factory=dict)
+    prompts: dict[str, dict[str, str]] = field(default_factory=dict)
+    verdicts: tuple[str, ...] = ()
+    passages: bool = False
     judge: str = DEFAULT_JUDGE
 
-    def choices(self) -> Options:
-        prompts = {
+    def choices(self, beside: Path) -> Options:
+        prompts: dict[str, dict[str, str | Path]] = {
             judgement: {
                 language: edited(judgement, language, pairs) for language, pairs in by_language.items()
             }
             for judgement, by_language in self.edits.items()
         }
+        for judgement, files in self.prompts.items():
+            prompts[judgement] = {language: beside / name for language, name in files.items()}
         return Options.read({**self.options, "prompts": prompts})
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Meanwhile the support judgement asks for this variant's own verdicts, if it has any."""
+        if not self.verdicts:
+            yield
+            return
+        one_of_them: tuple[Any, Any] = (Literal[tuple(self.verdicts)], ...)
+        reply = create_model("OwnReply", verdict=one_of_them)
+
+        def first(reply: Reply[Any]) -> float:
+            return reply.probabilities["verdict"][self.verdicts[0]]
+
+        with (
+            mock.patch.object(support, "DirectReply", reply),
+            mock.patch.object(support, "yes", first),
+            mock.patch.object(windows, "yes", first),
+            mock.patch.object(shape, "_DECISION", {*self.verdicts, "yes", "no"}),
+        ):
+            yield
 
 
 def edited(judgement: str, language: str, pairs: list[list[str]]) -> str:
@@ -79,7 +114,9 @@ def main(
         print(f"\n{Path(file).stem}: {len(samples)} samples\n\n{HEAD}")
         first: Found = {}
         for variant in chosen:
-            found = decided(variant, samples, made_statements(variant, samples, output), output)
+            statements = made_statements(variant, samples, output)
+            with variant.asked():
+                found = decided(variant, variant.choices(plan.parent), samples, statements, output)
             first = first or found
             print(row(variant.name, found, first, samples), flush=True)
 
@@ -91,30 +128,45 @@ def made_statements(variant: Variant, samples: list[Sample], output: Path) -> di
         return {s.id: judge.judge(s, ["statements"], options, journal)["statements"] for s in samples}
 
 
-def decided(variant: Variant, samples: list[Sample], statements: dict[str, Any], output: Path) -> Found:
+def decided(
+    variant: Variant, options: Options, samples: list[Sample], statements: dict[str, Any], output: Path
+) -> Found:
     found: Found = {}
-    options, ask = variant.choices(), JUDGEMENTS["support"].ask
     with Judge.load(variant.judge, **variant.settings) as judge, Journal(output / variant.name) as journal:
         desk = judge.desk(options)
+        changed = [variant.options, variant.verdicts, variant.passages]
         recipe = [judge.signature_of_engine(), [options.prompt("support", x).sha256 for x in ("en", "zh")]]
         for sample in samples:
             made = statements[sample.id]
             if not made.flat():
                 continue
-            key = digest([recipe, variant.options, sample.id, made.model_dump(mode="json")])
+            key = digest([recipe, changed, sample.id, made.model_dump(mode="json")])
             if (kept := journal.get(key)) is None:
                 before, start = judge.engine.spent, time.perf_counter()
-                verdicts = ask(desk, sample, {"statements": made}).verdicts  # type: ignore[attr-defined]
+                probabilities = asked_of(desk, sample, made, variant.passages)
                 spent = judge.engine.spent.since(before)
                 seconds = time.perf_counter() - start
                 kept = {
-                    "p": [v.probability for v in verdicts],
+                    "p": probabilities,
                     "s": seconds,
                     "rows": spent.rows - spent.trunk,
                 }
                 journal.put(key, "support", sample.id, kept, {})
             found[sample.id] = (kept["p"], kept["s"], kept["rows"])
     return found
+
+
+def asked_of(desk: Desk, sample: Sample, made: Any, passages: bool) -> list[float]:
+    """The probability of each statement."""
+    parts = [[one] for one in sample.retrieved_contexts or []] if passages else [sample.retrieved_contexts]
+    asked = [
+        JUDGEMENTS["support"].ask(
+            desk, sample.model_copy(update={"retrieved_contexts": part}), {"statements": made}
+        )
+        for part in parts
+    ]
+    of_parts = ([v.probability for v in one.verdicts] for one in asked)  # type: ignore[attr-defined]
+    return [max(of_statement) for of_statement in zip(*of_parts, strict=True)]
 
 
 HEAD = (

@@ -82,6 +82,9 @@ def test_score_prints_one_line_a_metric(tiny_path: Path, tmp_path: Path) -> None
     assert run.returncode == 0, run.stderr
     name, value, word, soft = run.stdout.split()
     assert (name, word) == ("faithfulness", "soft")
+    arguments = ("score", "--judge", tiny_path, "-m", "context_relevance", "--question", "Tea?")
+    asked = localeval(*arguments, "--context", "Tea grows.", cwd=tmp_path)
+    assert asked.stdout.startswith("context_relevance "), asked.stderr
     assert 0 <= float(value) <= 1
     assert 0 <= float(soft) <= 1
 

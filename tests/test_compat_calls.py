@@ -156,8 +156,12 @@ def test_results_of_localeval_itself_are_exported_too_without_what_failed() -> N
 
 def test_a_verdict_is_exported_by_the_threshold_that_it_was_scored_with() -> None:
     judged = Faithfulness(judge(*HALF), threshold=0.1).judged(INPUTS)
-    verdicts = to_ragas(judged, threshold=0.1)["support"]["statements"]
-    assert [verdict["verdict"] for verdict in verdicts] == [1, 1]
+    assert [verdict["verdict"] for verdict in to_ragas(judged)["support"]["statements"]] == [1, 1]
+    again = to_ragas(judged, threshold=0.5)["support"]["statements"]
+    assert [verdict["verdict"] for verdict in again] == [1, 0]
+    result = localeval.evaluate([INPUTS], ["faithfulness"], judge(*HALF), threshold=0.1)
+    (made,) = to_original(result.samples[0])["support"].values()
+    assert [verdict["verdication_result"] for verdict in made] == [1, 1]
 
 
 # Objects of ragas

@@ -15,6 +15,7 @@ import pytest
 from localeval import Score
 from localeval.compat import (
     AnswerRelevance,
+    ContextRelevance,
     EvaluationDataset,
     FactualCorrectness,
     Faithfulness,
@@ -27,7 +28,21 @@ from localeval.compat.metric import OriginalMetric
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
-from tests.originals import ANSWER, BOTH, CORRECT, HALF, PAIR, QUESTION, ROWS, SINGS, VECTORS, Asking, judge
+from tests.originals import (
+    ANSWER,
+    BOTH,
+    CONTEXTS,
+    CORRECT,
+    HALF,
+    NEEDED,
+    PAIR,
+    QUESTION,
+    ROWS,
+    SINGS,
+    VECTORS,
+    Asking,
+    judge,
+)
 
 # Data sets
 
@@ -52,6 +67,24 @@ def test_a_data_set_of_samples_keeps_them() -> None:
         "response": "Tea.",
         "reference_contexts": ["Tea: Assam."],
     }
+
+
+def test_data_sets_that_numbered_their_samples_each_for_itself_can_be_joined() -> None:
+    one, other = EvaluationDataset(ROWS), EvaluationDataset(ROWS[:2])
+    joined = EvaluationDataset(samples=one.samples[1:] + other.samples)
+    assert [s.id for s in joined] == ["2", "3", "1", "4"]
+    assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
+    with pytest.raises(InputError, match="have the same id a"):
+        EvaluationDataset([{"id": "a", "answer": "Tea."}] * 2)
+
+
+def test_a_sample_without_contexts_is_no_zero_in_a_mean() -> None:
+    result = evaluate(
+        [{"query": QUESTION, "document_list": []}, {"query": QUESTION, "document_list": CONTEXTS}],
+        [ContextRelevance(judge(*NEEDED))],
+    )
+    assert math.isnan(result["context_relevance"][0])
+    assert repr(result) == "{'context_relevance': 0.3333}"
 
 
 def test_what_is_no_data_set_is_refused() -> None:

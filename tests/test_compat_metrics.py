@@ -167,6 +167,16 @@ def test_the_prompt_of_a_reasoned_verdict_is_the_one_that_is_replaced() -> None:
     assert engine.calls[1].trunk.system == "Take care."
 
 
+def test_a_prompt_is_replaced_beside_others_and_in_every_form_of_verdict() -> None:
+    own = {"support": {"en": built_in("support")}}
+    metric = Faithfulness(judge(), prompts=own, nli_prompt={"zh": built_in("support")})
+    assert sorted(metric.options.prompts["support"]) == ["en", "zh"]
+    metric = Faithfulness(judge(), nli_prompt=built_in("support"))
+    assert sorted(metric.options.prompts["support"]) == ["en", "zh"]
+    with pytest.raises(PromptError, match=r"prompt given for support_reasoned \(en\)"):  # it has no reasons
+        metric.judged(INPUTS, verdict="reasoned")
+
+
 def test_a_prompt_file_that_is_edited_later_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "nli.toml"
     file.write_text(built_in("support"), encoding="utf-8")
@@ -358,6 +368,17 @@ def test_factual_correctness_decomposes_and_judges_both_ways(options: dict[str, 
     assert metric.invoke(inputs) == pytest.approx(value)
     verdicts = to_original(metric.judged(inputs))["response_in_reference"]["statement_verdications"]
     assert [verdict["verdication_result"] for verdict in verdicts] == [1, 0]
+
+
+def test_the_mode_of_one_call_names_its_column_and_that_of_the_metric_stays() -> None:
+    metric = FactualCorrectness(judge(*CORRECT))
+    inputs = {"answer": ANSWER, "ground_truth": "Tea is grown in Assam."}
+    scores = metric.judged(inputs, mode="recall").scores
+    assert {column: score.value for column, score in scores.items()} == {
+        "factual_correctness(mode=recall)": 1 / 1
+    }
+    with pytest.raises(AttributeError):
+        metric.mode = "recall"  # type: ignore[misc]
 
 
 def test_an_unknown_mode_or_option_is_refused() -> None:

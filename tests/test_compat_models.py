@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from localeval import Judge
-from localeval.compat import AnswerRelevance, Faithfulness, evaluate
+from localeval.compat import AnswerRelevance, ContextRelevance, Faithfulness, evaluate
 from localeval.compat.models import release_all
 from localeval.errors import InputError
 from localeval.testing import FakeEngine, fake_judge
@@ -108,6 +109,12 @@ def test_a_judge_of_the_caller_stays_open() -> None:
         metric.invoke(ROWS[0])
     evaluate(ROWS[:1], [metric])
     assert not engine.closed
+
+
+def test_what_nobody_has_to_judge_needs_no_model(loads: list[Opened]) -> None:
+    assert math.isnan(Faithfulness(llm="mine.gguf").invoke({"answer": "Tea grows."}))
+    assert ContextRelevance(llm="mine.gguf").invoke({"query": "Tea?", "document_list": []}) == 0.0
+    assert not loads
 
 
 def test_what_is_left_open_is_freed_at_the_end(loads: list[Opened]) -> None:

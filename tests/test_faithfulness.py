@@ -245,8 +245,11 @@ def context_for(window: int) -> int:
 def test_long_contexts_are_cut_into_windows_and_the_best_one_decides() -> None:
     contexts = [" ".join(f"Filler sentence number {i} says nothing." for i in range(190)), "Tea grows."]
     engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3)], n_ctx=context_for(3300))
-    score = fake_judge(engine).score("faithfulness", sample("Tea grows.", contexts), statements="sentences")
-    assert score.soft == 0.8
+    result = evaluate(
+        [sample("Tea grows.", contexts)], ["faithfulness"], fake_judge(engine), statements="sentences"
+    )
+    assert result.samples[0].scores["faithfulness"].soft == 0.8
+    assert "contexts read in windows: 3" in str(result)
     branches = [call.branch for call in engine.calls]
     assert len(branches) == 3
     firsts = [branch.splitlines()[1] for branch in branches]

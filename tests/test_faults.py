@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import logging
 import os
@@ -209,6 +211,22 @@ def test_a_second_process_is_told_who_writes_and_a_lock_that_was_left_does_not_c
     (tmp_path / ".lock").write_text("1\n")
     with Journal(tmp_path):
         assert (tmp_path / ".lock").read_text() == f"{os.getpid()}\n"
+
+
+def test_a_second_process_is_kept_out_where_the_file_system_knows_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_: Any) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    with (
+        Journal(tmp_path),
+        pytest.raises(FolderError, match=f"process {os.getpid()} is writing"),
+    ):
+        Journal(tmp_path)
+    with Journal(tmp_path):
+        pass
 
 
 def test_results_go_when_the_samples_or_the_recipe_are_other_ones(whole: Path, tmp_path: Path) -> None:

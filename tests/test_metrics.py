@@ -136,6 +136,8 @@ def test_context_utilization_counts_among_what_was_retrieved() -> None:
     assert_scored(score("context_utilization", records), 1 / 2, both / 1.9)
     missed = {**records, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
     assert score("context_utilization", missed) == Score.undefined("nothing_retrieved")
+    never = {**records, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
+    assert score("context_utilization", never, threshold=0.0) == Score.undefined("nothing_retrieved")
 
 
 # Contexts

@@ -97,12 +97,12 @@ def _tell_plan(plan: Plan, as_json: bool) -> None:
 @click.command()
 @judging_options
 @click.option("--user-input", "--question", help="The question.")
-@click.option("--response", "--answer", required=True, help="The answer to score.")
+@click.option("--response", "--answer", help="The answer.")
 @click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
 @click.option("--reference", help="What the answer should have been.")
 def score(
     user_input: str | None,
-    response: str,
+    response: str | None,
     contexts: tuple[str, ...],
     reference: str | None,
     as_json: bool,
@@ -121,6 +121,8 @@ def score(
         "reference": reference,
     }
     chosen = names(metrics)
+    if response is None and not contexts:
+        raise InputError("there is nothing to score; give --response, --context, or both.")
     if chosen is not None:
         _check_given(sample, chosen)
     with opened(judge) as loaded:

@@ -70,7 +70,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _choice("--statements", StatementsBy, "Break sentences into statements, or take them whole (faster)."),
     _choice("--verdict", VerdictForm, "Read the verdict at once, or after a written reason (slower)."),
     _choice("--support-by", SupportBy, "Who decides whether a statement is supported."),
-    _option("--explain", "Add a reason to each verdict.", is_flag=True),
+    _option("--explain", "Add a reason to each verdict of the response on the contexts.", is_flag=True),
     _number("--threshold", "Probability from which a verdict counts as yes."),
     _number("--questions", "Questions that answer_relevance draws from the response."),
     _number("--temperature", "Of these draws."),

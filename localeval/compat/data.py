@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, overload
 
@@ -22,7 +23,8 @@ class SingleTurnSample(Sample):
 
 
 class EvaluationDataset:
-    """Samples in their order, each with an id of its own (its line or place, where it has none).
+    """Samples in their order, each with an id of its own: its line or place where it has none, and another
+    number for a sample that has the same as one before it.
 
     `samples` may be our samples or ragas' ones, dicts, or a whole data set of ragas. Raises InputError for
     what is none of these, with its place, and for no sample at all.
@@ -37,7 +39,7 @@ class EvaluationDataset:
                 f"samples is a {type(samples).__name__}; give a list of samples, "
                 "or read a file with EvaluationDataset.from_jsonl."
             )
-        self.samples: list[Sample] = read_samples([_plain(item) for item in samples])
+        self.samples: list[Sample] = read_samples(_numbered([_plain(item) for item in samples]))
 
     @classmethod
     def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
@@ -86,6 +88,19 @@ def one_sample(given: Any, where: str) -> Sample:
             "give the columns by name, as answer= and document_list=."
         )
     return Sample.read(plain, where)
+
+
+def _numbered(items: list[Any]) -> list[Any]:
+    """Samples of several data sets, each of which has numbered its own: of two alike the later one anew."""
+    taken = {item.id for item in items if isinstance(item, Sample)}
+    free = (str(number) for number in count(1) if str(number) not in taken)
+    seen: set[str] = set()
+    for place, item in enumerate(items):
+        if isinstance(item, Sample) and item.id:
+            if item.id in seen:
+                items[place] = item.model_copy(update={"id": next(free)})
+            seen.add(item.id)
+    return items
 
 
 def _plain(given: Any) -> Any:

@@ -10,7 +10,8 @@ one, where a calibration is in force. So their mean is that score. The flags of 
 are what the score counted only with `relevance="draws"`, the default here: with "question" it counted that of
 the real question, with "ragas" whether any of them is 1.
 
-A reason is "" unless it was asked for (`explain=True`, or `verdict="reasoned"`).
+A reason is "" unless it was asked for: with `explain=True` a verdict of the response on the contexts has one,
+with `verdict="reasoned"` every verdict on a statement.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ from localeval.result import SampleResult
 INSUFFICIENT = "Insufficient Information"
 
 
-def to_original(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
-    """The records of one sample as the original replies; `threshold` is the one that it was scored with."""
+def to_original(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
+    """The records of one sample as the original replies.
+
+    threshold  the probability from which a verdict counts as 1; that of the score, unless said
+    """
     found: dict[str, Any] = {}
+    threshold = sample.threshold if threshold is None else threshold
     records = sample.as_scored()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
@@ -45,9 +50,10 @@ def to_original(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
     return found
 
 
-def to_ragas(sample: SampleResult, threshold: float = 0.5) -> dict[str, Any]:
+def to_ragas(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
     """The same in ragas' own schemas, which there are for statements and verdicts."""
     found: dict[str, Any] = {}
+    threshold = sample.threshold if threshold is None else threshold
     records = sample.as_scored()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):

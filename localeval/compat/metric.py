@@ -75,6 +75,10 @@ class OriginalMetric:
     @property
     def column(self) -> str:
         """Its name in the result of `evaluate`."""
+        return self.column_with(self.options)
+
+    def column_with(self, options: Options) -> str:  # noqa: ARG002
+        """The same with other options than its own."""
         return self.name
 
     def invoke(self, inputs: Any) -> float:
@@ -102,22 +106,23 @@ class OriginalMetric:
         """
         sample = one_sample(inputs, self.name)
         choices = self.read({**self._chosen, **options})
+        column = self.column_with(choices)
         if (undefined := nothing_to_judge(self.metric, sample)) is not None:
-            return SampleResult(sample, {self.column: undefined}, {})
+            return SampleResult(sample, {column: undefined}, {})
         wanted = judgements_for([self.metric], choices)
         records = judge_within(self.judge(), sample, wanted, choices, timeout)
         if records is None:
-            return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
+            return SampleResult(sample, {column: Score.failed("timeout")}, {})
         curves = self.judge().curves(choices)
         score = compute(self.metric, records, choices, curves)
-        return SampleResult(sample, {self.column: score}, records, curves)
+        return SampleResult(sample, {column: score}, records, curves, choices.threshold)
 
     def number(self, score: Score) -> float:
         """The value, or what the original gives for a score that is undefined or failed."""
         return math.nan if score.value is None else score.value
 
     def _told(self, judged: SampleResult) -> float:
-        score = judged.scores[self.column]
+        (score,) = judged.scores.values()
         if score.status != "scored":
             LOG.warning("%s is %s for this sample: %s.", self.name, score.status, score.reason)
         named = judged.sample.model_copy(update={"id": judged.sample.id or "this sample"})
@@ -127,6 +132,8 @@ class OriginalMetric:
 
     def not_read(self, judged: Sequence[SampleResult]) -> list[str]:
         """A line for each model that does not read the language of some samples, with their ids."""
+        if not any(one.records for one in judged):
+            return []  # no model was asked, so that there may be none
         return not_read(self.judge(), self.metric, self.options, judged)
 
     def judge(self) -> Judge:

@@ -16,7 +16,7 @@ from localeval.judge import Judge
 from localeval.judgements.desk import Embeds
 from localeval.metrics import Score
 from localeval.options import Options
-from localeval.prompts import LANGUAGES
+from localeval.prompts import LANGUAGES, text_of
 
 Self = TypeVar("Self", bound="AnswerRelevance")
 Prompts = str | Path | Mapping[str, str | Path]
@@ -48,13 +48,24 @@ class Faithfulness(OriginalMetric):
         nli_prompt: Prompts | None = None,
         **rest: Any,
     ) -> None:
-        verdicts = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
-        given = {"statements": statement_generator_prompt, verdicts: nli_prompt}
-        prompts = {name: _by_language(name, text) for name, text in given.items() if text is not None}
-        others = rest.pop("prompts", {})
-        if isinstance(others, Mapping):  # else the options say what it has to be
-            others = {**others, **prompts}
-        super().__init__(llm, prompts=others, **rest)
+        given = {"statements": statement_generator_prompt, "support": nli_prompt}
+        self._given = {name: _by_language(name, text) for name, text in given.items() if text is not None}
+        super().__init__(llm, **rest)
+        for by_language in self._given.values():  # a file that is edited later changes nothing
+            by_language.update({language: text_of(text) for language, text in by_language.items()})
+
+    def read(self, given: Mapping[str, Any]) -> Options:
+        """With the prompts that have a parameter of their own; that of verdicts in the form that is asked."""
+        prompts = given.get("prompts", {})
+        if not isinstance(prompts, Mapping):  # the options say what it has to be, and its parts
+            return super().read(given)
+        prompts = dict(prompts)
+        for name, by_language in self._given.items():
+            reasoned = name == "support" and given.get("verdict") == "reasoned"
+            form = f"{name}_reasoned" if reasoned else name
+            if isinstance(others := prompts.get(form, {}), Mapping):
+                prompts[form] = {**others, **by_language}
+        return super().read({**given, "prompts": prompts})
 
 
 class FaithfulnesswithHHEM(Faithfulness):
@@ -118,7 +129,7 @@ class FaithfulnesswithHHEM(Faithfulness):
 class ContextRelevance(OriginalMetric):
     """Sentences of the contexts that the question needs / all of them.
 
-    0 where the question can't be answered from them, and also where they have no sentence.
+    0 where the question can't be answered from them; `invoke` gives it also where they have no sentence.
     """
 
     row = "context_relevance"
@@ -191,12 +202,14 @@ class FactualCorrectness(OriginalMetric):
 
     def __init__(self, llm: Judge | Model | None = None, mode: str = "f1", **rest: Any) -> None:
         super().__init__(llm, mode=mode, **rest)
-        self.mode = mode
 
     @property
-    def column(self) -> str:
+    def mode(self) -> str:
+        return self.options.mode
+
+    def column_with(self, options: Options) -> str:
         """With its mode, as ragas writes it."""
-        return f"{self.name}(mode={self.mode})"
+        return f"{self.name}(mode={options.mode})"
 
 
 def _by_language(judgement: str, given: Prompts) -> dict[str, str | Path]:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from localeval.errors import FolderError
+from localeval.locks import held
 
 FILE = ".lock"
 
@@ -19,12 +20,11 @@ class Lock:
     """
 
     def __init__(self, folder: Path) -> None:
-        from filelock import FileLock, Timeout
+        from filelock import Timeout
 
         path = folder / FILE
-        self._lock = FileLock(path, thread_local=False)
         try:
-            self._lock.acquire(timeout=0)
+            self._lock = held(path, 0)
         except Timeout:
             who = "another process"
             with contextlib.suppress(OSError, ValueError):

@@ -109,8 +109,10 @@ def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
     there = [t for f, t in zip(found, told, strict=True) if f >= options.threshold]
     if not there:
         return Score.undefined("nothing_retrieved")
+    if not (weight := sum(found)):  # where the threshold is 0
+        return Score.undefined("nothing_retrieved")
     both = sum(f * t for f, t in zip(found, told, strict=True))
-    return Score(sum(t >= options.threshold for t in there) / len(there), both / sum(found))
+    return Score(sum(t >= options.threshold for t in there) / len(there), both / weight)
 
 
 def noise_sensitivity(records: Records, options: Options = DEFAULTS) -> Score:

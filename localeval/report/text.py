@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 50
 MOST_COLUMNS = 4
 MOST_NAMED = 5
+_WINDOWED = ("support", "support_hhem", "needed")
 
 
 def as_text(result: Result, width: int | None = None) -> str:
@@ -142,6 +143,9 @@ def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
         notes.append("statements cut")
+    read = (getattr(sample.records.get(name), "windows", 1) for name in _WINDOWED)
+    if (parts := max(read)) > 1:
+        notes.append(f"contexts read in windows: {parts}")
     if columns := dict.fromkeys(found.column for found in suspicions(sample.sample)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes

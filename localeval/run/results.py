@@ -62,9 +62,9 @@ def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
     if [row["id"] for row in kept["samples"]] != [sample.id for sample in samples]:
         raise ValueError("its samples are not those of samples.jsonl")
     signature, metrics = _signature(kept["signature"]), list(map(_text, kept["metrics"]))
-    curves = curves_of(signature)
+    curves, threshold = curves_of(signature), float(signature.options.get("threshold", 0.5))
     found = [
-        _sample(sample, row, metrics, lines, curves)
+        _sample(sample, row, metrics, KeptRecords(lines, _keys(row)), curves, threshold)
         for sample, row in zip(samples, kept["samples"], strict=True)
     ]
     network = Network(**kept.get("network", {}))
@@ -86,16 +86,25 @@ def _row(one: SampleResult) -> dict[str, Any]:
     return {"id": one.sample.id, "scores": scores, "records": dict(at)}
 
 
-def _sample(
-    sample: Sample, row: Mapping[str, Any], metrics: Sequence[str], lines: Lines, curves: Curves
-) -> SampleResult:
-    scores = {name: _score(score) for name, score in row["scores"].items()}
+def _keys(row: Mapping[str, Any]) -> dict[str, str]:
     at = {name: _text(key) for name, key in row["records"].items()}
-    if missing := [name for name in metrics if name not in scores]:
-        raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
     if unknown := [name for name in at if name not in JUDGEMENTS]:
         raise ValueError(f"there is no judgement {unknown[0]!r}")
-    return SampleResult(sample, scores, KeptRecords(lines, at), curves)
+    return at
+
+
+def _sample(
+    sample: Sample,
+    row: Mapping[str, Any],
+    metrics: Sequence[str],
+    records: KeptRecords,
+    curves: Curves,
+    threshold: float,
+) -> SampleResult:
+    scores = {name: _score(score) for name, score in row["scores"].items()}
+    if missing := [name for name in metrics if name not in scores]:
+        raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
+    return SampleResult(sample, scores, records, curves, threshold)
 
 
 def _score(kept: Mapping[str, Any]) -> Score:

@@ -38,7 +38,7 @@ def opened(source: str | Path) -> Iterator[Bytes]:
     name = name_of(source)
     with _stdin() if str(source) == STDIN else _file(source, name) as file:
         try:
-            yield _unpacked(file, name, Path(source).suffix)
+            yield _unpacked(file, name)
         except (OSError, EOFError, zlib.error) as error:
             cause = shown(getattr(error, "strerror", None) or str(error))
             raise InputError(f"{name}: can't be read ({cause}); check that it is whole.") from None
@@ -64,9 +64,9 @@ def _file(source: str | Path, name: str) -> Bytes:
         raise InputError(f"{name}: can't be read ({cause}); give the path of a file with samples.") from None
 
 
-def _unpacked(file: Bytes, name: str, suffix: str) -> Bytes:
-    """What gzip packed, by the suffix or the first bytes. Raises InputError for what Excel saves."""
-    if suffix.lower() == ".gz" or file.peek(2).startswith(_GZIP):
+def _unpacked(file: Bytes, name: str) -> Bytes:
+    """What gzip packed, by its first bytes: a name tells nothing. Raises InputError for what Excel saves."""
+    if file.peek(2).startswith(_GZIP):
         file = io.BufferedReader(_Packed(fileobj=file))
     for mark, fault in _NO_DATA.items():
         if file.peek(len(mark)).startswith(mark):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from localeval import store
 from localeval.errors import InputError, ModelError, ModelMissing
+from localeval.locks import held
 from localeval.store import ModelFiles, catalog, place
 from localeval.store.catalog import CatalogFile, CatalogRow, Source
 from localeval.store.obtain import Announce, Job, fetch_file, unfinished
@@ -65,16 +66,14 @@ def fetch(
 @contextmanager
 def _alone(row: CatalogRow, announce: Announce) -> Iterator[None]:
     """Hold the model's lock, once no other process that fetches it does: two would write one file."""
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
-    lock = FileLock(store.models_dir() / f".{row.name}.lock")
+    path = store.models_dir() / f".{row.name}.lock"
     try:
-        lock.acquire(timeout=0)
+        lock = held(path, 0)
     except Timeout:
         announce(f"another process is fetching {row.name}; waiting until it is done.")
-        lock.acquire()
-    except NotImplementedError:  # the folder's file system knows no locks
-        pass
+        lock = held(path, -1)
     try:
         yield
     finally:
