@@ -19,14 +19,18 @@ _Path: TypeAlias = str | os.PathLike[str]
 
 
 class Companions:
-    """Each a catalog name, the path of a folder, or an opened model, which its owner closes."""
+    """Each a catalog name, the path of a folder, or an opened model, which its owner closes.
+
+    threads  how many compute in what is opened here; 0 for the physical cores
+    """
 
     def __init__(
         self,
         embedder: str | os.PathLike[str] | Embeds = DEFAULT_EMBEDDER,
         classifier: str | os.PathLike[str] | Supports = DEFAULT_CLASSIFIER,
+        threads: int = 0,
     ) -> None:
-        self._embedder, self._classifier = embedder, classifier
+        self._embedder, self._classifier, self._threads = embedder, classifier, threads
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -48,31 +52,31 @@ class Companions:
             model.close()
         self._opened.clear()
 
-    def _model(self, name: str, given: _Path | M, load: Callable[[_Path], M]) -> M:
+    def _model(self, name: str, given: _Path | M, load: Callable[[_Path, int], M]) -> M:
         """The model that was given, or the one at that place: loaded once, and then at hand."""
         if not isinstance(given, str | os.PathLike):
             return given
         with self._lock:  # two threads that ask at once would load it twice
             if name not in self._opened:
-                self._opened[name] = load(given)
+                self._opened[name] = load(given, self._threads)
             found: M = self._opened[name]
         return found
 
 
-def _load_embedder(place: _Path) -> Embeds:
+def _load_embedder(place: _Path, threads: int) -> Embeds:
     from localeval.embedder import Embedder
 
     try:
-        return Embedder.load(place)
+        return Embedder.load(place, threads=threads)
     except ModelMissing as error:
         others = "or choose --embedder all-minilm-l6-v2 (English), or other metrics with -m"
         raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
 
 
-def _load_classifier(place: _Path) -> Supports:
+def _load_classifier(place: _Path, threads: int) -> Supports:
     from localeval.classifier import Classifier
 
-    return Classifier.load(place)
+    return Classifier.load(place, threads=threads)
 
 
 def _source(given: object) -> str:

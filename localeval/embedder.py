@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localeval.classifier.unheard import unheard
+from localeval.engine.interface import EngineSettings
 from localeval.errors import ModelBroken
+from localeval.libraries import on_threads, unheard
 from localeval.store import ModelFiles, resolve
 from localeval.store.catalog import DEFAULT_EMBEDDER
 from localeval.store.pickled import PICKLE, SAFE, convert_once, pinned_pickle
@@ -41,26 +42,27 @@ class Embedder:
     0.93
     """
 
-    def __init__(self, files: ModelFiles) -> None:
+    def __init__(self, files: ModelFiles, threads: int = 0) -> None:
         """Raises ModelBroken if `files` is no folder that can be loaded without running code from it."""
         _check_folder(files)
         self.name, self.sha256 = files.name, files.sha256
         self.languages = files.row.languages if files.row else ()
         self.source = files.name if files.row else str(files.path)
         self._files = files
+        self.threads = EngineSettings(n_threads=threads).n_threads
         self._lock = threading.Lock()
         self._model: Any = None
 
     @classmethod
-    def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER) -> Embedder:
+    def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER, *, threads: int = 0) -> Embedder:
         """An embedder on a catalog name, or on a path to any sentence-transformer folder with safetensors.
 
         The files are checked now; the weights are loaded at the first `embed`. A catalog model whose weights
-        are a pickle is then converted, once.
+        are a pickle is then converted, once. `threads` is how many compute; 0 for the physical cores.
 
-        Raises ModelMissing or ModelBroken.
+        Raises ModelMissing, ModelBroken, or InputError for another number of threads.
         """
-        return cls(resolve(model, kind="embedder"))
+        return cls(resolve(model, kind="embedder"), threads)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
@@ -87,6 +89,7 @@ class Embedder:
             "name": self.name,
             "sha256": self.sha256,
             "languages": list(self.languages),
+            "threads": self.threads,
             "packages": packages,
         }
 
@@ -98,7 +101,7 @@ class Embedder:
     def _encode(self, texts: list[str]) -> NDArray[np.float32]:
         if self._model is None:
             self._model = self._loaded()
-        with unheard():
+        with unheard(), on_threads(self.threads):
             try:
                 rows = self._model.encode(
                     texts,

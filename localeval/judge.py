@@ -98,7 +98,7 @@ class Judge:
         engine = LazyEngine(files.path, chosen)
         source = files.name if files.row else str(files.path)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
-        return cls(engine, named, source, Companions(embedder, classifier))
+        return cls(engine, named, source, Companions(embedder, classifier, chosen.n_threads))
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """The score of one sample. `options` are those of `localeval.options.Options`.

@@ -87,12 +87,8 @@ class Options:
         numbers = {name: _number(name, getattr(options, name), *form) for name, form in _NUMBERS.items()}
         if not isinstance(options.explain, bool):
             raise InputError(f"explain is {options.explain!r}; choose True or False.")
-        if not isinstance(options.calibration, str | os.PathLike):
-            raise InputError(
-                f'calibration is {options.calibration!r}; choose "auto", "none" or a file that '
-                "`localeval card` wrote, as its path or its text."
-            )
-        return replace(options, prompts=_as_texts(options), **numbers)
+        calibration = calibration_text(options.calibration)
+        return replace(options, prompts=_as_texts(options), calibration=calibration, **numbers)
 
     def prompt(self, judgement: str, language: str) -> Prompt:
         """The prompt to use: the caller's, else the built-in one. Other languages use the English one."""
@@ -107,6 +103,34 @@ def _number(name: str, value: Any, kind: type[int] | type[float], low: float, hi
         whole = "a whole number" if kind is int else "a number"
         raise InputError(f"{name} is {value!r}; choose {whole} from {low} to {high}.")
     return kind(value)
+
+
+class FileText(str):
+    """The text of a file, which messages name by its path."""
+
+    path: str
+
+
+def calibration_text(given: Any) -> str:
+    """A calibration file as it is now, as text; "auto", "none" and a text as they are. Raises InputError."""
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            f'calibration is {given!r}; choose "auto", "none" or a file that '
+            "`localeval card` wrote, as its path or its text."
+        )
+    if isinstance(given, FileText):
+        return given
+    if isinstance(given, str) and (given in ("auto", "none") or given.lstrip().startswith("{")):
+        return given
+    try:
+        text = FileText(Path(given).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{said(given)}: no calibration can be read there; give the file that `localeval card` wrote, "
+            "auto or none."
+        ) from error
+    text.path = said(given)
+    return text
 
 
 def _as_texts(options: Options) -> dict[str, dict[str, str | Path]]:

@@ -205,7 +205,7 @@ class _Rehearsal:
         if (windows := getattr(record, "windows", 1)) > 1:
             count.windowed += 1
             self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
-        if isinstance(record, Failure):
+        if isinstance(record, Failure) and record.failed == "context_too_long":
             count.too_long += 1
             if sample.id not in self.too_long[-1:]:
                 self.too_long.append(sample.id)

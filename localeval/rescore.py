@@ -196,6 +196,11 @@ def _command(folder: Path, recipe: Recipe, metrics: Sequence[Metric]) -> str:
     for name, value in recipe.options.items():
         if name not in texts and value != getattr(DEFAULTS, name):
             words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    flagged = EngineSettings.read({name: settings[name] for name in _FLAGS if name in settings})
+    if others := [
+        f"{name}={value!r}" for name, value in settings.items() if value != vars(flagged).get(name)
+    ]:
+        own.append(f"Judge.load(..., {', '.join(others)})")
     return shlex.join(words) + _aside(texts, own)
 
 

@@ -19,7 +19,7 @@ DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 """Packages whose version can move a score."""
 
 _SURROUNDINGS = ("localeval", "machine", "packages", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap")
-_BESIDE = ("packages", "device", "batch_size")
+_BESIDE = ("packages", "device", "batch_size", "threads")
 """Fields that differ between machines: of a signature, and of the embedder and the classifier in it."""
 
 

@@ -92,13 +92,14 @@ def verify(
         shelf.check()
         kept = shelf.kept
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
+        drawn = [one.sample for one in chosen]
         for done, one in enumerate(chosen, 1):
             fresh = own.again(one.row, desk, one.sample, one.records)
             if where := difference(_plain(one.record), _plain(fresh)):
                 told = f"sample {one.sample.id}, {one.row.name}{where}"
                 return Verified(done, len(kept), told, shelf.left_out)
             if progress is not None:
-                progress(done, [one.sample for one in chosen])
+                progress(done, drawn)
         return Verified(len(chosen), len(kept), left_out=shelf.left_out)
     finally:
         if judge is None:

@@ -277,6 +277,16 @@ def test_a_sample_in_another_language_is_said_to_be_raw(tmp_path: Path) -> None:
     assert "raw" not in lines["tea"]
 
 
+def test_a_calibration_file_that_is_edited_later_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(write([calibration()]), encoding="utf-8")
+    options = Options.read({"statements": "sentences", "calibration": file})
+    file.unlink()
+    assert calibrations_for(FAKE, options) == {"en": calibration()}
+    with pytest.raises(InputError, match=r"own\.json: it was fitted on another judge"):
+        calibrations_for("1" * 64, options)
+
+
 def test_score_is_calibrated_as_a_run_is() -> None:
     judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}]))
     text = write([calibration()])

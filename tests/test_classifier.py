@@ -377,9 +377,9 @@ def test_a_folder_is_named_by_its_path_and_a_catalog_model_by_its_name(
 
 
 def test_the_signature_says_what_can_change_a_probability(folder: Path) -> None:
-    made = Classifier.load(folder, batch_size=3).signature()
-    assert set(made) == {"name", "sha256", "device", "batch_size", "packages"}
-    assert (made["name"], made["device"], made["batch_size"]) == ("small", "cpu", 3)
+    made = Classifier.load(folder, batch_size=3, threads=2).signature()
+    assert set(made) == {"name", "sha256", "device", "batch_size", "threads", "packages"}
+    assert (made["name"], made["device"], made["batch_size"], made["threads"]) == ("small", "cpu", 3, 2)
     assert set(made["packages"]) == {"transformers", "tokenizers", "torch"}
     json.dumps(made)
 

@@ -44,12 +44,12 @@ class Opened(FakeClassifier):
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Opened]]:
-    """What `Classifier.load` was asked for with settings: a judge opens its own with none."""
+    """What `Classifier.load` was asked for with a batch size: a judge opens its own with none."""
     made: list[Opened] = []
 
     def load(model: str | Path = "hhem-2.1-open", **settings: Any) -> Opened:
         one = Opened(model, settings)
-        if settings:
+        if "batch_size" in settings:
             made.append(one)
         return one
 
@@ -69,7 +69,8 @@ def test_another_device_or_batch_size_opens_a_classifier_of_its_own(opened: list
         assert metric.invoke(INPUTS) == 2 / 2
         assert metric.invoke(INPUTS) == 2 / 2
         (classifier,) = opened
-        assert classifier.settings == {"device": "cuda", "batch_size": 4}
+        threads = metric.judge().engine.settings.n_threads
+        assert classifier.settings == {"device": "cuda", "batch_size": 4, "threads": threads}
         assert not classifier.closed
     assert classifier.closed
 

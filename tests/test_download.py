@@ -11,6 +11,7 @@ import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -182,6 +183,16 @@ def test_a_server_that_does_not_answer_is_given_up_within_seconds(
         monkeypatch.setenv("LOCALEVAL_HUB", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(DownloadFailed, match=r"cannot be reached \((timed out|no answer within 0.2 s)\)"):
             fetch("hub-only")
+
+
+def test_a_hub_that_leads_to_an_unprotected_address_is_given_up_and_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    led = SimpleNamespace(url="http://elsewhere.test/model", close=lambda: None)
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: led)
+    monkeypatch.setenv("LOCALEVAL_HUB", "https://hub.test")
+    with pytest.raises(DownloadFailed, match="redirects from https to an unprotected address"):
+        fetch("hub-only")
 
 
 def test_all_sources_failing_are_listed_one_line_each(folder: Path) -> None:

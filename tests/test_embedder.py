@@ -207,6 +207,28 @@ def test_a_model_is_found_again_by_its_source(
     assert (by_name.name, by_name.source, by_name.languages) == ("small", "small", ("en",))
 
 
+def test_torch_computes_with_the_threads_that_the_signature_tells(
+    tiny: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    encode = SentenceTransformer.encode
+    counted: list[int] = []
+
+    def watched(*given: Any, **named: Any) -> Any:
+        counted.append(torch.get_num_threads())
+        return encode(*given, **named)
+
+    monkeypatch.setattr(SentenceTransformer, "encode", watched)
+    before = torch.get_num_threads()
+    for threads in (1, 3):
+        mine = Embedder.load(tiny[0], threads=threads)
+        mine.embed(TEXTS)
+        assert (counted.pop(), mine.signature()["threads"]) == (threads, threads)
+        assert torch.get_num_threads() == before
+
+
 def test_the_signature_names_the_model_and_the_packages_that_decide(tiny: tuple[Path, Any]) -> None:
     import sentence_transformers
     import tokenizers

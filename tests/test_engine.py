@@ -161,6 +161,8 @@ def test_draws_follow_their_seed_and_differ_between_leaves(tiny: Engine) -> None
     assert once == draw([[1, i] for i in range(4)])
     assert len(set(once)) > 1
     assert once != draw([[2, i] for i in range(4)])
+    with pytest.raises(ValueError, match="there is no seed"):
+        tiny.generate(TRUNK, "branch", ["leaf"], ReasonReply, budget=12, temperature=1.0)
 
 
 def test_a_budget_of_zero_still_gives_legal_replies(tiny: Engine) -> None:

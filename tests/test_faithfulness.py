@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -256,6 +258,20 @@ def test_long_contexts_are_cut_into_windows_and_the_best_one_decides() -> None:
     lasts = [branch.splitlines()[-2] for branch in branches]
     assert firsts[1:] == lasts[:-1]  # one sentence of overlap
     assert "Tea grows." in branches[-1]
+
+
+def test_a_reason_is_asked_for_where_the_window_holds_its_evidence() -> None:
+    filler = " ".join(f"Filler sentence number {i} says nothing." for i in range(190))
+    verdicts = [{"verdict": p} for p in (0.1, 0.1, 0.1, 0.1, 0.8, 0.8)]
+    reasons = [{"reason": "It says little."}, {"reason": "It says so."}]
+    engine = FakeEngine([*verdicts, *reasons], n_ctx=context_for(3300))
+    answer = sample("Tea grows. Filler sentence number 3 says nothing.", [filler, "Tea grows."])
+    result = evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences", explain=True)
+    first, last = engine.calls[-2:]
+    assert ("number 3 says" in first.branch, "Tea grows." in first.branch) == (True, False)
+    assert "Tea grows." in last.branch
+    record: Any = result.samples[0].records["reasons"]
+    assert record.reasons == ("It says so.", "It says little.")
 
 
 def test_contexts_beyond_eight_windows_fail_with_their_reason() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localeval.errors import InputError
-from localeval.journal import Journal
+from localeval.journal import MOST_IN_MEMORY, Journal
 from localeval.journal.lines import FILE
 
 
@@ -72,3 +72,12 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="choose another folder"):
         Journal(tmp_path / "file")
+
+
+def test_without_a_folder_the_latest_records_are_kept_and_no_more() -> None:
+    journal = Journal()
+    for number in range(MOST_IN_MEMORY):
+        journal.put(str(number), "support", "tea", {"n": number}, {})
+    assert journal.get("0") == {"n": 0}
+    journal.put("one more", "support", "tea", {}, {})
+    assert (journal.get("0"), journal.get("1"), journal.get("2")) == ({"n": 0}, None, {"n": 2})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from localeval.engine import loading
-from localeval.engine.interface import EngineSettings
+from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
 from localeval.engine.tree import Engine
@@ -111,3 +111,11 @@ def test_a_model_too_large_for_the_machine_is_refused_by_name_with_both_figures(
     monkeypatch.setattr(loading, "available", lambda: 100_000_000)
     with pytest.raises(InputError, match=r"tiny\.gguf needs about 0\.6 GB .* 0\.1 GB are free"):
         Engine(tiny_path, EngineSettings())
+
+
+def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> None:
+    cores = physical_cores(tmp_path / "none")
+    assert cores >= 1
+    for quota, most in (("100000 100000", 1), ("1000 100000", 1), ("150000 100000", 2), ("max 100000", 4096)):
+        (tmp_path / "cpu.max").write_text(f"{quota}\n")
+        assert physical_cores(tmp_path / "cpu.max") == min(cores, most)

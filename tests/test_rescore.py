@@ -113,6 +113,18 @@ def test_the_command_that_makes_what_is_missing_keeps_the_runs_calibration(run: 
     assert missing(own).endswith(" (and --calibration with a file of the text that run.json holds)")
 
 
+def test_settings_without_a_flag_are_told_beside_the_command(tiny_path: Path, tmp_path: Path) -> None:
+    with Judge.load(tiny_path, n_ctx=4096, width=8, cache_type="q8_0") as judge:
+        evaluate(SAMPLES[:1], ["faithfulness"], judge, tmp_path, statements="sentences")
+    with pytest.raises(InputError) as caught:
+        rescore(tmp_path, ["context_relevance"])
+    told = str(caught.value)
+    assert "--n-ctx 4096" in told
+    assert told.endswith(
+        " (in Python, with Judge.load(..., width=8, flash_attention=True, cache_type='q8_0'))"
+    )
+
+
 def test_the_command_never_names_a_catalog_model_in_the_place_of_ones_own(tmp_path: Path) -> None:
     """It would judge the run's own metrics again, by another model, and replace their scores."""
     evaluate(SAMPLES, ["answer_relevance"], steady_judge(SteadyEngine()), tmp_path)

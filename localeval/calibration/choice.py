@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 from localeval.calibration import JUDGEMENT, Calibration, Curves
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS, in_order
-from localeval.options import Options
+from localeval.options import FileText, Options, calibration_text
 from localeval.prompts import LANGUAGES
 from localeval.texts import said
 
@@ -44,7 +43,7 @@ def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibrati
     if options.calibration == "none" or options.support_by == "hhem":
         return {}
     own = options.calibration != "auto"
-    known = read(options.calibration) if own else shipped()
+    known = read(calibration_text(options.calibration)) if own else shipped()
     fitting = {
         language: one
         for language in LANGUAGES
@@ -53,8 +52,9 @@ def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibrati
     }
     if own and not fitting:
         raise InputError(
-            f"{_name(options.calibration)}: it was fitted on another judge, other prompts or other options, "
-            "and is never applied to these; make one with `localeval card`, or leave it out."
+            f"{_name(calibration_text(options.calibration))}: it was fitted on another judge, other prompts "
+            "or other options, and is never applied to these; make one with `localeval card`, or leave it "
+            "out."
         )
     return fitting
 
@@ -64,22 +64,9 @@ def curves_for(model_sha256: str, options: Options) -> Curves:
     return {language: one.curve for language, one in calibrations_for(model_sha256, options).items()}
 
 
-def read(source: str | Path) -> list[Calibration]:
-    """The calibrations of a file that `localeval card` wrote, given as its path or its text."""
-    return _parsed(text_of(source), _name(source))
-
-
-def text_of(source: str | Path) -> str:
-    """The text of a calibration file given as its text or its path. Raises InputError if it can't be read."""
-    if _is_text(source):
-        return str(source)
-    try:
-        return Path(source).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{said(source)}: no calibration can be read there; give the file that `localeval card` wrote, "
-            "auto or none."
-        ) from error
+def read(text: str) -> list[Calibration]:
+    """The calibrations of a file that `localeval card` wrote, of which this is the text."""
+    return _parsed(text, _name(text))
 
 
 def write(calibrations: list[Calibration]) -> str:
@@ -113,12 +100,8 @@ def _parsed(text: str, where: str) -> list[Calibration]:
         ) from error
 
 
-def _is_text(source: str | Path) -> bool:
-    return isinstance(source, str) and source.lstrip().startswith("{")
-
-
-def _name(source: str | Path) -> str:
-    return "the given calibration" if _is_text(source) else said(source)
+def _name(text: str) -> str:
+    return text.path if isinstance(text, FileText) else "the given calibration"
 
 
 assert JUDGEMENT in JUDGEMENTS  # noqa: S101

@@ -13,9 +13,10 @@ from importlib.metadata import version
 from typing import Any
 
 from localeval.classifier.checkpoint import Reader, network, tokenizer
-from localeval.engine.interface import ContextTooLong, EngineError
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
 from localeval.errors import InputError, ModelBroken
 from localeval.judgements.windows import cut
+from localeval.libraries import on_threads
 from localeval.prompts import join
 from localeval.sentences import split
 from localeval.store import ModelFiles, resolve
@@ -38,29 +39,38 @@ class Classifier:
     ([0.65], 1)
     """
 
-    def __init__(self, files: ModelFiles, device: str = "cpu", batch_size: int = 10) -> None:
+    def __init__(
+        self, files: ModelFiles, device: str = "cpu", batch_size: int = 10, threads: int = 0
+    ) -> None:
         self.name, self.sha256 = files.name, files.sha256
         self.source = files.name if files.row else str(files.path)
         self.languages = files.row.languages if files.row else ("en",)
         self.device, self.batch_size = device, batch_size
+        self.threads = EngineSettings(n_threads=threads).n_threads
         self._folder, self._lock = files.path, threading.Lock()
         self._held: tuple[Any, Reader] | None = None
 
     @classmethod
     def load(
-        cls, model: str | os.PathLike[str] = DEFAULT_CLASSIFIER, *, device: str = "cpu", batch_size: int = 10
+        cls,
+        model: str | os.PathLike[str] = DEFAULT_CLASSIFIER,
+        *,
+        device: str = "cpu",
+        batch_size: int = 10,
+        threads: int = 0,
     ) -> Classifier:
         """A classifier on a catalog name, or on a path to a folder of the same files.
 
         The files are checked now; the weights are loaded at the first question. device is "cpu", "cuda",
-        "cuda:1" or "mps"; batch_size is the most pairs computed together (fewer where they are long).
+        "cuda:1" or "mps"; batch_size is the most pairs computed together (fewer where they are long);
+        threads compute, where it is the processor that does: 0 for the physical cores.
 
-        Raises ModelMissing or ModelBroken, InputError for a device that is not here or a batch_size that is
-        no number from 1.
+        Raises ModelMissing or ModelBroken, InputError for a device that is not here, or a batch_size or
+        number of threads that can't be.
         """
         check_batch_size(batch_size)
         _check_device(device)
-        return cls(resolve(model, kind="classifier"), device, batch_size)
+        return cls(resolve(model, kind="classifier"), device, batch_size, threads)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (premise, hypothesis) a number in 0..1, in order; nothing is ever cut off.
@@ -91,7 +101,8 @@ class Classifier:
 
     def signature(self) -> dict[str, Any]:
         """What of this classifier can change a probability."""
-        fields = {name: getattr(self, name) for name in ("name", "sha256", "device", "batch_size")}
+        names = ("name", "sha256", "device", "batch_size", "threads")
+        fields = {name: getattr(self, name) for name in names}
         packages = {name: version(name) for name in ("transformers", "tokenizers", "torch")}
         return {**fields, "packages": packages}
 
@@ -115,7 +126,7 @@ class Classifier:
             ids = torch.tensor([row + [pad] * (width - len(row)) for row in rows], device=self.device)
             lengths = torch.tensor([len(row) for row in rows], device=self.device)
             mask = torch.arange(width, device=self.device) < lengths[:, None]
-            with torch.inference_mode():
+            with torch.inference_mode(), on_threads(self.threads):
                 logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
                 return [float(p) for p in torch.softmax(logits, dim=-1)[:, 1]]
         except RuntimeError as error:  # above all: out of memory

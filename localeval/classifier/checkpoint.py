@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from localeval.classifier.unheard import unheard
+from localeval.libraries import unheard
 
 
 @dataclass(frozen=True)

@@ -118,10 +118,11 @@ class FaithfulnesswithHHEM(Faithfulness):
                 f"{self.name}: the judge's classifier is a {type(own).__name__}, which can't be opened again "
                 "with another device or batch_size; leave them out, or open it with them."
             )
+        threads = judge.engine.settings.n_threads
         classifier = hold(
             self,
-            ("classifier", source(model), *where),
-            lambda: Classifier.load(model, device=self.device, batch_size=self.batch_size),
+            ("classifier", source(model), *where, threads),
+            lambda: Classifier.load(model, device=self.device, batch_size=self.batch_size, threads=threads),
         )
         return beside(judge, Companions(classifier=classifier))
 
@@ -183,7 +184,10 @@ class AnswerRelevance(OriginalMetric):
             return beside(judge, Companions(embedder=model))
         from localeval.embedder import Embedder
 
-        embedder = hold(self, ("embedder", source(model)), lambda: Embedder.load(model))
+        threads = judge.engine.settings.n_threads
+        embedder = hold(
+            self, ("embedder", source(model), threads), lambda: Embedder.load(model, threads=threads)
+        )
         return beside(judge, Companions(embedder=embedder))
 
     def bound(self: Self, llm: Judge | Model | None, embeddings: Embeds | Model | None) -> Self:

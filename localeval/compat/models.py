@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from localeval.companions import Companions
-from localeval.journal import Journal
+from localeval.journal import MOST_IN_MEMORY, Journal, Recent
 from localeval.judge import Judge, Records
 from localeval.judgements import failed_need, in_order
 from localeval.options import Options
@@ -67,15 +67,8 @@ def beside(judge: Judge, companions: Companions) -> Judge:
     return other
 
 
-class _Memory:
-    """Records by key, and the seconds that each took."""
-
-    def __init__(self) -> None:
-        self.records: dict[str, dict[str, Any]] = {}
-        self.seconds: dict[str, float] = {}
-
-
-_MEMORIES: WeakKeyDictionary[Any, _Memory] = WeakKeyDictionary()  # one for each engine
+_Record = tuple[dict[str, Any], float]  # with the seconds that it took
+_MEMORIES: WeakKeyDictionary[Any, Recent[_Record]] = WeakKeyDictionary()  # one for each engine
 
 
 class Notes(Journal):
@@ -88,17 +81,18 @@ class Notes(Journal):
     def __init__(self, engine: object) -> None:
         super().__init__()
         with _LOCK:
-            self._memory = _MEMORIES.setdefault(engine, _Memory())
-        self._used: set[str] = set()
+            self._memory = _MEMORIES.setdefault(engine, Recent(MOST_IN_MEMORY))
+        self._used: dict[str, float] = {}
 
     @property
     def seconds(self) -> float:
-        return sum(self._memory.seconds[key] for key in self._used)
+        return sum(self._used.values())
 
     def get(self, key: str) -> dict[str, Any] | None:
-        if (found := self._memory.records.get(key)) is not None:
-            self._used.add(key)
-        return found
+        if (found := self._memory.take(key)) is None:
+            return None
+        record, self._used[key] = found
+        return record
 
     def put(
         self,
@@ -108,9 +102,8 @@ class Notes(Journal):
         record: dict[str, Any],
         cost: Mapping[str, Any],
     ) -> None:
-        self._memory.seconds[key] = cost["seconds"]
-        self._memory.records[key] = record
-        self._used.add(key)
+        self._memory.put(key, (record, cost["seconds"]))
+        self._used[key] = cost["seconds"]
 
 
 def judge_within(

@@ -38,6 +38,8 @@ class Cursor(Generic[T]):
     ) -> None:
         self._plan, self._tokenize, self._pieces = plan, tokenize, pieces
         self._left, self._temperature = budget, temperature
+        if temperature > 0 and seed is None:
+            raise ValueError("a reply is drawn at a temperature, but there is no seed for it")
         self._generator = np.random.default_rng(seed)
         self._written = b""
         self._state = plan.automaton.start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral
@@ -16,6 +17,9 @@ from localeval.errors import InputError
 from localeval.texts import suggested
 
 T = TypeVar("T", bound=BaseModel)
+
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 class EngineError(Exception):
@@ -97,14 +101,26 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def physical_cores() -> int:
-    """Cores this process may run on, hyper-threads counted once where Linux tells; at least 1."""
+def physical_cores(quota: Path = _QUOTA) -> int:
+    """Cores this process may run on, hyper-threads counted once where Linux tells; at least 1.
+
+    Not more than the processor time that a container is allowed (cgroup v2, `quota`): threads beyond it would
+    wait for each other.
+    """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
     cores = set()
     for cpu in allowed:
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         cores.add(siblings.read_text() if siblings.exists() else str(cpu))
-    return max(1, len(cores))
+    return max(1, min(len(cores), _allowed(quota)))
+
+
+def _allowed(quota: Path) -> int:
+    try:
+        microseconds, period = map(int, quota.read_text().split())  # "max" where there is no limit
+    except (OSError, ValueError):
+        return sys.maxsize
+    return -(-microseconds // period)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,11 @@ import contextlib
 import logging
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from localeval.errors import FolderError
 from localeval.journal.lines import FILE, Lines, is_whole, line_of
@@ -32,11 +33,34 @@ LOG = logging.getLogger("localeval")
 
 DAMAGED = "damaged.jsonl"
 SECONDS_UNFORCED = 1.0
+MOST_IN_MEMORY = 1000  # a judge that lives as long as its service keeps no more
 _MOST_NAMED = 10
 
 
+V = TypeVar("V")
+
+
+class Recent(OrderedDict[str, V]):
+    """Values by key, of which the `most` that were put or taken last are kept."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def put(self, key: str, value: V) -> None:
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
+
+    def take(self, key: str) -> V | None:
+        if key in self:
+            self.move_to_end(key)
+        return self.get(key)
+
+
 class Journal:
-    """The judgements of a run folder; with no folder they are kept in memory only.
+    """The judgements of a run folder; with no folder the latest thousand are kept, in memory only.
 
     `damaged` counts lines that could not be read (the last one of a killed run, say) and are judged again.
     Raises FolderError when the folder can't be written, or another process is writing to it.
@@ -45,7 +69,7 @@ class Journal:
     def __init__(self, folder: Path | None = None) -> None:
         self.damaged = 0
         self.lines: Lines | None = None
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._kept: Recent[dict[str, Any]] = Recent(MOST_IN_MEMORY)
         self._file: BinaryIO | None = None
         self._forced = 0.0
         if folder is not None:
@@ -60,7 +84,7 @@ class Journal:
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The record under `key`, as it was put; None when there is none."""
-        return self._kept.get(key) if self.lines is None else self.lines.get(key)
+        return self._kept.take(key) if self.lines is None else self.lines.get(key)
 
     def put(
         self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
@@ -70,7 +94,7 @@ class Journal:
         Raises FolderError when it can't be written; all lines before it stay.
         """
         if self.lines is None or self._file is None:
-            self._kept[key] = record
+            self._kept.put(key, record)
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:

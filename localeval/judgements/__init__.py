@@ -87,7 +87,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_response", "response", support.REFERENCE_IN_RESPONSE),
         Judgement(
             "reasons",
-            "3",
+            "4",
             ("retrieved_contexts",),
             ("statements", "support"),
             reasons.recipe,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 from localeval.judgements.desk import Desk, Record, prompt_language
-from localeval.judgements.support import REASON_TOKENS, DirectReply, SupportRecord
+from localeval.judgements.support import REASON_TOKENS, DirectReply, SupportRecord, Verdict
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 
@@ -31,9 +31,10 @@ def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
 
 
 def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
-    """One reason a verdict; a reasoned verdict has its own already. The first window is what it speaks of.
+    """One reason a verdict; a reasoned verdict has its own already.
 
-    The judge is told the verdict that counts, which a calibration may have turned.
+    The judge is told the verdict that counts, which a calibration may have turned. Where the contexts take
+    several windows, it has that in view which holds the evidence sentence, or the first one.
     """
     made: SupportRecord = desk.as_scored(records)["support"]
     if desk.options.verdict == "reasoned" or not made.verdicts:
@@ -45,11 +46,22 @@ def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord
         for v in made.verdicts
     ]
     contexts, bare = sample.retrieved_contexts or [], prompt.render_branch(contexts="")
-    part = windows(desk.engine, trunk, contexts, leaves, branch=bare, budget=REASON_TOKENS)[0]
-    replies = desk.engine.generate(
-        trunk, prompt.render_branch(contexts=part), leaves, ReasonReply, budget=REASON_TOKENS
-    )
-    return ReasonsRecord(reasons=tuple(reply.value.reason for reply in replies))
+    parts = windows(desk.engine, trunk, contexts, leaves, branch=bare, budget=REASON_TOKENS)
+    at = [_window(v, parts) for v in made.verdicts]
+    found: dict[int, str] = {}
+    for number, part in enumerate(parts):
+        of_part = [i for i, own in enumerate(at) if own == number]
+        if of_part:
+            branch, asked = prompt.render_branch(contexts=part), [leaves[i] for i in of_part]
+            replies = desk.engine.generate(trunk, branch, asked, ReasonReply, budget=REASON_TOKENS)
+            found |= {i: reply.value.reason for i, reply in zip(of_part, replies, strict=True)}
+    return ReasonsRecord(reasons=tuple(found[i] for i in range(len(at))))
+
+
+def _window(verdict: Verdict, parts: Sequence[str]) -> int:
+    """The number of the first window that holds the verdict's evidence; 0 where none does."""
+    text = verdict.evidence.text if verdict.evidence else ""
+    return next((number for number, part in enumerate(parts) if text in part), 0)
 
 
 def _word(probability: float, desk: Desk) -> str:

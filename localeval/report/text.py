@@ -125,7 +125,9 @@ def _note(sample: SampleResult, result: Result) -> str:
             without.setdefault(f"{score.status}: {score.reason}", []).append(metric)
     alone = len(result.metrics) == 1
     notes = [why if alone else f"{', '.join(names)} {why}" for why, names in without.items()]
-    return "; ".join([*notes, *_of_the_text(sample, result)])
+    parts = max(getattr(sample.records.get(name), "windows", 1) for name in _WINDOWED)
+    windows = [f"contexts read in windows: {parts}"] if parts > 1 else []
+    return "; ".join([*notes, *windows, *_of_the_text(sample, result)])
 
 
 def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
@@ -143,9 +145,6 @@ def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
         notes.append("statements cut")
-    read = (getattr(sample.records.get(name), "windows", 1) for name in _WINDOWED)
-    if (parts := max(read)) > 1:
-        notes.append(f"contexts read in windows: {parts}")
     if columns := dict.fromkeys(found.column for found in suspicions(sample.sample)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes
@@ -153,8 +152,10 @@ def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
 
 def strangers(result: Result) -> list[str]:
     """A line for each model that read samples in a language that it does not know."""
-    foreign = [s for s in result.samples if not _english(s)]
     embedded = result.signature.embedder.get("languages") == ["en"]
+    if not (embedded or result.signature.classifier):
+        return []  # no record is read in vain
+    foreign = [s for s in result.samples if not _english(s)]
     models = {
         "the embedder": [s.sample.id for s in foreign if embedded and "similarity" in s.records],
         "HHEM": [s.sample.id for s in foreign if any(_by_hhem(r) for r in s.records.values())],

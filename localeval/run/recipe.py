@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.calibration.choice import text_of as calibration_text
 from localeval.errors import InputError
 from localeval.forms import reading
 from localeval.options import DEFAULTS, Options
@@ -93,8 +92,6 @@ def _take_apart(recipe: Recipe) -> None:
 
 
 def recorded(options: Options) -> dict[str, Any]:
-    """`options` as JSON values, a calibration file as its text. (Prompts are texts since `Options.read`.)"""
-    chosen = options.calibration
-    calibration = chosen if chosen in ("auto", "none") else calibration_text(chosen)
-    plain: dict[str, Any] = json.loads(json.dumps({**vars(options), "calibration": calibration}))
+    """`options` as JSON values: files are texts since `Options.read`."""
+    plain: dict[str, Any] = json.loads(json.dumps(vars(options)))
     return plain

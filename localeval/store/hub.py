@@ -81,6 +81,8 @@ def _reach(url: str) -> None:
         except urllib.error.HTTPError as error:
             error.close()
             answers.append("")  # a refusal is an answer; the GET will say which
+        except DownloadFailed as error:
+            answers.append(str(error))
         except (OSError, http.client.HTTPException) as error:
             answers.append(said(getattr(error, "reason", error)) or type(error).__name__)
 
