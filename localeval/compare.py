@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from localeval.errors import InputError, NotComparable
-from localeval.metrics import METRICS
 from localeval.result import Result, SampleResult
 from localeval.run import load
+from localeval.scoring import SIGNIFICANT
 from localeval.signature import differing
 from localeval.texts import listed
 
-SIGNIFICANT = 0.05
 MOST_MOVED = 5
 _SHOWN = 5
 SCHEMA = 1
@@ -154,11 +153,6 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         forced=tuple(moving),
         warnings=tuple(filter(None, told)),
     )
-
-
-def higher_is_better(metric: str) -> bool:
-    """Whether more is better; of a metric that is not registered, yes."""
-    return METRICS[metric].higher_is_better if metric in METRICS else True
 
 
 def _direction(metric: str, first: Result, second: Result) -> bool | None:

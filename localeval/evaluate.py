@@ -28,7 +28,7 @@ from localeval.result import Result, SampleResult
 from localeval.run import folder as folders
 from localeval.run.recipe import Recipe, recorded
 from localeval.samples import Sample, Samples, Skipped, Source, check_columns, read_samples
-from localeval.scoring import choose_metrics, compute, judgements_for, nothing_to_judge
+from localeval.scoring import choose_metrics, compute, judgements_for, to_judge
 from localeval.signature import Signature
 from localeval.store.catalog import DEFAULT_JUDGE
 
@@ -179,8 +179,7 @@ def _evaluated(
     curves: Curves,
     journal: Journal,
 ) -> SampleResult:
-    scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
-    judged = [m for m in metrics if m.name not in scores]
+    scores, judged = to_judge(metrics, sample)
     wanted = judgements_for(judged, options)
     made = judge.made(sample, wanted, options, journal) if wanted else {}
     records: Mapping[str, BaseModel] = {name: one.record for name, one in made.items()}

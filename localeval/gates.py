@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from localeval.compare import SIGNIFICANT, Compared, Comparison, compare, higher_is_better
+from localeval.compare import Compared, Comparison, compare
 from localeval.errors import InputError, LocalevalError
+from localeval.metrics import METRICS
 from localeval.result import Result
-from localeval.scoring import choose_metrics
+from localeval.scoring import SIGNIFICANT, choose_metrics
 from localeval.texts import digits, printable, said
 
 
@@ -68,7 +69,7 @@ class Bound:
                 "with a number from 0 to 1."
             )
         choose_metrics([metric])
-        if higher_is_better(metric) == over:
+        if METRICS[metric].higher_is_better == over:
             better = "higher" if over else "lower"
             raise InputError(f"{option} {said(text)}: of {metric}, {better} is better; use {other}.")
         return cls(metric, limit, "soft" in parts, side in parts, over)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from localeval.errors import InputError
+from localeval.numbers import real, whole
 from localeval.prompts import LANGUAGES, Prompt, load, text_of
 from localeval.texts import said, suggested
 
@@ -26,13 +26,8 @@ _FORMS: Mapping[str, Any] = {
     "relevance": Relevance,
     "mode": Mode,
 }
-_NUMBERS: Mapping[str, tuple[type[int] | type[float], float, float]] = {
-    "threshold": (float, 0, 1),
-    "seed": (int, 0, 2**32 - 1),
-    "questions": (int, 1, 100),
-    "temperature": (float, 0, 2),
-    "beta": (float, 0.01, 100),
-}
+_WHOLE = {"seed": (0, 2**32 - 1), "questions": (1, 100)}
+_REAL: Mapping[str, tuple[float, float]] = {"threshold": (0, 1), "temperature": (0, 2), "beta": (0.01, 100)}
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,10 @@ class Options:
                 raise InputError(
                     f"{name} is {getattr(options, name)!r}; choose one of: {', '.join(get_args(form))}."
                 )
-        numbers = {name: _number(name, getattr(options, name), *form) for name, form in _NUMBERS.items()}
+        numbers: dict[str, Any] = {
+            name: whole(name, getattr(options, name), *bounds) for name, bounds in _WHOLE.items()
+        }
+        numbers |= {name: real(name, getattr(options, name), *bounds) for name, bounds in _REAL.items()}
         if not isinstance(options.explain, bool):
             raise InputError(f"explain is {options.explain!r}; choose True or False.")
         calibration = calibration_text(options.calibration)
@@ -94,15 +92,6 @@ class Options:
         """The prompt to use: the caller's, else the built-in one. Other languages use the English one."""
         language = language if language in LANGUAGES else "en"
         return load(judgement, language, self.prompts.get(judgement, {}).get(language))
-
-
-def _number(name: str, value: Any, kind: type[int] | type[float], low: float, high: float) -> Any:
-    """The value as Python's own number: JSON can hold no other, such as numpy's."""
-    number = isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
-    if not number or not low <= value <= high:
-        whole = "a whole number" if kind is int else "a number"
-        raise InputError(f"{name} is {value!r}; choose {whole} from {low} to {high}.")
-    return kind(value)
 
 
 class FileText(str):

@@ -27,7 +27,7 @@ from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.plan import Plan, Work
 from localeval.samples import Sample
-from localeval.scoring import judgements_for, nothing_to_judge
+from localeval.scoring import judgements_for, to_judge
 from localeval.signing import answers
 
 LOOKED_AT = 100
@@ -155,7 +155,7 @@ class _Rehearsal:
 
     def go_through(self, sample: Sample, metrics: Sequence[Metric]) -> int:
         """The rows that the sample will take."""
-        judged = [metric for metric in metrics if nothing_to_judge(metric, sample) is None]
+        _, judged = to_judge(metrics, sample)
         records: dict[str, Any] = {}
         invented: set[str] = set()
         rows = 0

@@ -25,7 +25,7 @@ from localeval.options import ARITHMETIC, DEFAULTS, Options
 from localeval.result import Result, SampleResult
 from localeval.run.recipe import Recipe
 from localeval.samples import Sample
-from localeval.scoring import choose_metrics, compute, nothing_to_judge
+from localeval.scoring import choose_metrics, compute, to_judge
 from localeval.signature import Signature
 from localeval.signing import models_used, rows_of, signed
 from localeval.texts import listed
@@ -138,8 +138,7 @@ class _Shelf:
 def _scored(
     sample: Sample, metrics: Sequence[Metric], options: Options, curves: Curves, shelf: _Shelf
 ) -> SampleResult:
-    scores = {m.name: s for m in metrics if (s := nothing_to_judge(m, sample)) is not None}
-    judged = [m for m in metrics if m.name not in scores]
+    scores, judged = to_judge(metrics, sample)
     taken = shelf.take(sample, [name for m in judged for name in m.judgements])
     if taken is None:
         return SampleResult(sample, {}, {})

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from localeval.calibration import Curve, Curves, as_scored
+from localeval.calibration import Curves, as_scored
 from localeval.errors import InputError
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import METRICS, Score
@@ -182,11 +182,6 @@ class Result:
         from localeval.report.text import as_text
 
         return as_text(self)
-
-
-def curves_of(signature: Signature) -> Curves:
-    """The curves that a signature keeps, by language."""
-    return {language: Curve(**curve) for language, curve in signature.calibration.items()}
 
 
 def _verdicts(records: Mapping[str, Any], judgement: str) -> Sequence[Verdict]:

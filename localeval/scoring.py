@@ -17,6 +17,9 @@ from localeval.samples import Sample
 from localeval.sentences import has_words
 from localeval.texts import said, suggested
 
+SIGNIFICANT = 0.05
+"""A difference with a p-value below it is one."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -74,6 +77,18 @@ def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
     if metric.either and not any(_told(sample, column) for column in metric.either):
         return Score.undefined(f"missing_{metric.either[0]}")
     return None
+
+
+def to_judge(metrics: Iterable[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
+    """(By metric the scores that are undefined beforehand, the metrics with something to judge)."""
+    undefined: dict[str, Score] = {}
+    judged = []
+    for metric in metrics:
+        if (score := nothing_to_judge(metric, sample)) is not None:
+            undefined[metric.name] = score
+        else:
+            judged.append(metric)
+    return undefined, judged
 
 
 def _told(sample: Sample, column: str) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from localeval.prompts import FENCES
 from localeval.samples import Sample
 from localeval.texts import said
 
@@ -159,7 +160,7 @@ _ROWS: tuple[tuple[Kind, tuple[str, ...], str], ...] = (
 )
 _PATTERNS = [(kind, {*words}, re.compile(pattern, re.MULTILINE)) for kind, words, pattern in _ROWS]
 _WORDS = {word for _, words, _ in _PATTERNS for word in words}
-_FENCE = re.compile(r"<\s{0,9}(/?)\s{0,9}(documents|question|answer|reference)\b[^<>]{0,20}>")
+_FENCE = re.compile(rf"<\s{{0,9}}(/?)\s{{0,9}}({'|'.join(FENCES)})\b[^<>]{{0,20}}>")
 _WIDE = {0xFF01 + i: 0x21 + i for i in range(94)}
 _INVISIBLE = dict.fromkeys(
     (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF)

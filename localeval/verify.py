@@ -21,11 +21,12 @@ from localeval.journal.records import KeptRecords, is_believed, record_under
 from localeval.judge import Judge
 from localeval.judgements import Desk, Failure, Judgement, in_order
 from localeval.metrics import Metric
+from localeval.numbers import real
 from localeval.options import Options
 from localeval.rescore import keys_of_results
 from localeval.run.recipe import Recipe
 from localeval.samples import Sample
-from localeval.scoring import choose_metrics, judgements_for, nothing_to_judge
+from localeval.scoring import choose_metrics, judgements_for, to_judge
 from localeval.signing import models_used
 
 
@@ -75,7 +76,7 @@ def verify(
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
     """
-    if not 0 < share <= 1:
+    if real("share", share, 0, 1) == 0:
         raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
     samples, recipe = run.read(Path(folder))
     options, metrics = Options.read(recipe.options), choose_metrics(recipe.metrics)
@@ -171,7 +172,7 @@ class _Shelf:
 
     def _rows(self, sample: Sample) -> list[Judgement]:
         """Of the run's metrics, and of others whose scores may stand in its results since a `rescore`."""
-        judged = [metric for metric in self._metrics if nothing_to_judge(metric, sample) is None]
+        _, judged = to_judge(self._metrics, sample)
         return in_order([*self._at.get(sample.id, {}), *judgements_for(judged, self._options)])
 
 

@@ -341,7 +341,7 @@ def test_a_truncated_weights_file_and_a_tokenizer_of_more_tokens_are_refused(
 
 
 def test_a_setting_out_of_range_is_refused_before_any_file_is_read() -> None:
-    with pytest.raises(InputError, match="batch_size is 0; choose a number from 1"):
+    with pytest.raises(InputError, match="batch_size is 0; choose a whole number, at least 1"):
         Classifier.load("/no/such", batch_size=0)
     for device in ("gpu", "meta", ""):
         with pytest.raises(InputError, match=f"device is '{device}', unusable here"):

@@ -89,8 +89,8 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(
             (*COLUMNS, "--sample", "2", "--seed", "-1"),
             "localeval: --seed is -1; choose a whole number from 0 to 4294967295.",
         ),
-        (("--threads", "-1"), "localeval: --threads is -1; choose a number from 0 to 1024."),
-        (("--gpu-layers", "-2"), "localeval: --gpu-layers is -2; choose a number from -1 to 1000."),
+        (("--threads", "-1"), "localeval: --threads is -1; choose a whole number from 0 to 1024."),
+        (("--gpu-layers", "-2"), "localeval: --gpu-layers is -2; choose a whole number from -1 to 1000."),
         (("--threshold", "3"), "localeval: --threshold is 3.0; choose a number from 0 to 1."),
         (
             (*COLUMNS, "--id", "s0", "--id", "s9", "--limit", "1"),
@@ -117,7 +117,7 @@ def test_options_that_do_not_fit_are_exit_2_before_a_model_is_looked_for(
         ("LOCALEVAL_THREADS", "many", "(env var: 'LOCALEVAL_THREADS'): 'many' is not a valid integer."),
         ("LOCALEVAL_EXPLAIN", "perhaps", "(env var: 'LOCALEVAL_EXPLAIN'): 'perhaps' is not a valid boolean."),
         ("LOCALEVAL_VERDICT", "slow", "(env var: 'LOCALEVAL_VERDICT'): 'slow' is not one of"),
-        ("LOCALEVAL_THREADS", "-1", "localeval: LOCALEVAL_THREADS is -1; choose a number from 0 to 1024."),
+        ("LOCALEVAL_THREADS", "-1", "localeval: LOCALEVAL_THREADS is -1; choose a whole number from 0 to"),
         ("LOCALEVAL_BETA", "0", "localeval: LOCALEVAL_BETA is 0.0; choose a number from 0.01 to 100."),
     ],
 )

@@ -95,9 +95,9 @@ def test_a_classifier_that_cannot_be_opened_again_is_not_replaced_by_another(ope
 
 @pytest.mark.parametrize("given", ["10", None, 0, 2.5, True, []])
 def test_a_batch_size_that_is_no_number_from_one_is_refused(given: Any) -> None:
-    with pytest.raises(InputError, match=r"batch_size is .*; choose a number from 1\."):
+    with pytest.raises(InputError, match=r"batch_size is .*; choose a whole number, at least 1\."):
         FaithfulnesswithHHEM(batch_size=given)
-    with pytest.raises(InputError, match=r"batch_size is .*; choose a number from 1\."):
+    with pytest.raises(InputError, match=r"batch_size is .*; choose a whole number, at least 1\."):
         Classifier.load("/no/such", batch_size=given)
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from localeval.doctor import Asked, Finding, examine
+from localeval.doctor import Finding, examine
+from localeval.doctor.asked import Asked
 from localeval.doctor.machine import import_faults, processor_features
 from localeval.engine.interface import EngineSettings
 from localeval.engine.lazy import LazyEngine

@@ -18,6 +18,7 @@ from localeval.engine.tree import Engine
 from localeval.metrics import METRICS
 from localeval.report.text import as_text
 from localeval.result import Result
+from localeval.sentences import has_words
 from tests.hostile import HUGE, MARKS, Hashed, Obliging, obliging_judge
 
 SECONDS = 5.0  # of processor time, for one sample, the models apart
@@ -151,7 +152,9 @@ def test_a_real_tokenizer_and_grammar_take_hostile_texts_in_all_fields(name: str
     sample = {f: [text] if f == "retrieved_contexts" else text for f in PLAIN}
     metrics = ["faithfulness", "context_relevance", "answer_relevance"]
     result = evaluate([sample], metrics, judge, questions=1)
-    assert all(score.reason != "engine_error" for score in result.samples[0].scores.values())
+    found = {metric: score.reason for metric, score in result.samples[0].scores.items()}
+    assert (found["context_relevance"] == "") == has_words(text)
+    assert "engine_error" not in found.values()
 
 
 @pytest.mark.parametrize("token", ["<|im_end|>", "<|im_start|>", "<|endoftext|>"])

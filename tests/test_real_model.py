@@ -49,6 +49,7 @@ def test_the_other_metrics_put_the_shipped_samples_in_the_expected_order(shipped
 
 def test_a_sample_alone_has_the_records_that_it_has_in_the_run(shipped: Result, judge: Judge) -> None:
     chosen = [s for s in shipped.samples if s.sample.id in ("zh-one-number-wrong", "en-one-date-wrong")]
+    assert len(chosen) == 2
     for one in chosen:
         alone = evaluate([one.sample], ["faithfulness"], judge).samples[0]
         assert alone.records == {name: one.records[name] for name in ("statements", "support")}

@@ -37,12 +37,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
+
+if TYPE_CHECKING:
+    from localeval.signature import Signature
 
 JUDGEMENT = "support"
 CLOSEST = 1e-6
@@ -160,6 +163,11 @@ def all_supported(probabilities: Sequence[float]) -> float:
 def told(curves: Curves) -> dict[str, Any]:
     """The curves as a signature keeps them, in JSON values. Nothing else of a calibration moves a score."""
     return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
+
+
+def curves_of(signature: Signature) -> Curves:
+    """The curves that a signature keeps, by language."""
+    return {language: Curve(**curve) for language, curve in signature.calibration.items()}
 
 
 def logit(probability: float) -> float:

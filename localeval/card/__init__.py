@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from localeval.calibration import Calibration
+from localeval.card.parts import Part
 from localeval.errors import InputError
 from localeval.evaluate import Progress, evaluate
 from localeval.journal.lines import FILE
 from localeval.journal.records import KeptRecords
 from localeval.judge import Judge
+from localeval.numbers import whole
 from localeval.options import Options
 from localeval.result import Result
 from localeval.samples import Sample, Samples, read_samples
@@ -38,37 +40,6 @@ if TYPE_CHECKING:
 Kind = Literal["labels", "pairs", "sentences"]
 
 CARD, CALIBRATION = "card.json", "calibration.json"
-
-Shown = tuple[float | None, float | None, float | None]
-"""A figure and the ends of its 95 % interval; None where it is not defined."""
-
-
-class ScoreFigures(BaseModel):
-    """What one score says of the labels: figure -> (figure, low, high); see `localeval.agreement`.
-
-    gain  its AUROC (or its pair accuracy) less that of the baseline, paired
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    figures: dict[str, Shown]
-    gain: Shown | None = None
-
-
-class Part(BaseModel):
-    """Some of the samples: all of them, those of a language, those of a source.
-
-    good, bad  labels 1 and 0; of pairs, and of rows with labelled sentences, `good` is how many there are
-    scores     "soft" and "value" as the judge gives them; "... raw" without the calibration in force;
-               "... refitted" with one fitted on the other folds of this data; and the baseline
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    good: int
-    bad: int = 0
-    scores: dict[str, ScoreFigures]
 
 
 class Card(BaseModel):
@@ -128,8 +99,7 @@ def make(
     from localeval.card import fitted
 
     choices = Options.read(options)
-    if number < 0:
-        raise InputError(f"number is {number}; choose at most how many samples, or 0 for all.")
+    number = whole("number", number, 0)
     where = "stdin" if source == "-" else Path(source).stem
     kind, samples, told = _asked(read_samples(source), metric, number, choices, where, sentences)
     result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)

@@ -20,10 +20,11 @@ from localeval.agreement import (
     probabilities,
 )
 from localeval.calibration import RAW
-from localeval.card import Part, ScoreFigures, Shown, baseline
+from localeval.card import baseline
 from localeval.card.fitted import WHOLE, Scored, refitted
 from localeval.card.groups import group
 from localeval.card.labels import FEWEST_OF_EACH, label
+from localeval.card.parts import Part, ScoreFigures, Shown
 from localeval.errors import InputError
 from localeval.metrics import Metric
 from localeval.options import Options

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from localeval.agreement import Draws, mean
-from localeval.card import Part, ScoreFigures, baseline
+from localeval.card import baseline
 from localeval.card.figures import Figures, rather_good, shown
 from localeval.card.groups import check, group
+from localeval.card.parts import Part, ScoreFigures
 from localeval.errors import InputError
 from localeval.metrics import METRICS
 from localeval.result import Result

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from localeval.agreement import Draws, auroc, mean
-from localeval.card import Part, ScoreFigures, Shown, baseline
+from localeval.card import baseline
 from localeval.card.figures import Figures, shown
 from localeval.card.groups import check, group
+from localeval.card.parts import Part, ScoreFigures, Shown
 from localeval.card.thresholds import f1, f1_across
 from localeval.errors import InputError
 from localeval.judgements.needed import NeededRecord

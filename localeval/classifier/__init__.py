@@ -17,6 +17,7 @@ from localeval.engine.interface import ContextTooLong, EngineError, EngineSettin
 from localeval.errors import InputError, ModelBroken
 from localeval.judgements.windows import cut
 from localeval.libraries import on_threads
+from localeval.numbers import whole
 from localeval.prompts import join
 from localeval.sentences import split
 from localeval.store import ModelFiles, resolve
@@ -68,9 +69,9 @@ class Classifier:
         Raises ModelMissing or ModelBroken, InputError for a device that is not here, or a batch_size or
         number of threads that can't be.
         """
-        check_batch_size(batch_size)
+        together = whole("batch_size", batch_size, 1)
         _check_device(device)
-        return cls(resolve(model, kind="classifier"), device, batch_size, threads)
+        return cls(resolve(model, kind="classifier"), device, together, threads)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (premise, hypothesis) a number in 0..1, in order; nothing is ever cut off.
@@ -164,12 +165,6 @@ def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[in
             batch = []
         batch.append(row)
     yield batch
-
-
-def check_batch_size(given: Any) -> None:
-    """Raises InputError for what is no whole number from 1."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InputError(f"batch_size is {said(repr(given), 60)}; choose a number from 1.")
 
 
 def _check_device(device: str) -> None:

@@ -27,7 +27,8 @@ def doctor(
 
     The judge is asked about two shipped samples. An embedder and HHEM are checked where they are here.
     """
-    from localeval.doctor import Asked, examine
+    from localeval.doctor import examine
+    from localeval.doctor.asked import Asked
 
     findings = []
     for finding in examine(Asked(judge, embedder, classifier, threads, Path.cwd()), only):

@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 
 from localeval import store
+from localeval.cli.talk import say
 from localeval.offline import offline
 from localeval.store.catalog import rows
-from localeval.store.download import Progress, fetch, say
+from localeval.store.download import Progress, fetch
 
 LINE_EVERY = 10  # percent
 LINE_EVERY_BYTES = 100_000_000  # while the whole size is not known

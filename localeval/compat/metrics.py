@@ -15,6 +15,7 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.desk import Embeds
 from localeval.metrics import Score
+from localeval.numbers import whole
 from localeval.options import Options
 from localeval.prompts import LANGUAGES, text_of
 
@@ -84,11 +85,8 @@ class FaithfulnesswithHHEM(Faithfulness):
     def __init__(
         self, llm: Judge | Model | None = None, device: str = "cpu", batch_size: int = 10, **rest: Any
     ) -> None:
-        from localeval.classifier import check_batch_size
-
         super().__init__(llm, **rest)
-        check_batch_size(batch_size)
-        self.device, self.batch_size = device, batch_size
+        self.device, self.batch_size = device, whole("batch_size", batch_size, 1)
 
     def read(self, given: Mapping[str, Any]) -> Options:
         options = super().read(given)

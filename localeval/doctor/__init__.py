@@ -9,30 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from localeval.doctor.asked import Absent, Asked, Fault
 from localeval.errors import InputError, LocalevalError
-from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.texts import printable, said
 
-if TYPE_CHECKING:
-    from localeval.judge import Judge
-
 Status = Literal["ok", "fault", "absent"]
-
-
-class Fault(Exception):
-    """Something is wrong: what, and what to do about it."""
-
-    def __init__(self, found: str, remedy: str) -> None:
-        super().__init__(found)
-        self.remedy = remedy
-
-
-class Absent(Exception):
-    """There is nothing to check, and that need not be wrong."""
 
 
 @dataclass(frozen=True)
@@ -51,39 +34,6 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-@dataclass
-class Asked:
-    """What the checks are about; `loaded` is the judge, once a check needs it.
-
-    The row of the judge asks for `loaded` and says why it can't be; those behind it ask for `needed`.
-    """
-
-    judge: str
-    embedder: str = DEFAULT_EMBEDDER
-    classifier: str = DEFAULT_CLASSIFIER
-    threads: int = 0
-    folder: Path = Path()
-
-    @cached_property
-    def loaded(self) -> Judge:
-        """Raises what `Judge.load` raises."""
-        from localeval.judge import Judge
-
-        return Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads)
-
-    @property
-    def needed(self) -> Judge:
-        """Raises Absent where it can't be loaded."""
-        try:
-            return self.loaded
-        except LocalevalError as error:
-            raise Absent("the judge can't be loaded: see the check judge") from error
-
-    def close(self) -> None:
-        if "loaded" in vars(self):
-            self.loaded.close()
 
 
 Check = Callable[[Asked], str]

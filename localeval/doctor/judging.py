@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from localeval import sentences, store
 from localeval.calibration import RAW
-from localeval.doctor import Asked, Fault
+from localeval.doctor.asked import Asked, Fault
 from localeval.engine.interface import Trunk
 from localeval.journal import Journal
 from localeval.metrics import METRICS

@@ -18,7 +18,7 @@ from typing import Any
 import platformdirs
 
 from localeval import child, store
-from localeval.doctor import Asked, Fault
+from localeval.doctor.asked import Asked, Fault
 from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import available
 from localeval.offline import SWITCHES, attempts, is_offline

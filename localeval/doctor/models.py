@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from localeval import store
-from localeval.doctor import Absent, Asked, Fault
+from localeval.doctor.asked import Absent, Asked, Fault
 from localeval.errors import ModelBroken, ModelMissing
 from localeval.store import catalog
 from localeval.store.catalog import Kind

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from numbers import Integral
 from operator import sub
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 from pydantic import BaseModel
 
 from localeval.errors import InputError
+from localeval.numbers import whole
 from localeval.texts import suggested
 
 T = TypeVar("T", bound=BaseModel)
@@ -72,9 +72,7 @@ class EngineSettings:
             "width": (1, 120),
         }
         for name, (low, high) in bounds.items():
-            object.__setattr__(self, name, value := _whole(name, getattr(self, name)))
-            if not low <= value <= high:
-                raise InputError(f"{name} is {value}; choose a number from {low} to {high}.")
+            object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
         if not isinstance(self.mmap, bool):
             raise InputError(f"mmap is {self.mmap!r}; choose True or False.")
         if not isinstance(self.flash_attention, bool | None):
@@ -89,16 +87,6 @@ class EngineSettings:
             object.__setattr__(self, "flash_attention", self.n_gpu_layers != 0 or self.cache_type != "f16")
         if self.n_threads == 0:
             object.__setattr__(self, "n_threads", physical_cores())
-
-
-def _whole(name: str, value: Any) -> int:
-    """The value as Python's own number: JSON can hold no other, such as numpy's."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise InputError(
-            f"a setting of the judge is of the wrong type ({name} is {value!r}, no whole number); "
-            "give a number."
-        )
-    return int(value)
 
 
 def physical_cores(quota: Path = _QUOTA) -> int:

@@ -31,7 +31,6 @@ def windows(
     free = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
     room = engine.room(trunk) - engine.count(branch) - max(map(engine.count, leaves)) - free
     whole = join(contexts)
-    # A token is at least one character, so a short text is not counted twice.
     if engine.count(fence(whole)) <= room:
         return [whole]
     sentences = [s.text for s in context_sentences(contexts)]

@@ -33,8 +33,8 @@ else:
 
 LANGUAGES = ("en", "zh")
 
-_FENCES = ("documents", "question", "answer", "reference")
-_FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_FENCES)})\b)", re.IGNORECASE)
+FENCES = ("documents", "question", "answer", "reference")
+_FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

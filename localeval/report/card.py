@@ -6,7 +6,8 @@ from importlib import resources
 from typing import Any
 
 from localeval.calibration import Curve
-from localeval.card import Card, Part, ScoreFigures, Shown
+from localeval.card import Card
+from localeval.card.parts import Part, ScoreFigures, Shown
 from localeval.card.sentences import DECIDED
 from localeval.report.terminal import new_table, printed
 from localeval.texts import printable, printable_lines

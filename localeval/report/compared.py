@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from localeval.compare import SIGNIFICANT
 from localeval.report.terminal import new_table, printed
 from localeval.report.text import number
+from localeval.scoring import SIGNIFICANT
 from localeval.texts import digits, printable
 
 if TYPE_CHECKING:

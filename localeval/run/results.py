@@ -20,14 +20,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from localeval.calibration import Curves
+from localeval.calibration import Curves, curves_of
 from localeval.journal.lines import Lines
 from localeval.journal.records import KeptRecords
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics import Score
 from localeval.metrics.score import Status
 from localeval.network import Network
-from localeval.result import Result, SampleResult, curves_of
+from localeval.result import Result, SampleResult
 from localeval.samples import Sample, Skipped
 from localeval.signature import Signature
 

@@ -9,12 +9,12 @@ from contextlib import closing
 from hashlib import sha256
 from heapq import nsmallest
 from itertools import islice
-from numbers import Integral
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
+from localeval.numbers import whole
 from localeval.samples.faults import shown, wrong
 from localeval.samples.files import name_of
 from localeval.samples.formats import file_rows
@@ -163,9 +163,7 @@ def _count(option: str, number: Any) -> int | None:
     """The number as Python's own; of one beyond what can be counted to, the largest that can."""
     if number is None:
         return None
-    if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
-        raise InputError(f"{option} is {said(repr(number), 60)}; choose a whole number, at least 1.")
-    return min(int(number), sys.maxsize)
+    return min(whole(option, number, 1), sys.maxsize)
 
 
 def _wanted(ids: Any) -> set[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from localeval.calibration import Calibration
+from localeval.calibration import Calibration, curves_of
 from localeval.calibration.choice import shipped
 from localeval.report.html.labels import LANGUAGES, spans, words
-from localeval.result import Result, curves_of
+
+if TYPE_CHECKING:
+    from localeval.result import Result
 
 
 def known(result: Result) -> dict[str, Markup]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure
 from localeval.metrics import Score
 from localeval.report.html import passages
 from localeval.report.html.passages import Passage
-from localeval.result import SampleResult
 from localeval.samples import Sample
 from localeval.suspicion import Suspicion
+
+if TYPE_CHECKING:
+    from localeval.result import SampleResult
 
 
 class Room(NamedTuple):

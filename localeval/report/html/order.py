@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from localeval.result import Result, SampleResult
 from localeval.suspicion import Suspicion, suspicions
 from localeval.texts import language
+
+if TYPE_CHECKING:
+    from localeval.result import Result, SampleResult
 
 TENTHS = 10
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from localeval.report.html.order import Standing
-from localeval.result import Disagreement, Result
 from localeval.scoring import Summary
+
+if TYPE_CHECKING:
+    from localeval.result import Disagreement, Result
 
 BINS = 10
 MOST_DISAGREEMENTS = 100

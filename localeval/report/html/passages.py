@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements.desk import response_of
-from localeval.result import SampleResult
+
+if TYPE_CHECKING:
+    from localeval.result import SampleResult
 
 SUPPORTS = ("support", "support_hhem", "reference_in_contexts")
 """Judgements whose evidence lies in the contexts."""

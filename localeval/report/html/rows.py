@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from localeval.report.html.shown import cut, for_script, shown
-from localeval.result import Result, SampleResult
+
+if TYPE_CHECKING:
+    from localeval.result import Result, SampleResult
 
 ROOM = 8_000_000  # bytes, for all lines together
 MOST = 12_000_000
