@@ -324,8 +324,8 @@ def test_the_embedding_model_is_a_name_a_path_or_an_embedder(monkeypatch: pytest
     asked: list[Any] = []
     embedder = ClosingEmbedder(VECTORS)
 
-    def opened(model: Any) -> ClosingEmbedder:
-        asked.append(model)
+    def opened(model: Any, *, threads: int) -> ClosingEmbedder:
+        asked.append((model, threads))
         return embedder
 
     monkeypatch.setattr(Embedder, "load", opened)
@@ -333,7 +333,7 @@ def test_the_embedding_model_is_a_name_a_path_or_an_embedder(monkeypatch: pytest
     assert AnswerRelevance(given, embedding_model=FakeEmbedder(VECTORS)).invoke(PAIR) == pytest.approx(1.0)
     one, other = AnswerRelevance(given, "bge-m3"), AnswerRelevance(given, "bge-m3")
     assert one.invoke(PAIR) == other.invoke(PAIR) == pytest.approx(1.0)
-    assert asked == ["bge-m3"]
+    assert asked == [("bge-m3", given.engine.settings.n_threads)]
     one.close()
     assert not embedder.closed
     other.close()

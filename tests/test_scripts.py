@@ -35,11 +35,12 @@ def test_every_variant_of_a_plan_still_finds_what_it_changes(
     assert len({v.name for v in variants}) == len(variants) > 1
     for variant in variants:
         EngineSettings(**variant.settings)
-        changed = variant.choices()
-        for judgement, by_language in variant.edits.items():
-            for language in by_language:
-                plain = experiment.Options().prompt(judgement, language)
-                assert changed.prompt(judgement, language).sha256 != plain.sha256
+        with variant.asked():
+            changed = variant.choices(plan.parent)
+            for judgement, by_language in [*variant.edits.items(), *variant.prompts.items()]:
+                for language in by_language:
+                    plain = experiment.Options().prompt(judgement, language)
+                    assert changed.prompt(judgement, language).sha256 != plain.sha256
 
 
 def test_the_floor_counts_no_wrong_guess_and_the_cost_all_rows(
