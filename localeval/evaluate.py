@@ -79,11 +79,14 @@ def evaluate(
         opened.ready(chosen, choices)
         signature = opened.signature(chosen, choices)
         skipped = read.skipped if folder is None else run.skipped(folder, read)
-        if folder is not None:
-            folders.tell_what_goes(folder, read)
-            run.write(folder, read, _recipe(opened, chosen, choices, signature, skipped))
+        planned = None
         if watch is not None:
             planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
+            _check(planned, watch)
+        if folder is not None:
+            folders.tell_what_goes(folder, read)
+            run.write(folder, read, _recipe(opened, chosen, choices, signature, skipped), opened.fits)
+        if watch is not None and planned is not None:
             _begin(watch, planned, folder)
         finished, curves = [], opened.curves(choices)
         for sample in read:
@@ -120,6 +123,8 @@ def plan(
     choices = Options.read(options)
     read = read_samples(samples)
     folder = _folder(output, samples, read)
+    if folder is not None:
+        folders.check_writable(folder)
     chosen = metrics_for(metrics, read)
     journal = None if folder is None else folder / JOURNAL
     kept = Lines(journal) if journal is not None and journal.exists() else None
@@ -163,12 +168,18 @@ def _recipe(
     )
 
 
+def _check(planned: Plan, watch: Watch) -> None:
+    """Raises InputError where the judge does not fit into memory, and tells the plan before."""
+    if not planned.fits:
+        watch.begin(planned)
+        planned.check()
+
+
 def _begin(watch: Watch, planned: Plan, folder: Path | None) -> None:
-    """Keep the plan and tell it. Raises InputError where the judge does not fit into memory."""
+    """Keep the plan and tell it."""
     if folder is not None:
         run.keep_plan(folder, planned)
     watch.begin(planned)
-    planned.check()
 
 
 def _evaluated(

@@ -177,6 +177,12 @@ class Judge:
         if "classifier" in used:
             check_told(self.companions.classifier(), "classifier")
 
+    def fits(self) -> None:
+        """Check, beyond `ready`, that the model can be opened with its settings. Raises as loading does."""
+        if isinstance(self.engine, LazyEngine):
+            with self._lock:
+                self.engine.check()
+
     def _made(self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal) -> Made:
         key = self.key(row, desk, sample, records)
         if (kept := journal.get(key)) is not None and is_believed(record := as_record(row, kept)):

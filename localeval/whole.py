@@ -104,3 +104,11 @@ def writing(folder: Path) -> Iterator[None]:
             f"{folder}: the run can't be written there ({error.strerror}); what was judged is kept in its "
             "journal. Make room, or make the folder writable, and give the same command again."
         ) from error
+
+
+def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
+    """Whether both lead to one file that is there."""
+    try:
+        return path.samefile(other)
+    except (OSError, ValueError):
+        return False

@@ -76,6 +76,10 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(
     [
         (("--columns", "q"), "--columns: 'q' is not FIELD=NAME; write user_input=q,response=a."),
         (("--columns", "response=a,response=q"), "--columns: response is named twice; keep one."),
+        (
+            ("--columns", "response=a,answer=q"),
+            "localeval: columns: response is named twice (as response and as answer); keep one.",
+        ),
         (("--columns", "respons=a"), "columns: respons is no field of a sample; choose response."),
         (
             ("--columns", "id=key,response=anwser"),

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from localeval import Sample, evaluate, plan, read_samples
+from localeval import Judge, Sample, evaluate, plan, read_samples
+from localeval.card import make
 from localeval.cli import main
 from localeval.errors import FolderError, InputError
 from localeval.journal import DAMAGED
@@ -365,3 +366,57 @@ def test_a_link_in_a_folder_from_elsewhere_is_refused_and_nothing_is_written_thr
     with pytest.raises(FolderError, match=f"{name}: this is a link"):
         made(ROWS, folder)
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("setting", [{"n_ctx": 1 << 20}, {"n_gpu_layers": 9}])
+def test_a_run_that_is_refused_leaves_the_finished_one_before_it(
+    setting: dict[str, Any], tiny_path: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    with Judge.load(tiny_path) as judge:
+        evaluate(ROWS[:1], ["faithfulness"], judge, run, statements="sentences")
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    with Judge.load(tiny_path, **setting) as judge, pytest.raises(InputError, match=r"n_ctx is|GPU"):
+        evaluate(ROWS[:1], ["faithfulness"], judge, run, statements="sentences")
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_a_plan_is_refused_where_the_run_could_not_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(FolderError, match=r"file: no run can be kept there \(File exists\)"):
+        plan(ROWS[:1], ["faithfulness"], steady_judge(SteadyEngine()), tmp_path / "file")
+    plan(ROWS[:1], ["faithfulness"], steady_judge(SteadyEngine()), tmp_path / "new" / "run")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_card_takes_away_no_file_that_no_card_left(tmp_path: Path) -> None:
+    judge = steady_judge(SteadyEngine())
+    rows = [{**row, "id": f"{row['id']}-{i}", "label": i % 2} for i in range(8) for row in ROWS]
+    labelled = written(tmp_path / "labelled.jsonl", rows)
+    mine, cards = tmp_path / "mine", tmp_path / "cards"
+    mine.mkdir()
+    (mine / "calibration.json").write_text("mine")
+    with pytest.raises(FolderError, match=r"calibration\.json: no card left this there"):
+        make(str(labelled), "faithfulness", judge, mine, statements="sentences")
+    assert (mine / "calibration.json").read_text() == "mine"
+
+    make(str(labelled), "faithfulness", judge, cards, statements="sentences")
+    (cards / "calibration.json").write_text("fitted before")
+    make(str(labelled), "full_support", judge, cards, 20, statements="sentences")
+    assert (cards / "calibration.json").exists()
+    own = cards / "calibration.json"
+    with pytest.raises(InputError, match="over the one that it is given"):
+        make(str(labelled), "faithfulness", judge, cards, statements="sentences", calibration=own)
+
+
+@pytest.mark.parametrize("name", ["...jsonl", "..jsonl"])
+def test_no_run_is_kept_in_a_folder_called_by_dots(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / name, ROWS)
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", name, "-m", "faithfulness"])
+    assert ended.value.code == 2
+    assert "no folder can be called" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [name]

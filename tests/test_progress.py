@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+
 import pytest
 
 from localeval import Plan, Sample, Score
@@ -12,6 +15,11 @@ from localeval.report.progress import Meter, live_line
 
 SAMPLES = [Sample(id=str(i), response="A secret.", retrieved_contexts=["A secret."]) for i in range(4)]
 GOOD, BAD = Score(1.0, 0.9, "scored"), Score(0.0, 0.2, "scored")
+
+
+class Full(io.StringIO):
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 class Clock:
@@ -103,3 +111,32 @@ def test_on_a_terminal_there_is_one_line_that_is_drawn_again(
     assert "4/4" in said
     assert "[bold]mine 1.000" in said
     assert said.count("\n") == said[: said.rindex("4/4")].count("\n") + 1
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_count_and_the_time_left_are_there_on_a_narrow_terminal(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    many = {f"a_metric_with_a_long_name_{i}": GOOD for i in range(3)}
+    with live_line() as line:
+        line.begin(plan(100, 300, 0, 400))
+        line.meter._clock = lambda: line.meter._started + 10
+        line.took(1, SAMPLES, many)
+    drawn = capsys.readouterr().err.replace("\r", "\n").splitlines()
+    last = [text for text in drawn if "Evaluating" in text][-1]
+    assert "1/4" in last
+    assert "left" in last
+
+
+def test_a_stderr_that_is_closed_or_full_stops_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    with live_line() as line:
+        line.begin(plan(100, 300, 0, 400))
+        line.took(1, SAMPLES, {"faithfulness": GOOD})
+    monkeypatch.setattr("sys.stderr", Full())
+    with live_line() as line:
+        line.begin(plan(100, 300, 0, 400))
+        line.took(4, SAMPLES, {"faithfulness": GOOD})

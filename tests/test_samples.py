@@ -95,6 +95,7 @@ GOOD = '{"answer": "A."}\n'
         ("\n \n", ": there is no sample"),
         (GOOD + '{"answer" "A."}', ", line 2: not JSON at column 11 (Expecting ':' delimiter)"),
         (GOOD + "{", ", line 2: not JSON at column 2"),
+        (GOOD + '{"answer": "A."\n', ", line 2: not JSON at column 16 (Expecting ',' delimiter)"),
         (GOOD + '{"answer": "A."} {}', ", line 2: not JSON at column 18 (Extra data)"),
         ('[{"answer": "A."}]', ", line 1: a JSON array begins here; JSONL wants one object a line"),
         ("\n  [\n", ", line 2: a JSON array begins here"),

@@ -10,6 +10,7 @@ needs fitting (a threshold, a calibration) is measured on samples that it was no
 from __future__ import annotations
 
 import json
+import os
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Sequence
@@ -20,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.calibration import Calibration
 from localeval.card.parts import Part
-from localeval.errors import InputError
+from localeval.errors import FolderError, InputError
 from localeval.evaluate import Progress, evaluate
 from localeval.journal.lines import FILE
 from localeval.journal.records import KeptRecords
@@ -28,11 +29,13 @@ from localeval.judge import Judge
 from localeval.numbers import whole
 from localeval.options import Options
 from localeval.result import Result
+from localeval.run.folder import is_run
 from localeval.samples import Sample, Samples, read_samples
 from localeval.scoring import choose_metrics
 from localeval.signature import Signature
 from localeval.signing import rows_of
-from localeval.whole import write_whole, writing
+from localeval.texts import said
+from localeval.whole import is_same, write_whole, writing
 
 if TYPE_CHECKING:
     from localeval.card.figures import Figures
@@ -86,7 +89,7 @@ def make(
     source  a JSONL file of samples with a `label`, or of pairs; optional columns `lang`, `source`, and
             `group` (samples of one group, such as answers to one question, are never parted by a fold)
     output  the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
-            where there are enough labels of faithfulness
+            where there are enough labels of faithfulness; without them one of an earlier card stays
     number  at most so many samples, half of each label, drawn by the seed; of pairs, the first of each part
     sentences  of context_relevance: hold the needed sentences against those that people marked
             (`localeval.card.sentences.labelled`), instead of scores against labels
@@ -101,6 +104,7 @@ def make(
     choices = Options.read(options)
     number = whole("number", number, 0)
     where = "stdin" if source == "-" else Path(source).stem
+    _check_place(output, options.get("calibration"))
     kind, samples, told = _asked(read_samples(source), metric, number, choices, where, sentences)
     result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)
     found = told(result)
@@ -125,9 +129,22 @@ def make(
         write_whole(output / CARD, [as_json(card)])
         if card.calibrations:
             write_whole(output / CALIBRATION, [write(card.calibrations)])
-        else:
-            (output / CALIBRATION).unlink(missing_ok=True)  # it was of another card
     return card
+
+
+def _check_place(output: Path, calibration: Any) -> None:
+    """Raise where a card would write over what no card left there, or over the calibration that it reads."""
+    if not is_run(output):
+        for path in (output / CARD, output / CALIBRATION):
+            if os.path.lexists(path):
+                raise FolderError(
+                    f"{path}: no card left this there, and one would write over it; choose another folder."
+                )
+    if isinstance(calibration, str | os.PathLike) and is_same(output / CALIBRATION, calibration):
+        raise InputError(
+            f"{said(calibration)}: this card would write its own calibration over the one that it is given; "
+            "choose another folder."
+        )
 
 
 def _asked(

@@ -79,3 +79,5 @@ def card(
     say(f"card: {folder / CARD}")
     if made.calibrations:
         say(f"calibration: {folder / CALIBRATION}; use it with --calibration")
+    elif (folder / CALIBRATION).exists():
+        say(f"calibration: none; {folder / CALIBRATION} is of an earlier card")

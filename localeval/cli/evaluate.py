@@ -15,6 +15,7 @@ from localeval.cli.places import folder_of
 from localeval.cli.reading import Reading, reading_options
 from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.texts import said
 
 if TYPE_CHECKING:
     from localeval.plan import Plan
@@ -78,7 +79,10 @@ def _folder(given: str | None, file: str, samples: Samples) -> Path:
 
     if (chosen := folder_of(given)) is not None:
         return chosen
-    folder = Path("runs") / ("stdin" if file == "-" else Path(file).stem)
+    stem = "stdin" if file == "-" else Path(file).stem
+    if stem in (".", ".."):
+        raise InputError(f"{said(file)}: no folder can be called {stem}; name one with -o.")
+    folder = Path("runs") / stem
     if had := replaced(folder, samples, asked):
         raise InputError(
             f"{folder} holds a finished run of {had} other samples, perhaps of another file of this name; "

@@ -50,6 +50,8 @@ def pack(
             "--models, --no-models, and --judge with --embedder exclude one another; give one of them."
         )
     chosen = [name.strip() for name in names.split(",") if name.strip()] if names else []
+    if names and not chosen:
+        raise InputError("--models names none; give names from `localeval models list`, or --no-models.")
     if not (names or no_models):
         chosen = plan.default_models(judge, embedder)
         if not chosen:

@@ -72,6 +72,11 @@ class LazyEngine:
         """Whether the weights are in memory."""
         return self._engine is not None
 
+    def check(self) -> None:
+        """Raise ModelBroken or InputError where loading would, as far as a second's reading tells."""
+        if self._engine is None:
+            self._reading()
+
     def memory(self) -> int | None:
         """Bytes that loading the model takes, by its file; None where a GPU holds it, or part of it."""
         if self._settings.n_gpu_layers:
@@ -90,7 +95,13 @@ class LazyEngine:
             from localeval.engine.reading import Reader  # heavy: llama.cpp
             from localeval.engine.tokens import Tokens
 
-            self._tokens = Tokens(Reader.open(self.path))
+            reader = Reader.open(self.path)
+            try:
+                reader.check(self._settings)
+            except BaseException:
+                reader.close()
+                raise
+            self._tokens = Tokens(reader)
         return self._tokens
 
     def _loaded(self) -> TreeEngine:

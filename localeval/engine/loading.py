@@ -138,7 +138,13 @@ def _check_model(path: Path, model: Any, vocab: Any, settings: EngineSettings) -
             f"{path}: this is a model for embeddings, so it can't judge; "
             "choose a Qwen2.5 or Qwen3 instruct model."
         )
-    trained = int(llama_cpp.llama_model_n_ctx_train(model))
+    check_settings(path, model, settings)
+
+
+def check_settings(path: Path, model: Any, settings: EngineSettings) -> None:
+    """Raise InputError where the settings do not suit the model, or this build."""
+    _check_gpu(settings)
+    trained = number(model, "context_length")  # where the vocabulary alone is read, llama.cpp tells none
     if settings.n_ctx > trained:
         raise InputError(
             f"n_ctx is {settings.n_ctx}, but {path.name} was trained on {trained} tokens; "

@@ -11,7 +11,7 @@ from typing import Any
 import llama_cpp
 
 from localeval.engine.interface import EngineError, EngineSettings
-from localeval.engine.loading import load_vocabulary, number
+from localeval.engine.loading import check_settings, load_vocabulary, number
 from localeval.engine.memory import needed
 
 
@@ -33,6 +33,10 @@ class Reader:
         if self._model:
             llama_cpp.llama_model_free(self._model)
             self._model = None
+
+    def check(self, settings: EngineSettings) -> None:
+        """Raise InputError where the settings do not suit the model, or this build of llama.cpp."""
+        check_settings(self.path, self._model, settings)
 
     def memory(self, settings: EngineSettings) -> int:
         """Bytes that the model takes in this machine's memory when it is loaded with these settings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from localeval.plan import Plan
 
 SECONDS_BETWEEN_LINES = 30.0
+WIDTH_WITHOUT_MEANS = 76  # title, bar, count, time taken, rows a second and time left
 
 
 class Meter:
@@ -113,7 +114,7 @@ class _Told(LiveLine):
 
     def begin(self, plan: Plan) -> None:
         for line in before_a_run(plan):
-            print(line, file=sys.stderr, flush=True)
+            _say(line)
         super().begin(plan)
 
 
@@ -131,7 +132,7 @@ class _PlainLines(_Told):
             parts = (f"{self.title}: {meter.done}/{meter.total}", meter.pace())
             line = ", ".join(part for part in parts if part)
             means = meter.means()
-            print(f"{line}; {means}" if means else line, file=sys.stderr, flush=True)
+            _say(f"{line}; {means}" if means else line)
 
 
 class _Bar(_Told):
@@ -149,22 +150,29 @@ class _Bar(_Told):
             completed=self.meter.done,
             total=self.meter.total or None,
             pace=self.meter.pace(),
-            means=self.meter.means(),
+            means=self._cut(self.meter.means()),
         )
+
+    def _cut(self, means: str) -> str:
+        """As much of the means as the line has room for behind what comes first."""
+        room = max(0, self._bar.console.width - WIDTH_WITHOUT_MEANS)
+        return means if len(means) <= room else means[: room - 1] + "…" if room > 1 else ""
 
     def _opened(self) -> Any:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (
+        console = Console(stderr=True)
+        columns = [
             TextColumn(self.title),
-            BarColumn(bar_width=20),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
             TextColumn("{task.fields[pace]}", markup=False),
             TextColumn("{task.fields[means]}", markup=False),
-        )
-        bar = Progress(*columns, console=Console(stderr=True), transient=False)
+        ]
+        if console.width >= WIDTH_WITHOUT_MEANS:  # on a narrower line the count and the time left come first
+            columns[1:1] = [BarColumn(bar_width=console.width // 8)]
+            columns[3:3] = [TimeElapsedColumn()]
+        bar = Progress(*columns, console=console, transient=False)
         self._task = bar.add_task("", total=None, pace="", means="")
         bar.start()
         return bar
@@ -180,12 +188,22 @@ def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLi
 
     Time left is told by the rows of a plan, where `begin` gave one, else by the characters still to be read.
     """
-    form = LiveLine if quiet else _Bar if sys.stderr.isatty() else _PlainLines
+    form: type[LiveLine] = _PlainLines
+    if quiet or sys.stderr is None:  # which is None where the shell closed it, as 2>&- does
+        form = LiveLine
+    elif sys.stderr.isatty():
+        form = _Bar
     line = form(title)
     try:
         yield line
     finally:
         line.close()
+
+
+def _say(line: str) -> None:
+    """Print it on stderr. Where that can't be written, the run goes on without it."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _size(sample: Sample) -> int:

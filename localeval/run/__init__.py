@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from localeval.errors import FolderError, InputError
@@ -29,14 +29,27 @@ from localeval.run import recipe as recipes
 from localeval.run import results
 from localeval.run.recipe import Recipe
 from localeval.samples import Sample, Samples, Skipped, read_samples
-from localeval.whole import move, refuse_links, write_beside, write_together, write_whole, writing, writing_to
+from localeval.whole import (
+    is_same,
+    move,
+    refuse_links,
+    write_beside,
+    write_together,
+    write_whole,
+    writing,
+    writing_to,
+)
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", recipes.FILE, results.FILE, "report.html"
+_FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
 
 
-def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
+def write(
+    folder: Path, samples: Sequence[Sample], recipe: Recipe, fits: Callable[[], None] = lambda: None
+) -> None:
     """Write samples and recipe; results of other samples or of another recipe go.
 
+    Before any of these goes `fits` is called, which raises where the run could make none in their place.
     Raises FolderError when the folder can't be written.
     """
     lines = (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
@@ -48,9 +61,20 @@ def write(folder: Path, samples: Sequence[Sample], recipe: Recipe) -> None:
             if (folder / name).exists() and filecmp.cmp(beside, folder / name, shallow=False):
                 beside.unlink()
             else:
-                for stale in (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT):
-                    (folder / stale).unlink(missing_ok=True)  # first: what is there belongs together
+                _take_away(folder, beside, fits)
                 move(beside, folder / name)
+
+
+def _take_away(folder: Path, beside: Path, fits: Callable[[], None]) -> None:
+    """Remove what no longer goes with the file that is `beside`, and will be moved into its place."""
+    if stale := [path for path in map(folder.joinpath, _FINISHED) if path.exists()]:
+        try:
+            fits()
+        except BaseException:
+            beside.unlink()
+            raise
+    for path in stale:
+        path.unlink()  # first: what is there belongs together
 
 
 def read(folder: Path) -> tuple[list[Sample], Recipe]:
@@ -70,10 +94,7 @@ def skipped(folder: Path, read: Samples) -> list[Skipped]:
 
 def is_own(folder: Path, source: str | Path) -> bool:
     """Whether this is the file of the run's samples, by whatever path."""
-    try:
-        return Path(source).samefile(folder / SAMPLES)
-    except (OSError, ValueError):
-        return False
+    return is_same(folder / SAMPLES, source)
 
 
 def _with_what_was_known(folder: Path, recipe: Recipe) -> Recipe:

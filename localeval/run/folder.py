@@ -50,6 +50,14 @@ def check(folder: Path, source: str | Path, samples: Sequence[Sample]) -> None:
             )
 
 
+def check_writable(folder: Path) -> None:
+    """Raises FolderError where a run could not be kept there, as far as that shows without writing."""
+    there = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        why = "Permission denied" if there.is_dir() else "File exists"
+        raise FolderError(f"{folder}: no run can be kept there ({why}); choose another folder with -o.")
+
+
 def is_run(folder: Path) -> bool:
     """Whether a run was made there, by whatever version: it has its recipe, or a whole line of its journal.
 

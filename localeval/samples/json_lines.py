@@ -29,7 +29,7 @@ def _parsed(line: str, unreadable: str, where: str) -> object:
     if unreadable:
         return InputError(f"{where}: {unreadable}.")
     try:
-        return decoder(where).decode(line)
+        return decoder(where).decode(line.rstrip("\r\n"))
     except (ValueError, RecursionError) as error:
         remedy = "write one plain JSON object, whole, on each line"
         return InputError(f"{where}: {not_json(error)}; {remedy}.")

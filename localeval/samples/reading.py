@@ -179,12 +179,16 @@ def _names(columns: Any) -> Names:
     if not isinstance(columns, Mapping | None):
         example = 'name them by their fields, as {"user_input": "q"}'
         raise InputError(f"columns is {said(repr(columns), 60)}; {example}.")
-    names = dict(NAMES)
+    names, named = dict(NAMES), dict[str, str]()
     for given, column in (columns or {}).items():
         field = next((field for field, known in NAMES.items() if given in known), None)
         if field is None:
             near = difflib.get_close_matches(str(given), NAMES, n=1) or [", ".join(NAMES)]
             raise InputError(f"columns: {shown(str(given))} is no field of a sample; choose {near[0]}.")
+        if field in named:
+            fault = f"{field} is named twice (as {shown(named[field])} and as {shown(str(given))})"
+            raise InputError(f"columns: {fault}; keep one.")
+        named[field] = str(given)
         if not isinstance(column, str) or not column:
             raise wrong("columns", field, "the name of a column", column, "give one")
         names[field] = (column,)
