@@ -420,3 +420,28 @@ def test_no_run_is_kept_in_a_folder_called_by_dots(
     assert ended.value.code == 2
     assert "no folder can be called" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_part_that_takes_the_place_of_a_finished_run_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made(ROWS, tmp_path / "run")
+    made(ROWS, tmp_path / "run")
+    assert not caplog.records
+    assert made(ROWS[:2], tmp_path / "run") == 0
+    (told,) = caplog.messages
+    assert "held the results of 5 samples; those of 2 take their place" in told
+
+
+@pytest.mark.parametrize(
+    "command", [["evaluate", "--fail-under", "faithfulness=0.1", "--junit"], ["card", "--html"]]
+)
+def test_the_file_that_is_read_is_not_written_over(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = written(tmp_path / "data.jsonl", ROWS)
+    before = data.read_bytes()
+    with pytest.raises(SystemExit) as ended:
+        main([command[0], str(data), *command[1:], str(data)])
+    assert (ended.value.code, data.read_bytes()) == (2, before)
+    assert "this is the file that is read" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def card(
         given = given_as("metrics")
         raise InputError(f"a card is of one metric, and {given} names {len(chosen)}; give one with -m.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
-    page = None if html is None else place_of(html, "--html", "card.html")
+    page = None if html is None else place_of(html, "--html", "card.html", labelled)
     own = f"{stem}-{chosen[0]}{'-sentences' if sentences else ''}"
     folder = folder_of(output) or Path("cards") / own
     judge, options = split(rest)

@@ -83,7 +83,7 @@ def gated(command: F) -> F:
     ) -> Any:
         bounds = _bounds(fail_under, fail_over)
         baseline = _baseline(fail_on_drop)
-        place = None if junit is None else place_of(junit, "--junit", "gates.xml")
+        place = None if junit is None else place_of(junit, "--junit", "gates.xml", rest.get("file"))
         if place is not None and not bounds and baseline is None:
             raise InputError("--junit lists gates, and there is none; add --fail-under METRIC=NUMBER, say.")
         result = command(*arguments, gates=Gates(bounds), **rest)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from localeval.errors import InputError
+from localeval.whole import is_same
 
 
 def folder_of(given: str | None) -> Path | None:
@@ -15,10 +16,11 @@ def folder_of(given: str | None) -> Path | None:
     return None if given is None else Path(given)
 
 
-def place_of(given: str, option: str, own: str) -> Path:
+def place_of(given: str, option: str, own: str, source: str | None = None) -> Path:
     """The file that `option` names. Raises InputError where none can be written, or is not to be.
 
-    own  what such a file is called in a run's folder; every other file of a run stays as it is
+    own     what such a file is called in a run's folder; every other file of a run stays as it is
+    source  the file that the command reads, which stays too
     """
     from localeval.run.folder import FILES
 
@@ -36,6 +38,8 @@ def place_of(given: str, option: str, own: str) -> Path:
     needed += [] if path.exists() and not path.is_file() else [path.absolute().parent]
     if not all(os.access(place, os.W_OK) for place in needed):
         raise InputError(f"{path}: can't be written (Permission denied); choose another place for {option}.")
+    if source is not None and is_same(path, source):
+        raise InputError(f"{path}: this is the file that is read; choose another place for {option}.")
     if path.name.lower() in FILES and path.name != own and in_a_run(path):
         raise InputError(f"{path}: this is a file of the run there, which has to stay; choose another place.")
     return path

@@ -114,13 +114,21 @@ def judged(samples: Sequence[Sample]) -> AbstractSet[object]:
 
 
 def tell_what_goes(folder: Path, samples: Sequence[Sample]) -> None:
-    """One sentence where the results of other samples will be replaced."""
+    """One sentence where the results of other samples, or of more of them, will be replaced."""
     if had := replaced(folder, samples, judged):
         LOG.warning(
             "%s held a run of %d other samples; its results are replaced, its judgements stay in the "
             "journal.",
             folder,
             had,
+        )
+    elif (folder / run.RESULTS).exists() and (had := _rows(folder / run.SAMPLES)) > len(samples):
+        LOG.warning(
+            "%s held the results of %d samples; those of %d take their place, and all judgements stay in the "
+            "journal.",
+            folder,
+            had,
+            len(samples),
         )
 
 
