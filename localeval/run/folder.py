@@ -155,5 +155,9 @@ def _is_ours(path: Path) -> bool:
 
 
 def _rows(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(1 for line in file if line.strip())
+    """How many samples a file has; 0 where there is none."""
+    try:
+        with path.open("rb") as file:
+            return sum(1 for line in file if line.strip())
+    except _ABSENT:
+        return 0
