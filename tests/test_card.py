@@ -126,6 +126,8 @@ def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> Non
     assert {"soft raw", "value raw"} <= set(again.parts[0].scores)
     assert value(again, "value raw", "auroc") == 0.5
     assert "these labels, so read the lines that say refitted" in as_text(again)
+    kept = json.loads(file.read_text("utf-8"))["calibrations"]
+    assert kept == [one.model_dump(mode="json")]  # it stays as it was given
 
 
 def tea_in(languages: list[str]) -> list[dict[str, Any]]:

@@ -130,7 +130,7 @@ GOOD = '{"answer": "A."}\n'
         ('{"id": "2"}\n' + GOOD, ": line 1 and line 2 have the same id 2"),
         ('{"id": "x"}\n\n{"id": "x"}', ": line 1 and line 3 have the same id x"),
     ],
-    ids=range(34),
+    ids=range(35),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_the_remedy(
     tmp_path: Path, content: str | bytes, message: str

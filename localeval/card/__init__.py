@@ -34,7 +34,6 @@ from localeval.samples import Sample, Samples, read_samples
 from localeval.scoring import choose_metrics
 from localeval.signature import Signature
 from localeval.signing import rows_of
-from localeval.texts import said
 from localeval.whole import is_same, write_whole, writing
 
 if TYPE_CHECKING:
@@ -89,7 +88,8 @@ def make(
     source  a JSONL file of samples with a `label`, or of pairs; optional columns `lang`, `source`, and
             `group` (samples of one group, such as answers to one question, are never parted by a fold)
     output  the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
-            where there are enough labels of faithfulness; without them one of an earlier card stays
+            where there are enough labels of faithfulness; without them one of an earlier card stays, and
+            so does the one that it is given
     number  at most so many samples, half of each label, drawn by the seed; of pairs, the first of each part
     sentences  of context_relevance: hold the needed sentences against those that people marked
             (`localeval.card.sentences.labelled`), instead of scores against labels
@@ -104,7 +104,7 @@ def make(
     choices = Options.read(options)
     number = whole("number", number, 0)
     where = "stdin" if source == "-" else Path(source).stem
-    _check_place(output, options.get("calibration"))
+    _check_place(output)
     kind, samples, told = _asked(read_samples(source), metric, number, choices, where, sentences)
     result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)
     found = told(result)
@@ -127,24 +127,19 @@ def make(
     )
     with writing(output):
         write_whole(output / CARD, [as_json(card)])
-        if card.calibrations:
+        if card.calibrations and not is_same(output / CALIBRATION, options.get("calibration", "auto")):
             write_whole(output / CALIBRATION, [write(card.calibrations)])
     return card
 
 
-def _check_place(output: Path, calibration: Any) -> None:
-    """Raise where a card would write over what no card left there, or over the calibration that it reads."""
+def _check_place(output: Path) -> None:
+    """Raises FolderError where a card would write over what no card left there."""
     if not is_run(output):
         for path in (output / CARD, output / CALIBRATION):
             if os.path.lexists(path):
                 raise FolderError(
                     f"{path}: no card left this there, and one would write over it; choose another folder."
                 )
-    if isinstance(calibration, str | os.PathLike) and is_same(output / CALIBRATION, calibration):
-        raise InputError(
-            f"{said(calibration)}: this card would write its own calibration over the one that it is given; "
-            "choose another folder."
-        )
 
 
 def _asked(
