@@ -478,6 +478,12 @@ def test_by_default_the_quick_starts_models_are_packed_if_they_are_here(
     assert default_models(None, "bge-m3") == ["qwen2.5-coder-1.5b", "bge-m3"]
 
 
+@pytest.mark.parametrize(("judge", "embedder"), [("bge-m3", None), (None, "qwen2.5-coder-1.5b")])
+def test_a_model_of_another_kind_is_not_packed_in_its_place(judge: str | None, embedder: str | None) -> None:
+    with pytest.raises(InputError, match=r"is no (judge|embedder) but a model of another kind"):
+        default_models(judge, embedder)
+
+
 def test_a_model_that_is_no_row_of_the_catalog_or_not_here_is_refused(index: Path, tmp_path: Path) -> None:
     with pytest.raises(
         ModelMissing, match=r"'mine\.gguf' is not in the catalog, and a pack holds only its models"

@@ -20,7 +20,6 @@ from localeval.pack.llama import NAME as LLAMA
 from localeval.pack.llama import Build, is_cached
 from localeval.pack.wheels import CPU_INDEX
 from localeval.store import ModelFiles, catalog
-from localeval.store.catalog import Kind
 
 JUDGE, EMBEDDER = "qwen2.5-coder-1.5b", "all-minilm-l6-v2"
 """The quick start's models: the default, where they are here."""
@@ -89,12 +88,11 @@ def make_plan(models: Sequence[str], llama: Build) -> Plan:
 def default_models(judge: str | None, embedder: str | None) -> list[str]:
     """The named judge and embedder; for one that is not named the quick start's, if it is here.
 
-    Raises ModelMissing for a name that is not in the catalog or not there, ModelBroken for another kind.
+    Raises InputError for a model of another kind.
     """
-    if judge:
-        _packable(judge, "judge")
-    if embedder:
-        _packable(embedder, "embedder")
+    for name, kind in ((judge, "judge"), (embedder, "embedder")):
+        if name and (row := catalog.rows().get(name)) is not None and row.kind != kind:
+            raise InputError(f"{name} is no {kind} but a model of another kind ({row.kind}); name a {kind}.")
     states = {str(row["name"]): row["state"] for row in store.listing()}
     names = [judge or JUDGE, embedder or EMBEDDER]
     return [
@@ -135,13 +133,13 @@ def _needed(requirements: Iterable[Requirement], extras: Iterable[str]) -> list[
     ]
 
 
-def _packable(name: str, kind: Kind | None = None) -> ModelFiles:
+def _packable(name: str) -> ModelFiles:
     if name not in catalog.rows():
         raise ModelMissing(
             f"{name!r} is not in the catalog, and a pack holds only its models: {', '.join(catalog.rows())}; "
             "carry another GGUF file beside the pack, and give its path to --judge."
         )
-    return store.resolve(name, kind=kind)
+    return store.resolve(name)
 
 
 def _is_installed(name: str) -> bool:
