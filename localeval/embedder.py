@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from localeval.classifier.unheard import unheard
 from localeval.engine.interface import EngineSettings
 from localeval.errors import ModelBroken
-from localeval.libraries import on_threads, unheard
 from localeval.store import ModelFiles, resolve
 from localeval.store.catalog import DEFAULT_EMBEDDER
 from localeval.store.pickled import PICKLE, SAFE, convert_once, pinned_pickle
 from localeval.texts import said
+from localeval.threads import on_threads
 
 # Texts computed together; another number would give other bits.
 _BATCH = 32

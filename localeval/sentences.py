@@ -92,7 +92,8 @@ def split(text: str, lang: str) -> list[Sentence]:
         ends = [len(line)]
         if prose:
             ends, budget = _ends(line, lang, budget)
-            ends = _joined(line, ends if lang == "en" else mended(line, ends))
+            if len(ends) > 1:
+                ends = _joined(line, ends if lang == "en" else mended(line, ends))
         for left, right in pairwise([0, *ends]):
             piece = line[left:right]
             words = piece.strip()

@@ -52,6 +52,11 @@ class Signature(BaseModel):
     machine: str
 
     @property
+    def threshold(self) -> float:
+        """The probability from which a verdict counted as yes."""
+        return float(self.options.get("threshold", 0.5))
+
+    @property
     def raw(self) -> bool:
         """Whether a score stands on the judge's raw probabilities of support, for want of a calibration."""
         return "support" in self.judgements and self.options["support_by"] == "llm" and not self.calibration

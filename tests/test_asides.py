@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +13,7 @@ from localeval.judgements.evidence import terms
 from localeval.judgements.lexical import premise_of
 from localeval.options import Options
 from localeval.testing import FakeEngine, fake_judge
+from tests.patience import at_most
 
 CONTEXTS = [
     "The Selde lighthouse was built in 1871. Its lamp shines for 22 kilometres.",
@@ -66,9 +65,8 @@ def test_a_core_says_nothing_that_its_statement_does_not(statement: str) -> None
 
 @pytest.mark.parametrize("text", ["(" * 100_000, "(a" * 50_000, "[)" * 50_000, ", ," * 30_000, "()" * 50_000])
 def test_long_runs_of_marks_take_no_longer_than_others(text: str) -> None:
-    start = time.perf_counter()
-    without_asides(text + " lamp", PREMISE)
-    assert time.perf_counter() - start < 2
+    with at_most(2):
+        without_asides(text + " lamp", PREMISE)
 
 
 @pytest.mark.parametrize(("whole", "core", "probability"), [(0.9, 0.2, 0.2), (0.3, 0.8, 0.3)])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from localeval.judgements import claims
 from localeval.judgements.statements import _without_duplicates
 from localeval.texts import language, strip_thinking
+from tests.patience import at_most
 
 MILL = "**The mill was built in 1700**"
 
@@ -182,6 +181,5 @@ def test_reasoning_that_began_in_the_prompt_is_no_part_of_a_response(
     "text", ["?*" * 50_000, "**a**\n" * 20_000, "| a |\n" * 20_000, "*a?*" * 25_000, "**a** x. " * 10_000]
 )
 def test_marks_in_any_number_take_a_few_seconds_at_most(text: str) -> None:
-    start = time.process_time()
-    claimed(text)
-    assert time.process_time() - start < 5
+    with at_most(5):
+        claimed(text)

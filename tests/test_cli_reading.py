@@ -121,7 +121,11 @@ def test_options_that_do_not_fit_are_exit_2_before_a_model_is_looked_for(
         ("LOCALEVAL_THREADS", "many", "(env var: 'LOCALEVAL_THREADS'): 'many' is not a valid integer."),
         ("LOCALEVAL_EXPLAIN", "perhaps", "(env var: 'LOCALEVAL_EXPLAIN'): 'perhaps' is not a valid boolean."),
         ("LOCALEVAL_VERDICT", "slow", "(env var: 'LOCALEVAL_VERDICT'): 'slow' is not one of"),
-        ("LOCALEVAL_THREADS", "-1", "localeval: LOCALEVAL_THREADS is -1; choose a whole number from 0 to"),
+        (
+            "LOCALEVAL_THREADS",
+            "-1",
+            "localeval: LOCALEVAL_THREADS is -1; choose a whole number from 0 to 1024.",
+        ),
         ("LOCALEVAL_BETA", "0", "localeval: LOCALEVAL_BETA is 0.0; choose a number from 0.01 to 100."),
     ],
 )

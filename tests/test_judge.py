@@ -29,7 +29,7 @@ SETTINGS: dict[str, Any] = {"n_threads": 2, "n_ctx": 16384}
     [
         ({"n_thread": 2}, r"there is no setting 'n_thread' of a judge; did you mean n_threads\?"),
         ({"verbose": True}, r"there is no setting 'verbose' of a judge; choose from: n_ctx, n_threads, .*"),
-        ({"n_threads": "2"}, r"n_threads is .2.; choose a whole number from 0 to 1024\."),
+        ({"n_threads": "2"}, r"n_threads is '2'; choose a whole number from 0 to 1024\."),
         ({"n_threads": -1}, r"n_threads is -1; choose a whole number from 0 to 1024\."),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from localeval.judgements.lexical import coverage, numbers, premise_of, unknown_numbers
 from localeval.testing import FakeEngine, fake_judge
+from tests.patience import at_most
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
 BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总投资3.5亿元，有二十个桥墩。"]
@@ -98,10 +98,9 @@ def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, other
     ],
 )
 def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
-    start = time.perf_counter()
-    numbers(text)
-    premise_of([text])
-    assert time.perf_counter() - start < 2
+    with at_most(2):
+        numbers(text)
+        premise_of([text])
 
 
 def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:

@@ -136,7 +136,9 @@ def test_a_stderr_that_is_closed_or_full_stops_no_run(monkeypatch: pytest.Monkey
     with live_line() as line:
         line.begin(plan(100, 300, 0, 400))
         line.took(1, SAMPLES, {"faithfulness": GOOD})
+    assert line.meter.done == 1
     monkeypatch.setattr("sys.stderr", Full())
     with live_line() as line:
         line.begin(plan(100, 300, 0, 400))
         line.took(4, SAMPLES, {"faithfulness": GOOD})
+    assert line.meter.done == 4

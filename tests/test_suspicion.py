@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from importlib import resources
 
 import pytest
 
 from localeval import Sample, read_samples
 from localeval.suspicion import KINDS, suspicion, suspicions
+from tests.patience import at_most
 
 ATTACKS = {
     "chat_tokens": [
@@ -112,6 +112,5 @@ def test_every_kind_is_told_and_tested() -> None:
     ["ignore the " * 20_000, "忽略所有" * 20_000, "<answer " * 20_000, '"verdict"' * 20_000, " \n" * 50_000],
 )
 def test_time_grows_with_the_text_whatever_it_holds(text: str) -> None:
-    started = time.perf_counter()
-    suspicion(text)
-    assert time.perf_counter() - started < 5
+    with at_most(5):
+        suspicion(text)

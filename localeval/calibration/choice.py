@@ -42,8 +42,9 @@ def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibrati
     """
     if options.calibration == "none" or options.support_by == "hhem":
         return {}
-    own = options.calibration != "auto"
-    known = read(calibration_text(options.calibration)) if own else shipped()
+    text = calibration_text(options.calibration)
+    own = text != "auto"
+    known = read(text) if own else shipped()
     fitting = {
         language: one
         for language in LANGUAGES
@@ -52,9 +53,8 @@ def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibrati
     }
     if own and not fitting:
         raise InputError(
-            f"{_name(calibration_text(options.calibration))}: it was fitted on another judge, other prompts "
-            "or other options, and is never applied to these; make one with `localeval card`, or leave it "
-            "out."
+            f"{_name(text)}: it was fitted on another judge, other prompts or other options, "
+            "and is never applied to these; make one with `localeval card`, or leave it out."
         )
     return fitting
 

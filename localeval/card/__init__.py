@@ -133,13 +133,14 @@ def make(
 
 
 def _check_place(output: Path) -> None:
-    """Raises FolderError where a card would write over what no card left there."""
-    if not is_run(output):
-        for path in (output / CARD, output / CALIBRATION):
-            if os.path.lexists(path):
-                raise FolderError(
-                    f"{path}: no card left this there, and one would write over it; choose another folder."
-                )
+    """Raises FolderError where a card would write over what no card left there, or none can be."""
+    with writing(output):
+        own = is_run(output)
+    there = [path for path in (output / CARD, output / CALIBRATION) if os.path.lexists(path)]
+    if there and not own:
+        raise FolderError(
+            f"{there[0]}: no card left this there, and one would write over it; choose another folder."
+        )
 
 
 def _asked(

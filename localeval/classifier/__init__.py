@@ -16,13 +16,13 @@ from localeval.classifier.checkpoint import Reader, network, tokenizer
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
 from localeval.errors import InputError, ModelBroken
 from localeval.judgements.windows import cut
-from localeval.libraries import on_threads
 from localeval.numbers import whole
 from localeval.prompts import join
 from localeval.sentences import split
 from localeval.store import ModelFiles, resolve
 from localeval.store.catalog import DEFAULT_CLASSIFIER
 from localeval.texts import language, said
+from localeval.threads import on_threads
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from localeval.libraries import unheard
+from localeval.classifier.unheard import unheard
 
 
 @dataclass(frozen=True)

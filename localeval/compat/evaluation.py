@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from localeval.compat.data import EvaluationDataset
-from localeval.compat.metric import Model, OriginalMetric
+from localeval.compat.metric import Model, OriginalMetric, plain_number
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.desk import Embeds
-from localeval.metrics import Score
 from localeval.report.progress import SECONDS_BETWEEN_LINES
 from localeval.report.tables import renamed
 from localeval.result import SampleResult
@@ -148,7 +147,7 @@ def evaluate(
         for line in strange[column]:
             LOG.warning("%s: %s.", column, line)
     scores = [
-        {column: _number(found[place].scores[column]) for column, found in judged.items()}
+        {column: plain_number(found[place].scores[column]) for column, found in judged.items()}
         for place in range(len(data))
     ]
     return EvaluationResult(scores, judged, data)
@@ -214,10 +213,6 @@ def _progress(total: int) -> Callable[[int], None]:
             print(line, file=sys.stderr, flush=True)
 
     return show
-
-
-def _number(score: Score) -> float:
-    return math.nan if score.value is None else score.value
 
 
 def _mean(values: Sequence[float]) -> float:

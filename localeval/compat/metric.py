@@ -118,8 +118,8 @@ class OriginalMetric:
         return SampleResult(sample, {column: score}, records, curves, choices.threshold)
 
     def number(self, score: Score) -> float:
-        """The value, or what the original gives for a score that is undefined or failed."""
-        return math.nan if score.value is None else score.value
+        """The value, or what the original's `invoke` gives for a score that is undefined or failed."""
+        return plain_number(score)
 
     def _told(self, judged: SampleResult) -> float:
         (score,) = judged.scores.values()
@@ -167,6 +167,11 @@ class OriginalMetric:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r})"
+
+
+def plain_number(score: Score) -> float:
+    """The value; nan for a score that is undefined or failed."""
+    return math.nan if score.value is None else score.value
 
 
 def _llm(given: Any) -> Judge | Model | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from localeval.companions import Companions
-from localeval.journal import MOST_IN_MEMORY, Journal, Recent
+from localeval.journal import Journal, Recent
 from localeval.judge import Judge, Records
 from localeval.judgements import failed_need, in_order
 from localeval.options import Options
@@ -81,7 +81,7 @@ class Notes(Journal):
     def __init__(self, engine: object) -> None:
         super().__init__()
         with _LOCK:
-            self._memory = _MEMORIES.setdefault(engine, Recent(MOST_IN_MEMORY))
+            self._memory = _MEMORIES.setdefault(engine, Recent())
         self._used: dict[str, float] = {}
 
     @property

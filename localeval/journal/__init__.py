@@ -41,16 +41,12 @@ V = TypeVar("V")
 
 
 class Recent(OrderedDict[str, V]):
-    """Values by key, of which the `most` that were put or taken last are kept."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
+    """Values by key, of which those that were put or taken last are kept."""
 
     def put(self, key: str, value: V) -> None:
         self[key] = value
         self.move_to_end(key)
-        if len(self) > self._most:
+        if len(self) > MOST_IN_MEMORY:
             self.popitem(last=False)
 
     def take(self, key: str) -> V | None:
@@ -69,7 +65,7 @@ class Journal:
     def __init__(self, folder: Path | None = None) -> None:
         self.damaged = 0
         self.lines: Lines | None = None
-        self._kept: Recent[dict[str, Any]] = Recent(MOST_IN_MEMORY)
+        self._kept: Recent[dict[str, Any]] = Recent()
         self._file: BinaryIO | None = None
         self._forced = 0.0
         if folder is not None:

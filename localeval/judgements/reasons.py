@@ -49,12 +49,11 @@ def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord
     parts = windows(desk.engine, trunk, contexts, leaves, branch=bare, budget=REASON_TOKENS)
     at = [_window(v, parts) for v in made.verdicts]
     found: dict[int, str] = {}
-    for number, part in enumerate(parts):
+    for number in sorted({*at}):
         of_part = [i for i, own in enumerate(at) if own == number]
-        if of_part:
-            branch, asked = prompt.render_branch(contexts=part), [leaves[i] for i in of_part]
-            replies = desk.engine.generate(trunk, branch, asked, ReasonReply, budget=REASON_TOKENS)
-            found |= {i: reply.value.reason for i, reply in zip(of_part, replies, strict=True)}
+        branch, asked = prompt.render_branch(contexts=parts[number]), [leaves[i] for i in of_part]
+        replies = desk.engine.generate(trunk, branch, asked, ReasonReply, budget=REASON_TOKENS)
+        found |= {i: reply.value.reason for i, reply in zip(of_part, replies, strict=True)}
     return ReasonsRecord(reasons=tuple(found[i] for i in range(len(at))))
 
 

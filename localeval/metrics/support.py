@@ -107,12 +107,10 @@ def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
     if not found:
         return Score.undefined("no_reference_statements")
     there = [t for f, t in zip(found, told, strict=True) if f >= options.threshold]
-    if not there:
-        return Score.undefined("nothing_retrieved")
-    if not (weight := sum(found)):  # where the threshold is 0
+    if not there or not any(found):  # at a threshold of 0 even what is not there at all would count
         return Score.undefined("nothing_retrieved")
     both = sum(f * t for f, t in zip(found, told, strict=True))
-    return Score(sum(t >= options.threshold for t in there) / len(there), both / weight)
+    return Score(sum(t >= options.threshold for t in there) / len(there), both / sum(found))
 
 
 def noise_sensitivity(records: Records, options: Options = DEFAULTS) -> Score:

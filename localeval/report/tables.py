@@ -75,12 +75,11 @@ def score_rows(result: Result) -> Iterator[list[Cell]]:
 
 
 def statement_rows(result: Result) -> Iterator[list[Cell]]:
-    threshold = float(result.signature.options.get("threshold", 0.5))
     for one in result.samples:
         records = result.as_scored(one)
         for name in records:
             if name in JUDGEMENTS and JUDGEMENTS[name].record is SupportRecord:
-                yield from _statements(one.sample.id, records, name, threshold)
+                yield from _statements(one.sample.id, records, name, result.signature.threshold)
 
 
 def cell(content: Cell) -> Cell:

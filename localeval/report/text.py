@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from localeval.judgements import windows
 from localeval.metrics import METRICS
 from localeval.metrics.score import explained
 from localeval.report.terminal import new_table, printed
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 50
 MOST_COLUMNS = 4
 MOST_NAMED = 5
-_WINDOWED = ("support", "support_hhem", "needed")
 
 
 def as_text(result: Result, width: int | None = None) -> str:
@@ -125,9 +125,9 @@ def _note(sample: SampleResult, result: Result) -> str:
             without.setdefault(f"{score.status}: {score.reason}", []).append(metric)
     alone = len(result.metrics) == 1
     notes = [why if alone else f"{', '.join(names)} {why}" for why, names in without.items()]
-    parts = max(getattr(sample.records.get(name), "windows", 1) for name in _WINDOWED)
-    windows = [f"contexts read in windows: {parts}"] if parts > 1 else []
-    return "; ".join([*notes, *windows, *_of_the_text(sample, result)])
+    if (parts := windows.most(sample.records.values())) > 1:
+        notes.append(f"contexts read in windows: {parts}")
+    return "; ".join([*notes, *_of_the_text(sample, result)])
 
 
 def _of_the_text(sample: SampleResult, result: Result) -> list[str]:

@@ -62,7 +62,7 @@ def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
     if [row["id"] for row in kept["samples"]] != [sample.id for sample in samples]:
         raise ValueError("its samples are not those of samples.jsonl")
     signature, metrics = _signature(kept["signature"]), list(map(_text, kept["metrics"]))
-    curves, threshold = curves_of(signature), float(signature.options.get("threshold", 0.5))
+    curves, threshold = curves_of(signature), signature.threshold
     found = [
         _sample(sample, row, metrics, KeptRecords(lines, _keys(row)), curves, threshold)
         for sample, row in zip(samples, kept["samples"], strict=True)
@@ -122,7 +122,7 @@ def _signature(kept: Mapping[str, Any]) -> Signature:
     """A signature with all parts that are read of it later."""
     signature = Signature(**kept)
     _text(signature.judge["name"])
-    str(signature), signature.raw, float(signature.options.get("threshold", 0.5))
+    str(signature), signature.raw, signature.threshold
     return signature
 
 

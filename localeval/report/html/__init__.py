@@ -84,7 +84,7 @@ def pieces(
         "title": title,
         "language": "zh" if known.chinese else "en",
         "cards": overview.cards(result, known, agreement),
-        "threshold": overview.threshold(result),
+        "threshold": result.signature.threshold,
         "effort": overview.lines(effort),
         "network": overview.network(result),
         "skipped": result.skipped[: overview.MOST_SKIPPED],
@@ -120,7 +120,7 @@ def _details(
     from localeval.report.html.detail import ROOMS, at_least, detail
 
     template = environment().get_template("sample.html")
-    limit = overview.threshold(result)
+    limit = result.signature.threshold
     for place, number in enumerate(worst):
         one, share = result.samples[number], room // (len(worst) - place)
         records = dict(result.as_scored(one))  # each is read once

@@ -141,7 +141,7 @@ def disagreements(result: Result) -> list[Disagreement]:
     """What judge and HHEM decide differently at the run's threshold; reads no record in vain."""
     if not {"faithfulness", "faithfulness_hhem"} <= set(result.metrics):
         return []
-    return result.disagreements(threshold(result))
+    return result.disagreements(result.signature.threshold)
 
 
 def strangers(result: Result, standing: Standing) -> list[str]:
@@ -159,7 +159,3 @@ def network(result: Result) -> str:
     if result.network.watched:
         return "network_refused"
     return "network_unwatched" if result.network.refused is None else "network_partly"
-
-
-def threshold(result: Result) -> float:
-    return float(result.signature.options.get("threshold", 0.5))

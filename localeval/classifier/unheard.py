@@ -1,9 +1,8 @@
-"""transformers and sentence-transformers, made to keep quiet, and torch, made to keep to its threads."""
+"""transformers and sentence-transformers, made to keep quiet."""
 
 from __future__ import annotations
 
 import logging
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,23 +27,3 @@ def unheard() -> Iterator[None]:
                 logger.setLevel(level)
             if shown:
                 bars.enable_progress_bar()
-
-
-_COUNTING = threading.RLock()
-
-
-@contextmanager
-def on_threads(number: int) -> Iterator[None]:
-    """torch computes with so many threads inside the block: another number gives other bits.
-
-    The number is the whole process's, so that one block waits for another; what the host had set is put back.
-    """
-    import torch
-
-    with _COUNTING:
-        before = torch.get_num_threads()
-        torch.set_num_threads(number)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
