@@ -85,6 +85,10 @@ def test_a_folder_without_a_finished_run_says_what_to_do(run: Path, tmp_path: Pa
     [
         (lambda kept: kept | {"schema": 2}, "its schema is 2, not 1"),
         (lambda kept: kept | {"samples": kept["samples"][:1]}, "its samples are not those of samples.jsonl"),
+        (
+            lambda kept: kept | {"samples": [{**row, "sha256": "0"} for row in kept["samples"]]},
+            "has the scores of another text than samples.jsonl for sample 茶",
+        ),
         (lambda kept: {k: v for k, v in kept.items() if k != "metrics"}, "'metrics' is missing"),
         (lambda kept: [], "its parts are of other types"),
     ],
@@ -93,6 +97,19 @@ def test_results_of_another_form_are_refused(run: Path, change: Any, said: str) 
     kept = json.loads((run / RESULTS).read_text("utf-8"))
     (run / RESULTS).write_text(json.dumps(change(kept)), encoding="utf-8")
     with pytest.raises(InputError, match=said):
+        load(run)
+
+
+def test_no_verdict_is_shown_beside_a_text_that_was_edited_since(run: Path) -> None:
+    samples = (run / SAMPLES).read_text("utf-8")
+    (run / SAMPLES).write_text(
+        samples.replace('"retrieved_contexts"', '"note": "mine", "retrieved_contexts"')
+    )
+    assert load(run).samples[0].sample.model_extra == {"note": "mine", "more": 1}
+    row = json.loads(samples.splitlines()[0])
+    row["response"] = "Tea grows in valleys."
+    (run / SAMPLES).write_text("\n".join([json.dumps(row), *samples.splitlines()[1:]]))
+    with pytest.raises(InputError, match=r"scores of another text .* sample 茶\); give the run's `evaluate`"):
         load(run)
 
 

@@ -8,16 +8,11 @@ from pathlib import Path
 
 import click
 
-from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
+from localeval.cli.options import model_options
 
 
 @click.command()
-@click.option("--judge", envvar="LOCALEVAL_JUDGE", default=DEFAULT_JUDGE, show_default=True)
-@click.option("--embedder", envvar="LOCALEVAL_EMBEDDER", default=DEFAULT_EMBEDDER, show_default=True)
-@click.option("--classifier", envvar="LOCALEVAL_CLASSIFIER", default=DEFAULT_CLASSIFIER, show_default=True)
-@click.option(
-    "--threads", envvar="LOCALEVAL_THREADS", type=int, default=0, help="Default: the physical cores."
-)
+@model_options
 @click.option("--only", multiple=True, metavar="NAME", help="One check; may be given several times.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     envvar="LOCALEVAL_OUTPUT",
+    show_envvar=True,
     type=click.Path(),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
 )

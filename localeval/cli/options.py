@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, get_args
 
@@ -41,32 +41,28 @@ metrics_option = click.option(
     "-m",
     "--metrics",
     envvar="LOCALEVAL_METRICS",
+    show_envvar=True,
     type=_Names(),
     multiple=True,
     callback=lambda _context, _option, given: ",".join(given) if given else None,
     help="Metric names, with commas between; may be given several times.",
 )
 
+_JUDGE, _EMBEDDER, _CLASSIFIER = (
+    _option(name, help_text, default=default, show_default=True)
+    for name, help_text, default in (
+        ("--judge", "A catalog name, or a path to a GGUF file.", DEFAULT_JUDGE),
+        ("--embedder", "For answer_relevance: a catalog name, or the path of a folder.", DEFAULT_EMBEDDER),
+        ("--classifier", "For HHEM: a catalog name, or the path of a folder.", DEFAULT_CLASSIFIER),
+    )
+)
+_THREADS = _option("--threads", "Default: the physical cores.", type=int, default=0)
+
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     metrics_option,
-    _option(
-        "--judge",
-        "A catalog name, or a path to a GGUF file.",
-        default=DEFAULT_JUDGE,
-        show_default=True,
-    ),
-    _option(
-        "--embedder",
-        "For answer_relevance: a catalog name, or the path of a folder.",
-        default=DEFAULT_EMBEDDER,
-        show_default=True,
-    ),
-    _option(
-        "--classifier",
-        "For HHEM: a catalog name, or the path of a folder.",
-        default=DEFAULT_CLASSIFIER,
-        show_default=True,
-    ),
+    _JUDGE,
+    _EMBEDDER,
+    _CLASSIFIER,
     _choice("--statements", StatementsBy, "Break sentences into statements, or take them whole (faster)."),
     _choice("--verdict", VerdictForm, "Read the verdict at once, or after a written reason (slower)."),
     _choice("--support-by", SupportBy, "Who decides whether a statement is supported."),
@@ -83,7 +79,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=DEFAULTS.calibration,
         show_default=True,
     ),
-    _option("--threads", "Default: the physical cores.", type=int, default=0),
+    _THREADS,
     _option("--n-ctx", "Tokens of context.", type=int, default=8192, show_default=True),
     _option("--gpu-layers", "Layers on a GPU.", type=int, default=0, show_default=True),
     _number("--seed", "Of every draw."),
@@ -96,7 +92,16 @@ _SETTINGS = {"n_threads": "threads", "n_ctx": "n_ctx", "n_gpu_layers": "gpu_laye
 
 
 def judging_options(function: F) -> F:
-    for option in reversed(_OPTIONS):
+    return _with(_OPTIONS, function)
+
+
+def model_options(function: F) -> F:
+    """Of these the models and the threads."""
+    return _with((_JUDGE, _EMBEDDER, _CLASSIFIER, _THREADS), function)
+
+
+def _with(options: Sequence[Callable[[Any], Any]], function: F) -> F:
+    for option in reversed(options):
         function = option(function)
     return function
 

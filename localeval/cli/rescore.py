@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from localeval.cli.gates import Gates, gated
-from localeval.cli.options import metrics_option, names
+from localeval.cli.options import metrics_option, named_as_given, names
 from localeval.cli.places import in_a_run, place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
@@ -45,7 +45,8 @@ def rescore(
     place = None if output is None else place_of(output, "-o", RESULTS)
     own = place is not None and _is_own(place, run)
     given = {name: value for name, value in options.items() if value is not None}
-    result = again(run, names(metrics), **given)
+    with named_as_given():
+        result = again(run, names(metrics), **given)
     gates.check(result.metrics)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for line in reasons_told(result):

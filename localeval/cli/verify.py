@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from localeval.cli.options import named_as_given
 from localeval.cli.talk import say
 
 
@@ -20,7 +21,7 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     from localeval.report.progress import live_line
     from localeval.verify import verify as check
 
-    with live_line(quiet, "Verifying") as progress:
+    with named_as_given(), live_line(quiet, "Verifying") as progress:
         found = check(run, share, seed, progress=progress)
     if found.difference:
         say(f"{run}: {found.difference}")

@@ -9,8 +9,9 @@ summary    metric -> the fields of `localeval.scoring.Summary`; an interval is [
 network    the fields of `localeval.network.Network`. Alone of all fields it tells of the run's processes and
            not of its scores: a run that was interrupted ends in the same bytes where nothing tried
 skipped    place and reason of each row of the data that was left out because it can't be read
-samples    in the order of the input: id; scores, metric -> value, soft, status, reason; and records,
-           judgement -> the key of its line in `journal.jsonl`, where the record itself stands
+samples    in the order of the input: id; sha256 of what was judged, by which a text that was edited since
+           is found (an older version wrote none); scores, metric -> value, soft, status, reason; and
+           records, judgement -> the key of its line in `journal.jsonl`, where the record itself stands
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from localeval.metrics.score import Status
 from localeval.network import Network
 from localeval.result import Result, SampleResult
 from localeval.samples import Sample, Skipped
-from localeval.signature import Signature
+from localeval.signature import Signature, digest
 
 FILE = "results.json"
 SCHEMA = 1
@@ -61,6 +62,9 @@ def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
         raise ValueError(f"its schema is {kept['schema']!r}, not {SCHEMA}")
     if [row["id"] for row in kept["samples"]] != [sample.id for sample in samples]:
         raise ValueError("its samples are not those of samples.jsonl")
+    for sample, row in zip(samples, kept["samples"], strict=True):
+        if row.get("sha256", (now := _sha256(sample))) != now:
+            raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
     signature, metrics = _signature(kept["signature"]), list(map(_text, kept["metrics"]))
     curves, threshold = curves_of(signature), signature.threshold
     found = [
@@ -83,7 +87,12 @@ def _directions(summary: Mapping[str, Any]) -> dict[str, bool]:
 def _row(one: SampleResult) -> dict[str, Any]:
     at = one.records.at if isinstance(one.records, KeptRecords) else {}
     scores = {name: vars(score) for name, score in one.scores.items()}
-    return {"id": one.sample.id, "scores": scores, "records": dict(at)}
+    return {"id": one.sample.id, "sha256": _sha256(one.sample), "scores": scores, "records": dict(at)}
+
+
+def _sha256(sample: Sample) -> str:
+    """Of the texts alone: what else a row has may be edited without another verdict."""
+    return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])
 
 
 def _keys(row: Mapping[str, Any]) -> dict[str, str]:
