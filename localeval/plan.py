@@ -53,7 +53,8 @@ class Plan:
     too_long   ids of samples of which a judgement will fail with `context_too_long`, of those looked at
     rows       of each sample, where all were looked at; else empty
     speed      what a row costs on this machine; None where it was not measured
-    memory     bytes that the judge needs; None where no model is to be loaded, or a GPU holds it
+    memory     bytes that the judge needs with the states of the trunks; None where no model is to be loaded,
+               or a GPU holds it
     free       bytes that are there; None where the system does not tell
     """
 

@@ -68,7 +68,7 @@ def make_plan(
     share = len(samples) / max(1, len(looked))
     total = sum(rows) * share
     engine = judge.engine if isinstance(judge.engine, LazyEngine) else None
-    memory = engine.memory() if total and engine else None
+    memory = engine.memory(rehearsal.trunks()) if total and engine else None
     free = available()
     fits = memory is None or free is None or memory <= free  # measuring loads the model once more
     speed = _speed(judge, fits and (measure or total >= WORTH_MEASURING)) if total else None
@@ -178,6 +178,10 @@ class _Rehearsal:
             rows += sum(one.spent().rows for one in self._tally.asked)
             self._asked |= {key} - {""}
         return rows
+
+    def trunks(self) -> int:
+        """Tokens of all trunks, each of which is computed once and kept."""
+        return sum(one.spent().trunk for count in self.counts.values() for one in count.asked)
 
     def _key(self, row: Judgement, sample: Sample, records: dict[str, Any], invented: set[str]) -> str:
         """What the record will be kept under, though what it stands on may be invented.

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from localeval.engine import loading
-from localeval.engine.interface import EngineSettings, physical_cores
+from localeval.engine.interface import EngineSettings, Trunk, physical_cores
 from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
 from localeval.engine.tree import Engine
 from localeval.errors import InputError
+from localeval.judgements.support import DirectReply
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
 STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\n"
@@ -91,6 +92,18 @@ def test_keys_and_values_of_different_length_are_both_counted() -> None:
 def test_what_a_model_needs_is_read_in_its_file(tiny_path: Path) -> None:
     cache = 8192 * 2 * 2 * (16 + 16) * 2  # tokens, layers, heads for keys, two lengths, bytes
     assert LazyEngine(tiny_path, EngineSettings()).memory() == tiny_path.stat().st_size + OVERHEAD + cache
+
+
+def test_the_states_of_trunks_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
+    trunk = Trunk("Answer yes or no.", (("Does tea grow? " * 40, "yes"),))
+    engine, lazy = Engine(tiny_path, EngineSettings(n_threads=2)), LazyEngine(tiny_path, EngineSettings())
+    engine.generate(trunk, "Tea grows.", ["Does it?"], DirectReply)
+    size = sum(map(len, engine._states.values()))
+    planned, without = lazy.memory(engine.spent.trunk), lazy.memory()
+    engine.close()
+    assert planned is not None
+    assert without is not None
+    assert planned - without <= size <= (planned - without) * 1.1 + 1000
 
 
 def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

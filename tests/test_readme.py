@@ -11,12 +11,16 @@ from pathlib import Path
 import click
 import pytest
 
-from localeval import Result
+from localeval import Judge, Result, compare, evaluate, plan
 from localeval.cli import commands
+from localeval.engine.price import Speed
 from localeval.metrics import METRICS
+from localeval.report.compared import as_text as compared_text
+from localeval.report.plan import as_text as plan_text
 from localeval.report.text import as_text
 from localeval.samples import read_samples
 from localeval.testing import FakeEngine, fake_judge
+from tests.conftest import SHIPPED_METRICS
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "localeval" / "examples"
@@ -107,6 +111,35 @@ def test_the_table_of_other_metrics_is_what_the_shipped_example_gives(shipped: R
     others = Result(shipped.samples, shipped.metrics[1:], shipped.signature)
     # Values hang on sentences close to the threshold, which another processor may decide otherwise.
     assert differences(rows(block("text", 2)), rows(as_text(others)), only_soft=True) == []
+
+
+@pytest.mark.model
+def test_the_plan_is_that_of_the_shipped_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted with the model's own tokenizer, to the row; only the time is the machine's."""
+    monkeypatch.setattr("localeval.rehearsal.remembered", lambda *_: Speed(0.01, 0.02, 0.05))
+    with Judge.load("qwen2.5-coder-1.5b", embedder="all-minilm-l6-v2") as unasked:
+        told = plan(str(EXAMPLES / "answers.jsonl"), SHIPPED_METRICS, unasked)
+
+    def counted(text: str) -> list[list[str]]:
+        lines = [line.split() for line in text.partition("\n\nTime:")[0].splitlines()[2:]]
+        return [cells[:5] for cells in lines if cells]
+
+    assert counted(block("text", 3)) == counted(plan_text(told))
+    memory = re.search(r"Memory: [0-9.]+ GB needed", block("text", 3))
+    assert memory is not None
+    assert memory[0] in plan_text(told)
+
+
+@pytest.mark.model
+def test_the_comparison_is_that_of_the_two_shipped_examples(judge: Judge, shipped: Result) -> None:
+    before = Result(shipped.samples, ["faithfulness"], shipped.signature)
+    after = evaluate(str(EXAMPLES / "mended.jsonl"), ["faithfulness"], judge)
+    told = compared_text(compare(before, after, force=True))
+    shown = block("text", 4)
+    pairs = list(zip(shown.splitlines()[:-2], told.splitlines()[:-2], strict=True))  # then the runs' places
+    for here, there in pairs:
+        words = zip(here.replace("+", "").split(), there.replace("+", "").split(), strict=True)
+        assert [pair for pair in words if not _agree(*pair, any_number=False)] == [], there
 
 
 def differences(

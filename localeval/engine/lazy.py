@@ -77,11 +77,14 @@ class LazyEngine:
         if self._engine is None:
             self._reading()
 
-    def memory(self) -> int | None:
-        """Bytes that loading the model takes, by its file; None where a GPU holds it, or part of it."""
+    def memory(self, trunks: int = 0) -> int | None:
+        """Bytes of the loaded model, by its file, with the states of so many tokens of trunks that it keeps.
+
+        None where a GPU holds it, or part of it.
+        """
         if self._settings.n_gpu_layers:
             return None
-        return self._reading().reader.memory(self._settings)
+        return self._reading().reader.memory(self._settings, trunks)
 
     def close(self) -> None:
         if self._engine:

@@ -12,7 +12,7 @@ import llama_cpp
 
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.loading import check_settings, load_vocabulary, number
-from localeval.engine.memory import needed
+from localeval.engine.memory import cache_bytes, needed
 
 
 class Reader:
@@ -38,9 +38,12 @@ class Reader:
         """Raise InputError where the settings do not suit the model, or this build of llama.cpp."""
         check_settings(self.path, self._model, settings)
 
-    def memory(self, settings: EngineSettings) -> int:
-        """Bytes that the model takes in this machine's memory when it is loaded with these settings."""
-        return needed(self.path, settings, partial(number, self._model))
+    def memory(self, settings: EngineSettings, trunks: int = 0) -> int:
+        """Bytes that the model takes in this machine's memory when it is loaded with these settings, and
+        keeps the states of `trunks` tokens beside its cache.
+        """
+        ask = partial(number, self._model)
+        return needed(self.path, settings, ask) + cache_bytes(ask, trunks, settings.cache_type)
 
     def tokenize(self, text: bytes, special: bool = False) -> list[int]:
         """Tokens of `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""
