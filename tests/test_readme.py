@@ -134,7 +134,7 @@ def test_the_plan_is_that_of_the_shipped_example(monkeypatch: pytest.MonkeyPatch
 def test_the_comparison_is_that_of_the_two_shipped_examples(judge: Judge, shipped: Result) -> None:
     before = Result(shipped.samples, ["faithfulness"], shipped.signature)
     after = evaluate(str(EXAMPLES / "mended.jsonl"), ["faithfulness"], judge)
-    told = compared_text(compare(before, after, force=True))
+    told = compared_text(compare(before, after))
     shown = block("text", 4)
     pairs = list(zip(shown.splitlines()[:-2], told.splitlines()[:-2], strict=True))  # then the runs' places
     for here, there in pairs:
