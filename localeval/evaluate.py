@@ -84,7 +84,7 @@ def evaluate(
             planned = make_plan(read, chosen, opened, choices, journal, most=LOOKED_AT)
             _check(planned, watch)
         if folder is not None:
-            folders.tell_what_goes(folder, read)
+            folders.tell_what_goes(folder, read, [m.name for m in chosen])
             run.write(folder, read, _recipe(opened, chosen, choices, signature, skipped), opened.fits)
         if watch is not None and planned is not None:
             _begin(watch, planned, folder)

@@ -442,3 +442,16 @@ def test_the_file_that_is_read_is_not_written_over(
         main([command[0], str(data), *command[1:], str(data)])
     assert (ended.value.code, data.read_bytes()) == (2, before)
     assert "this is the file that is read" in capsys.readouterr().err
+
+
+def test_metrics_whose_results_are_replaced_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Following the README, a second `-m` on the same file took the first one's results away unsaid."""
+    run, judge = tmp_path / "run", steady_judge(SteadyEngine())
+    for metrics in (["faithfulness"], ["faithfulness", "full_support"]):  # nothing goes
+        evaluate(ROWS, metrics, judge, run, statements="sentences")
+    assert not caplog.records
+    evaluate(ROWS, ["context_relevance"], judge, run, statements="sentences")
+    (told,) = caplog.messages
+    assert "held the results of faithfulness, full_support; those of context_relevance take their" in told

@@ -35,7 +35,8 @@ class Score:
     """What a metric says of one sample. A stable value: equal records give equal scores.
 
     value   the share after thresholds, 0 to 1; None unless `status` is "scored"
-    soft    the mean probability, 0 to 1; what agreement with people is measured on; None likewise
+    soft    the same of the probabilities themselves, 0 to 1; what agreement with people is measured on; None
+            likewise
     status  "scored"; "undefined": there was nothing to judge; "failed": the judge could not
     reason  "" or a code: a key of `REASONS`, or "missing_" and the column
 

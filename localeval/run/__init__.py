@@ -155,7 +155,7 @@ def load(folder: str | Path) -> Result:
     Raises InputError for a folder without a finished run.
 
     >>> load("runs/answers")["faithfulness"].value                           # doctest: +SKIP
-    0.606
+    0.610
     """
     path = Path(folder)
     recipes.read(path)

@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from pathlib import Path
 
 from localeval import journal, network, plan, run
@@ -113,8 +114,8 @@ def judged(samples: Sequence[Sample]) -> AbstractSet[object]:
     }
 
 
-def tell_what_goes(folder: Path, samples: Sequence[Sample]) -> None:
-    """One sentence where the results of other samples, or of more of them, will be replaced."""
+def tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[str]) -> None:
+    """One sentence where the results of other samples, or of more samples or metrics, will be replaced."""
     if had := replaced(folder, samples, judged):
         LOG.warning(
             "%s held a run of %d other samples; its results are replaced, its judgements stay in the "
@@ -130,6 +131,22 @@ def tell_what_goes(folder: Path, samples: Sequence[Sample]) -> None:
             had,
             len(samples),
         )
+    elif lost := [name for name in _metrics(folder) if name not in metrics]:
+        LOG.warning(
+            "%s held the results of %s; those of %s take their place, and all judgements stay in the "
+            "journal.",
+            folder,
+            ", ".join(lost),
+            ", ".join(metrics),
+        )
+
+
+def _metrics(folder: Path) -> list[str]:
+    """Of the finished run in the folder; none where there is none, or an old one's recipe can't be read."""
+    if (folder / run.RESULTS).exists():
+        with suppress(OSError, ValueError):
+            return recipe.noted(folder).metrics
+    return []
 
 
 def _check_names(folder: Path) -> None:
