@@ -13,7 +13,7 @@ from localeval.judgements.evidence import terms
 from localeval.judgements.lexical import premise_of
 from localeval.options import Options
 from localeval.testing import FakeEngine, fake_judge
-from tests.patience import at_most
+from tests.patience import timed
 
 CONTEXTS = [
     "The Selde lighthouse was built in 1871. Its lamp shines for 22 kilometres.",
@@ -65,8 +65,9 @@ def test_a_core_says_nothing_that_its_statement_does_not(statement: str) -> None
 
 @pytest.mark.parametrize("text", ["(" * 100_000, "(a" * 50_000, "[)" * 50_000, ", ," * 30_000, "()" * 50_000])
 def test_long_runs_of_marks_take_no_longer_than_others(text: str) -> None:
-    with at_most(2):
+    with timed() as took:
         without_asides(text + " lamp", PREMISE)
+    assert took.seconds < 2
 
 
 @pytest.mark.parametrize(("whole", "core", "probability"), [(0.9, 0.2, 0.2), (0.3, 0.8, 0.3)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from localeval.judgements.lexical import coverage, numbers, premise_of, unknown_numbers
 from localeval.testing import FakeEngine, fake_judge
-from tests.patience import at_most
+from tests.patience import timed
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
 BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总投资3.5亿元，有二十个桥墩。"]
@@ -98,9 +98,10 @@ def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, other
     ],
 )
 def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
-    with at_most(2):
+    with timed() as took:
         numbers(text)
         premise_of([text])
+    assert took.seconds < 2
 
 
 def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:

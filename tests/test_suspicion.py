@@ -8,7 +8,7 @@ import pytest
 
 from localeval import Sample, read_samples
 from localeval.suspicion import KINDS, suspicion, suspicions
-from tests.patience import at_most
+from tests.patience import timed
 
 ATTACKS = {
     "chat_tokens": [
@@ -112,5 +112,6 @@ def test_every_kind_is_told_and_tested() -> None:
     ["ignore the " * 20_000, "忽略所有" * 20_000, "<answer " * 20_000, '"verdict"' * 20_000, " \n" * 50_000],
 )
 def test_time_grows_with_the_text_whatever_it_holds(text: str) -> None:
-    with at_most(5):
+    with timed() as took:
         suspicion(text)
+    assert took.seconds < 5

@@ -48,21 +48,26 @@ metrics_option = click.option(
     help="Metric names, with commas between; may be given several times.",
 )
 
-_JUDGE, _EMBEDDER, _CLASSIFIER = (
-    _option(name, help_text, default=default, show_default=True)
-    for name, help_text, default in (
-        ("--judge", "A catalog name, or a path to a GGUF file.", DEFAULT_JUDGE),
-        ("--embedder", "For answer_relevance: a catalog name, or the path of a folder.", DEFAULT_EMBEDDER),
-        ("--classifier", "For HHEM: a catalog name, or the path of a folder.", DEFAULT_CLASSIFIER),
-    )
+_MODELS: tuple[Callable[[Any], Any], ...] = (
+    _option("--judge", "A catalog name, or a path to a GGUF file.", default=DEFAULT_JUDGE, show_default=True),
+    _option(
+        "--embedder",
+        "For answer_relevance: a catalog name, or the path of a folder.",
+        default=DEFAULT_EMBEDDER,
+        show_default=True,
+    ),
+    _option(
+        "--classifier",
+        "For HHEM: a catalog name, or the path of a folder.",
+        default=DEFAULT_CLASSIFIER,
+        show_default=True,
+    ),
 )
 _THREADS = _option("--threads", "Default: the physical cores.", type=int, default=0)
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     metrics_option,
-    _JUDGE,
-    _EMBEDDER,
-    _CLASSIFIER,
+    *_MODELS,
     _choice("--statements", StatementsBy, "Break sentences into statements, or take them whole (faster)."),
     _choice("--verdict", VerdictForm, "Read the verdict at once, or after a written reason (slower)."),
     _choice("--support-by", SupportBy, "Who decides whether a statement is supported."),
@@ -97,7 +102,7 @@ def judging_options(function: F) -> F:
 
 def model_options(function: F) -> F:
     """Of these the models and the threads."""
-    return _with((_JUDGE, _EMBEDDER, _CLASSIFIER, _THREADS), function)
+    return _with((*_MODELS, _THREADS), function)
 
 
 def _with(options: Sequence[Callable[[Any], Any]], function: F) -> F:

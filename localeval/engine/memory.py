@@ -37,9 +37,12 @@ def at_least(path: Path, settings: EngineSettings) -> int:
     return sum(file.stat().st_size for file in split_files(path) or [path]) + OVERHEAD
 
 
-def needed(path: Path, settings: EngineSettings, number: Numbers) -> int:
-    """Bytes of the loaded model with its context: weights, keys and values, and what stands beside."""
-    return at_least(path, settings) + cache_bytes(number, settings.n_ctx, settings.cache_type)
+def needed(path: Path, settings: EngineSettings, number: Numbers, trunks: int = 0) -> int:
+    """Bytes of the loaded model with its context: weights, keys and values, and what stands beside.
+
+    Beside the cache stand the states of `trunks` tokens, where so many are kept.
+    """
+    return at_least(path, settings) + cache_bytes(number, settings.n_ctx + trunks, settings.cache_type)
 
 
 def cache_bytes(number: Numbers, n_ctx: int, cache_type: str) -> int:

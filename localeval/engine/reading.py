@@ -12,7 +12,7 @@ import llama_cpp
 
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.loading import check_settings, load_vocabulary, number
-from localeval.engine.memory import cache_bytes, needed
+from localeval.engine.memory import needed
 
 
 class Reader:
@@ -42,8 +42,7 @@ class Reader:
         """Bytes that the model takes in this machine's memory when it is loaded with these settings, and
         keeps the states of `trunks` tokens beside its cache.
         """
-        ask = partial(number, self._model)
-        return needed(self.path, settings, ask) + cache_bytes(ask, trunks, settings.cache_type)
+        return needed(self.path, settings, partial(number, self._model), trunks)
 
     def tokenize(self, text: bytes, special: bool = False) -> list[int]:
         """Tokens of `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""

@@ -18,7 +18,16 @@ from localeval.judgements import needed, questions, reasons, similarity, stateme
 from localeval.judgements.desk import Desk, Failure, reference_of, response_of
 from localeval.samples import Sample
 
-__all__ = ["JUDGEMENTS", "Desk", "Failure", "Judgement", "ask", "failed_need", "in_order"]
+__all__ = [
+    "JUDGEMENTS",
+    "Desk",
+    "Failure",
+    "Judgement",
+    "ask",
+    "failed_need",
+    "in_order",
+    "most_windows",
+]
 
 Records = Mapping[str, Any]
 
@@ -137,6 +146,16 @@ JUDGEMENTS: dict[str, Judgement] = {
         ),
     )
 }
+
+_WINDOWED = [name for name, row in JUDGEMENTS.items() if "windows" in row.record.model_fields]
+
+
+def most_windows(records: Records) -> int:
+    """Into how many windows the contexts were cut for these records; 1 where all read them whole.
+
+    Only records that tell are looked at: each look may read a line of a journal.
+    """
+    return max((getattr(records[name], "windows", 1) for name in _WINDOWED if name in records), default=1)
 
 
 def in_order(wanted: Sequence[str]) -> list[Judgement]:

@@ -47,11 +47,6 @@ def yes(reply: Reply[Any]) -> float:
     return reply.probabilities["verdict"]["yes"]
 
 
-def most(records: Iterable[object]) -> int:
-    """Into how many windows the contexts were cut for these records; 1 where all read them whole."""
-    return max((getattr(record, "windows", 1) for record in records), default=1)
-
-
 def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
     """Windows of whole sentences, joined, each with the last sentence of the one before it.
 

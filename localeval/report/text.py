@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from localeval.judgements import windows
+from localeval.judgements import most_windows
 from localeval.metrics import METRICS
 from localeval.metrics.score import explained
 from localeval.report.terminal import new_table, printed
@@ -125,7 +125,7 @@ def _note(sample: SampleResult, result: Result) -> str:
             without.setdefault(f"{score.status}: {score.reason}", []).append(metric)
     alone = len(result.metrics) == 1
     notes = [why if alone else f"{', '.join(names)} {why}" for why, names in without.items()]
-    if (parts := windows.most(sample.records.values())) > 1:
+    if (parts := most_windows(sample.records)) > 1:
         notes.append(f"contexts read in windows: {parts}")
     return "; ".join([*notes, *_of_the_text(sample, result)])
 

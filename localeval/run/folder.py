@@ -116,6 +116,8 @@ def judged(samples: Sequence[Sample]) -> AbstractSet[object]:
 
 def tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[str]) -> None:
     """One sentence where the results of other samples, or of more samples or metrics, will be replaced."""
+    if not (folder / run.RESULTS).exists():
+        return
     if had := replaced(folder, samples, judged):
         LOG.warning(
             "%s held a run of %d other samples; its results are replaced, its judgements stay in the "
@@ -123,7 +125,7 @@ def tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[st
             folder,
             had,
         )
-    elif (folder / run.RESULTS).exists() and (had := _rows(folder / run.SAMPLES)) > len(samples):
+    elif (had := _rows(folder / run.SAMPLES)) > len(samples):
         LOG.warning(
             "%s held the results of %d samples; those of %d take their place, and all judgements stay in the "
             "journal.",
@@ -142,10 +144,9 @@ def tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[st
 
 
 def _metrics(folder: Path) -> list[str]:
-    """Of the finished run in the folder; none where there is none, or an old one's recipe can't be read."""
-    if (folder / run.RESULTS).exists():
-        with suppress(OSError, ValueError):
-            return recipe.noted(folder).metrics
+    """Of the run in the folder; none where its recipe can't be read."""
+    with suppress(OSError, ValueError):
+        return recipe.noted(folder).metrics
     return []
 
 

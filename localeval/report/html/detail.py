@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from localeval.judgements import Failure, windows
+from localeval.judgements import Failure, most_windows
 from localeval.metrics import Score
 from localeval.report.html import passages
 from localeval.report.html.passages import Passage
@@ -149,7 +149,7 @@ def detail(
         needed=(sum(needed.decided(threshold)), len(needed.sentences)) if needed else None,
         useful_for=getattr(records.get("useful"), "against", ""),
         notes=notes,
-        windows=windows.most(records.values()),
+        windows=most_windows(records),
         attacks=attacks,
         failures=failures,
         room=room,
