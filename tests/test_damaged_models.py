@@ -164,16 +164,43 @@ def test_an_unknown_file_is_tried_once_and_again_when_it_changes(
         trial.try_first(path, SETTINGS)
 
 
-def test_a_file_of_the_catalog_is_not_tried(
+def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files = f'{{ name = "tiny.gguf", sha256 = "{hash_file(path)}" }}'
+    move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
+
+
+def test_a_file_of_the_catalog_is_tried_once_for_a_build_and_a_processor(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = f'{{ name = "tiny.gguf", sha256 = "{hash_file(tiny_path)}" }}'
-    move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
+    in_the_catalog(tiny_path, monkeypatch, tmp_path)
+    trial.try_first(tiny_path, SETTINGS)
     monkeypatch.setattr(subprocess, "run", no_process)
     trial.try_first(tiny_path, SETTINGS)
-    unknown = write_tiny_model(tmp_path / "unknown.gguf", template=CHATML + "{# of no catalog #}")
-    with pytest.raises(pytest.fail.Exception, match="a process was started"):
-        trial.try_first(unknown, SETTINGS)
+    for name, answer in (("library", "another"), ("processor", {"name": "another", "features": ""})):
+        with monkeypatch.context() as patch:
+            patch.setattr(trial, name, lambda answer=answer: answer)
+            with pytest.raises(pytest.fail.Exception, match="a process was started"):
+                trial.try_first(tiny_path, SETTINGS)
+            trial.try_first(tiny_path)  # its vocabulary alone: nothing is computed
+
+
+def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
+    aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_the_catalog(aborting, monkeypatch, tmp_path)
+    for _ in range(2):  # a failure is not remembered
+        with pytest.raises(ModelError, match=r"\(SIG.*so it was not compiled for this processor"):
+            Engine(aborting, SETTINGS)
+
+
+def test_a_file_of_the_catalog_is_loaded_where_nothing_can_be_tried(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_the_catalog(tiny_path, monkeypatch, tmp_path)
+    monkeypatch.setattr(trial, "library", lambda: "of a frozen program")  # was not tried before
+    monkeypatch.setattr(subprocess, "run", no_process)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    Engine(tiny_path, SETTINGS).close()
 
 
 def test_a_model_too_large_for_the_memory_is_not_even_tried(

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 from localeval.doctor import Finding, examine
 from localeval.doctor.asked import Asked
 from localeval.doctor.machine import import_faults, processor_features
+from localeval.engine import trial
 from localeval.engine.interface import EngineSettings
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import NetworkRefused
@@ -243,6 +245,24 @@ def test_where_the_judge_cannot_be_loaded_its_row_says_why_and_no_other() -> Non
     rows = found("judge", "grammar", "faithfulness", "same bits", asked=Asked("none.gguf"))
     assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]
     assert "none.gguf is not there" in rows["judge"].found
+
+
+def test_a_judge_on_which_llama_cpp_ends_is_told_once_and_by_its_own_row(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vocabulary of such a file can be read: only its weights, or the first reply, end the process."""
+    tries = []
+
+    def crashed(path: Path, *_: object) -> subprocess.CompletedProcess[str]:
+        tries.append(path)
+        return subprocess.CompletedProcess([], -signal.SIGILL, "", "")
+
+    monkeypatch.setattr(trial, "library", lambda: "made for another processor")
+    monkeypatch.setattr(trial, "_run", crashed)
+    rows = found("judge", "grammar", "faithfulness", "same bits", asked=Asked("tiny"))
+    assert "llama.cpp ends the process on this model (SIGILL)" in rows["judge"].found
+    assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]
+    assert tries == [models / "tiny.gguf"]
 
 
 def doctor(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:

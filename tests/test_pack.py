@@ -309,12 +309,27 @@ def test_neither_the_current_folder_nor_a_space_in_the_caches_name_gets_into_the
         folder.mkdir()
     (here / "pip.py").write_text("raise SystemExit('error: it was run')")
     tell = "pathlib.Path(sys.argv[-2], 'a.whl').write_text(os.environ['CMAKE_ARGS'])"
+    monkeypatch.delenv("CMAKE_ARGS", raising=False)
     (site / "pip.py").write_text(f"import os, pathlib, sys; {tell}")
     monkeypatch.setenv("PYTHONPATH", str(site))
     monkeypatch.chdir(here)
     made = llama._compile(llama.Build(), scratch)
     included = f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={scratch / 'only-llama.cmake'}"
     assert shlex.split(made.read_text()) == [*llama.PORTABLE, included]
+
+
+def test_a_build_for_this_processor_leaves_out_amx_as_the_set_up_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell = "pathlib.Path(sys.argv[-2], 'a.whl').write_text(os.environ.get('CXXFLAGS', ''))"
+    (tmp_path / "pip.py").write_text(f"import os, pathlib, sys; {tell}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("CC", str(write_compiler(tmp_path, "knows-amx")))
+    monkeypatch.setenv("CXXFLAGS", "-g")
+    assert llama._compile(llama.NATIVE, tmp_path).read_text() == " ".join(["-g", *llama.NO_AMX])
+    assert f'no_amx="{" ".join(llama.NO_AMX)}"' in Path("scripts/setup").read_text()
+    monkeypatch.setenv("CC", "false")
+    assert llama._compile(llama.NATIVE, tmp_path).read_text() == "-g"
 
 
 def test_another_build_has_another_version_and_place_in_the_cache() -> None:

@@ -21,7 +21,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "localeval" / "speed"
 
 
-def test_a_speed_is_remembered_for_its_model_settings_version_and_processor(
+def test_a_speed_is_remembered_for_its_model_settings_build_and_processor(
     cache: Path, tiny_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert remembered("a" * 64, SETTINGS) is None
@@ -31,8 +31,11 @@ def test_a_speed_is_remembered_for_its_model_settings_version_and_processor(
     assert len(list(cache.iterdir())) == 1
     assert remembered("b" * 64, SETTINGS) is None
     assert remembered("a" * 64, EngineSettings(n_ctx=2048, n_threads=2)) is None
-    monkeypatch.setattr(calibration, "_processor", lambda: "another")
-    assert remembered("a" * 64, SETTINGS) is None
+    for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
+        with monkeypatch.context() as patch:
+            patch.setattr(calibration, name, lambda answer=answer: answer)
+            assert remembered("a" * 64, SETTINGS) is None
+    assert remembered("a" * 64, SETTINGS) == speed
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
+from localeval.engine.interface import Trunk
 from localeval.errors import LocalevalError
 from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 
@@ -26,6 +29,10 @@ class Absent(Exception):
     """There is nothing to check, and that need not be wrong."""
 
 
+class _Word(BaseModel):
+    word: str
+
+
 @dataclass
 class Asked:
     """What the checks are about; `loaded` is the judge, once a check needs it.
@@ -38,21 +45,31 @@ class Asked:
     classifier: str = DEFAULT_CLASSIFIER
     threads: int = 0
     folder: Path = Path()
+    _refused: bool = field(default=False, init=False)
 
     @cached_property
     def loaded(self) -> Judge:
-        """Raises what `Judge.load` raises."""
+        """Raises what `Judge.load` raises, and what a first reply does: the weights are read for that."""
         from localeval.judge import Judge
 
-        return Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads)
+        try:
+            judge = Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads)
+            judge.engine.generate(Trunk("", ()), "Tea grows on hills.", ["A word?"], _Word, budget=2)
+        except LocalevalError:
+            self._refused = True
+            raise
+        return judge
 
     @property
     def needed(self) -> Judge:
-        """Raises Absent where it can't be loaded."""
+        """Raises Absent where it can't be loaded, which is tried once."""
+        why = "the judge can't be loaded: see the check judge"
+        if self._refused:
+            raise Absent(why)
         try:
             return self.loaded
         except LocalevalError as error:
-            raise Absent("the judge can't be loaded: see the check judge") from error
+            raise Absent(why) from error
 
     def close(self) -> None:
         if "loaded" in vars(self):

@@ -6,11 +6,11 @@ import json
 import logging
 import math
 import os
-import platform
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from localeval.engine.build import library, processor
 from localeval.engine.interface import EngineSettings
 from localeval.engine.price import Speed
 from localeval.signature import digest, package_versions
@@ -19,7 +19,6 @@ BEHIND = 1500
 """Tokens that stand before a row on the way: a trunk of worked examples and half a branch."""
 
 LOG = logging.getLogger("localeval")
-_CPU = Path("/proc/cpuinfo")
 
 
 def remembered(model: str, settings: EngineSettings) -> Speed | None:
@@ -69,15 +68,10 @@ def _made_with(model: str, settings: EngineSettings) -> dict[str, Any]:
         "model": model,
         "settings": asdict(settings),
         "llama-cpp-python": package_versions()["llama-cpp-python"],
-        "processor": _processor(),
+        "library": library(),
+        "processor": processor(),
         "behind": BEHIND,
     }
-
-
-def _processor() -> str:
-    lines = _CPU.read_text(encoding="utf-8", errors="replace").splitlines() if _CPU.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
 
 
 def _file(made_with: dict[str, Any]) -> Path:

@@ -1,8 +1,9 @@
-"""A GGUF file that the catalog does not know is first loaded and asked in a process of its own.
+"""A GGUF file is first loaded and asked in a process of its own.
 
-llama.cpp ends the process on some damaged or hostile files, or runs for ever. That must never be the
-caller's process: so the first load of unknown bytes is a trial elsewhere, with a limit of time and memory.
-Bytes that passed are remembered, by their sha256, and tried no more.
+llama.cpp ends the process on some damaged or hostile files, or runs for ever; and on every file where it was
+compiled for another processor, or wrongly. That must never be the caller's process: so the first load is a
+trial elsewhere, with a limit of time and memory. Bytes that passed are remembered, by their sha256, with the
+processor and the build, and tried no more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import platformdirs
 
 from localeval import child
+from localeval.engine.build import library, processor
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.offline import SWITCHES
@@ -38,6 +40,8 @@ _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREA
 
 KINDS = {"InputError": InputError, "ModelError": ModelError}
 
+_CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
+
 
 class _Process:
     """What this process is for."""
@@ -54,50 +58,92 @@ def begin_trial() -> None:
 
 
 def try_first(path: Path, settings: EngineSettings | None = None) -> None:
-    """Return if the model at `path` may be loaded here: its bytes are the catalog's, or passed a trial.
+    """Return if the model at `path` may be loaded here; without `settings`, if its vocabulary may.
 
-    Raises ModelBroken if the trial ends in any other way, InputError for settings that don't suit it,
-    ModelError where this process can start no other.
+    Bytes that the catalog does not know have to pass a trial; its own are refused only where llama.cpp ends
+    the process on them, since then it is the build that is wrong.
+
+    Raises ModelBroken if the trial of unknown bytes ends in any other way, InputError for settings that don't
+    suit them, ModelError where this process can start no other, or llama.cpp does not work on this processor.
     """
     if _THIS.is_trial:
         return
-    settings = settings or EngineSettings()
     files = split_files(path) or [path]
     sums = [file_sha256(file) for file in files]
-    if set(sums) <= {file.sha256 for row in rows().values() for file in row.files}:
+    known = set(sums) <= {file.sha256 for row in rows().values() for file in row.files}
+    if known and settings is None:
         return
+    settings = settings or EngineSettings()
     passed = _memory(sums, settings)
     if passed.exists():
         return
-    for file in files:
-        check_gguf(file)
-    _try(path, settings, sum(file.stat().st_size for file in files))
+    weights = sum(file.stat().st_size for file in files)
+    if known:
+        if not _suits(path, settings, weights):
+            return
+    else:
+        for file in files:
+            check_gguf(file)
+        _try(path, settings, weights)
     with contextlib.suppress(OSError):  # then it is tried again next time
         passed.parent.mkdir(parents=True, exist_ok=True)
         passed.touch()
 
 
-def _try(path: Path, settings: EngineSettings, weights: int) -> None:
-    threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
-    small = replace(settings, n_ctx=2048, n_batch=min(settings.n_batch, 2048), n_threads=threads)
-    seconds = SECONDS + weights // BYTES_A_SECOND
-    _check_python(path)
+def _suits(path: Path, settings: EngineSettings, weights: int) -> bool:
+    """Whether llama.cpp was seen to work on a model whose bytes are the catalog's; False if nothing was seen.
+
+    Raises ModelError where it ends the process.
+    """
+    if not _has_python():
+        return False
     try:
-        done = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
-            child.module("localeval.engine.check", str(path), json.dumps(asdict(small))),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-            env=child.environment(**SWITCHES, **_QUIET),
+        done = _run(path, settings, _seconds(weights))
+    except (subprocess.TimeoutExpired, OSError):
+        return False
+    if -done.returncode in _CRASHES:
+        raise ModelError(
+            f"{path}: llama.cpp ends the process on this model ({_name(-done.returncode)}), whose bytes are "
+            "the catalog's, so it was not compiled for this processor; compile it again here (in a checkout: "
+            "rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
         )
+    return not done.returncode
+
+
+def _try(path: Path, settings: EngineSettings, weights: int) -> None:
+    if not _has_python():
+        raise ModelError(
+            f"{path} is not in the catalog, and this program has no Python to try it in; "
+            f"run once, with the same localeval: python -m localeval doctor --judge {path}"
+        )
+    seconds = _seconds(weights)
+    try:
+        done = _run(path, settings, seconds)
     except subprocess.TimeoutExpired as error:
         raise _broken(path, f"loading it did not end within {seconds} seconds") from error
     except OSError as error:
         raise ModelError(f"{path}: no process can be started to try it in ({error.strerror}).") from error
     _judge(path, done)
+
+
+def _seconds(weights: int) -> int:
+    return SECONDS + weights // BYTES_A_SECOND
+
+
+def _run(path: Path, settings: EngineSettings, seconds: int) -> subprocess.CompletedProcess[str]:
+    """The trial itself. Raises TimeoutExpired, and OSError where no process can be started."""
+    threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
+    small = replace(settings, n_ctx=2048, n_batch=min(settings.n_batch, 2048), n_threads=threads)
+    return subprocess.run(  # noqa: S603 (this Python, with a path for its data)
+        child.module("localeval.engine.check", str(path), json.dumps(asdict(small))),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+        env=child.environment(**SWITCHES, **_QUIET),
+    )
 
 
 def _judge(path: Path, done: subprocess.CompletedProcess[str]) -> None:
@@ -128,18 +174,15 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-def _check_python(path: Path) -> None:
-    """Raises ModelError in a frozen program: it has no Python to start."""
-    if not sys.executable or getattr(sys, "frozen", False):
-        raise ModelError(
-            f"{path} is not in the catalog, and this program has no Python to try it in; "
-            f"run once, with the same localeval: python -m localeval doctor --judge {path}"
-        )
+def _has_python() -> bool:
+    """A frozen program has no Python to start."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 def _memory(sums: list[str], settings: EngineSettings) -> Path:
-    """The file that says these bytes passed, with this llama.cpp and what of the settings a trial proves."""
+    """The file that says these bytes passed here, with this build and what of the settings is proved."""
     names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
     proved = {name: getattr(settings, name) for name in names}
-    key = digest({"files": sums, "packages": package_versions(), "settings": proved, "trial": TRIAL})
+    here = {"packages": package_versions(), "library": library(), "processor": processor()}
+    key = digest({"files": sums, **here, "settings": proved, "trial": TRIAL})
     return platformdirs.user_cache_path("localeval") / "tried" / key

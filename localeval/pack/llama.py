@@ -31,6 +31,9 @@ PORTABLE = ("-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF")
 of this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where they outnumber the free cores.
 Without the readers of pictures and sound, which localeval never calls."""
 
+NO_AMX = ("-mno-amx-tile", "-mno-amx-int8", "-mno-amx-bf16")
+"""For compilers that know them, as in scripts/setup, which tells why."""
+
 LIBRARIES = "llama_cpp/lib"  # where the wheel keeps them
 COMPILED = "compiled"  # where the cache keeps it until it is relabelled: it took minutes
 COMPILERS = ("cc", "gcc", "clang")  # in the order in which CMake looks for them
@@ -121,7 +124,7 @@ def cached(build: Build) -> Path:
     from localeval.pack.install import cpu_flags
 
     parts = [sys.implementation.cache_tag, platform.system(), platform.machine(), platform.libc_ver()[1]]
-    parts += [*build.flags, *(sorted(cpu_flags()) if build is NATIVE else [])]
+    parts += [*build.flags, *([*NO_AMX, *sorted(cpu_flags())] if build is NATIVE else [])]
     key = hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:12]
     return platformdirs.user_cache_path("localeval") / "wheels" / f"{NAME}-{build.version}-{key}"
 
@@ -143,16 +146,22 @@ def _compiled(build: Build, folder: Path) -> Path:
 
 def _compile(build: Build, folder: Path) -> Path:
     base = build.version.partition("+")[0]
-    options = ["--no-deps", "--no-binary", NAME, "--no-input", "--disable-pip-version-check"]
-    if build.flags:  # pip's cache hands out a wheel that was compiled for this machine, whatever the flags
-        options.append("--no-cache-dir")
+    # pip's cache would hand out what was compiled before, whatever the flags.
+    options = [
+        "--no-deps",
+        "--no-binary",
+        NAME,
+        "--no-cache-dir",
+        "--no-input",
+        "--disable-pip-version-check",
+    ]
     command = child.module("pip", "wheel", *options, "--wheel-dir", str(folder), f"{NAME}=={base}")
     arguments = [os.environ.get("CMAKE_ARGS", ""), *build.flags]
     if build.flags:
         (folder / "only-llama.cmake").write_text(ONLY_LLAMA, encoding="utf-8")
         included = shlex.quote(f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={folder / 'only-llama.cmake'}")
         arguments.append(included)
-    environment = {**os.environ, "CMAKE_ARGS": " ".join(arguments).strip()}
+    environment = {**os.environ, **_without_amx(), "CMAKE_ARGS": " ".join(arguments).strip()}
     done = subprocess.run(  # noqa: S603
         command, env=environment, capture_output=True, text=True, errors="replace", check=False
     )
@@ -162,6 +171,14 @@ def _compile(build: Build, folder: Path) -> Path:
         errors = [line for line in lines if "error:" in line.lower()] or lines
         raise DownloadFailed(f"{NAME}=={base} could not be compiled: {said(errors[0])}")
     return found
+
+
+def _without_amx() -> dict[str, str]:
+    """CFLAGS and CXXFLAGS with `NO_AMX`; nothing where the compiler does not know it."""
+    test = [*c_compiler(), *NO_AMX, "-fsyntax-only", "-x", "c", os.devnull]
+    if subprocess.run(test, capture_output=True, check=False).returncode:  # noqa: S603
+        return {}
+    return {name: " ".join([os.environ.get(name, ""), *NO_AMX]).strip() for name in ("CFLAGS", "CXXFLAGS")}
 
 
 def openmp(path: Path, compiler: Sequence[str]) -> list[Path]:
