@@ -193,6 +193,17 @@ def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
             Engine(aborting, SETTINGS)
 
 
+def test_a_file_of_the_catalog_whose_trial_finds_something_else_is_loaded_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_tiny_model(tmp_path / "mine.gguf", lost=ord("a"))
+    in_the_catalog(path, monkeypatch, tmp_path)
+    trial.try_first(path, SETTINGS)
+    monkeypatch.setattr(subprocess, "run", no_process)
+    with pytest.raises(pytest.fail.Exception, match="a process was started"):
+        trial.try_first(path, SETTINGS)
+
+
 def test_a_file_of_the_catalog_is_loaded_where_nothing_can_be_tried(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

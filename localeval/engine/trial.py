@@ -15,6 +15,7 @@ import subprocess
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -107,7 +108,8 @@ def _suits(path: Path, settings: EngineSettings, weights: int) -> bool:
             "the catalog's, so it was not compiled for this processor; compile it again here (in a checkout: "
             "rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
         )
-    return not done.returncode
+    answer = _answer(done)
+    return answer is not None and answer["fault"] is None
 
 
 def _try(path: Path, settings: EngineSettings, weights: int) -> None:
@@ -148,17 +150,23 @@ def _run(path: Path, settings: EngineSettings, seconds: int) -> subprocess.Compl
 
 def _judge(path: Path, done: subprocess.CompletedProcess[str]) -> None:
     """Return if the trial passed; else raise what it found."""
+    answer = _answer(done)
+    if answer is None:
+        how = _name(-done.returncode) if done.returncode < 0 else f"exit code {done.returncode}"
+        last = next((said(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+        raise _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")
+    if answer["fault"] is not None:
+        raise KINDS.get(answer.get("kind", ""), ModelBroken)(answer["fault"])
+
+
+def _answer(done: subprocess.CompletedProcess[str]) -> dict[str, Any] | None:
+    """What a trial that came to its end said; None of one that did not."""
     try:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        answer = None
-    if isinstance(answer, dict) and answer.get("fault") is None and done.returncode == 0:
-        return
-    if isinstance(answer, dict) and isinstance(answer.get("fault"), str):
-        raise KINDS.get(answer.get("kind", ""), ModelBroken)(answer["fault"])
-    how = _name(-done.returncode) if done.returncode < 0 else f"exit code {done.returncode}"
-    last = next((said(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
-    raise _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")
+        return None
+    whole = isinstance(answer, dict) and isinstance(answer.get("fault", 0), str | None)
+    return answer if whole and (done.returncode == 0 or answer["fault"]) else None
 
 
 def _broken(path: Path, what: str) -> ModelBroken:
