@@ -9,18 +9,15 @@ import pytest
 
 from localeval.engine import build
 
-CPUINFO = "processor\t: 0\nmodel name\t: Some Xeon\nflags\t\t: fpu avx2 {}\n"
+CPUINFO = "processor\t: 0\nmodel name\t: Some name\nflags\t\t: fpu avx2 {}\n"
 
 
-def test_two_processors_of_one_name_and_other_features_are_two(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processors_of_one_name_and_other_features_are_two(tmp_path: Path) -> None:
     file = tmp_path / "cpuinfo"
-    monkeypatch.setattr(build, "_CPU", file)
     file.write_text(CPUINFO.format("avx512f"))
-    assert build.processor() == {"name": "Some Xeon", "features": "fpu avx2 avx512f"}
+    assert build.processor(file) == {"name": "Some name", "features": "fpu avx2 avx512f"}
     file.write_text(CPUINFO.format("avx512f amx_tile"))
-    assert build.processor() == {"name": "Some Xeon", "features": "fpu avx2 avx512f amx_tile"}
+    assert build.processor(file) == {"name": "Some name", "features": "fpu avx2 avx512f amx_tile"}
 
 
 def test_one_version_compiled_in_two_ways_is_two_builds(

@@ -211,7 +211,9 @@ def test_a_file_of_the_catalog_is_loaded_where_nothing_can_be_tried(
     monkeypatch.setattr(trial, "library", lambda: "of a frozen program")  # was not tried before
     monkeypatch.setattr(subprocess, "run", no_process)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    Engine(tiny_path, SETTINGS).close()
+    engine = Engine(tiny_path, SETTINGS)
+    assert engine.count("tea") > 0
+    engine.close()
 
 
 def test_a_model_too_large_for_the_memory_is_not_even_tried(

@@ -19,6 +19,7 @@ import platformdirs
 
 from localeval import child, store
 from localeval.doctor.asked import Asked, Fault
+from localeval.engine import build
 from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import available
 from localeval.offline import SWITCHES, attempts, is_offline
@@ -116,9 +117,8 @@ def processor(asked: Asked) -> str:
 
 def processor_features(cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
     """Those of the processor's features that decide how fast llama.cpp is; none where Linux does not tell."""
-    text = cpuinfo.read_text(encoding="utf-8", errors="replace") if cpuinfo.exists() else ""
-    flags = next((line for line in text.splitlines() if line.startswith(("flags", "Features"))), "").split()
-    return [name for name in _FEATURES if name in flags]
+    found = build.processor(cpuinfo)["features"].split()
+    return [name for name in _FEATURES if name in found]
 
 
 def _probed(modules: list[str]) -> tuple[list[dict[str, str]], int]:

@@ -10,12 +10,10 @@ from pathlib import Path
 from localeval.signature import digest
 from localeval.store.checksums import hash_file
 
-_CPU = Path("/proc/cpuinfo")
 
-
-def processor() -> dict[str, str]:
+def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
     """The processor's name and, where Linux tells them, its features."""
-    lines = _CPU.read_text(encoding="utf-8", errors="replace").splitlines() if _CPU.exists() else []
+    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
     told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     name = told.get("model name") or platform.processor() or platform.machine()
     return {"name": name, "features": told.get("flags", told.get("Features", ""))}
