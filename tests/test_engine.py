@@ -254,3 +254,9 @@ def test_a_file_cut_off_in_its_tensors_is_refused(tiny_path: Path, tmp_path: Pat
 def test_a_batch_larger_than_the_context_is_refused() -> None:
     with pytest.raises(InputError, match="n_batch is 4096"):
         EngineSettings(n_ctx=2048, n_batch=4096)
+
+
+def test_a_batch_that_is_left_to_the_engine_is_smaller_on_a_cpu() -> None:
+    assert EngineSettings().n_batch == EngineSettings(n_batch=0).n_batch == 256
+    assert EngineSettings(n_gpu_layers=-1).n_batch == 512
+    assert EngineSettings(n_batch=1024).n_batch == 1024

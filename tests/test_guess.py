@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from localeval.engine.cursor import Cursor
-from localeval.engine.guess import Copy, cut
+from localeval.engine.guess import Copy, Source, cut
 from localeval.engine.llama import Logits
 from localeval.engine.tree import Engine
 from localeval.judgements.statements import StatementsReply
@@ -41,7 +42,9 @@ def write(engine: Engine, seed: int, temperature: float, guessing: bool) -> tupl
     llama, model = engine._llama, Copyist(engine, seed)
     seen = llama.tokenize(PROMPT.encode())
     plan, pieces = engine._grammar.plan(StatementsReply), engine._vocabulary.bytes_of
-    cursor = Cursor[StatementsReply](plan, list(seen), llama.tokenize, pieces, 60, temperature, [seed])
+    cursor = Cursor[StatementsReply](
+        plan, list(seen), Source(()), llama.tokenize, pieces, 60, temperature, [seed]
+    )
     calls = kept = 0
     before: list[int] = []
     while not cursor.done:
@@ -69,22 +72,39 @@ def test_a_reply_is_the_same_with_and_without_guessing(tiny: Engine, temperature
     assert saved > 10 if temperature == 0 else saved == 0  # what is drawn is not guessed at
 
 
-def test_the_longest_end_that_stands_in_the_source_is_followed() -> None:
+def guessed(prompt: Sequence[int], written: Sequence[int], branch: Sequence[int] = ()) -> list[int]:
+    return Copy(Source(prompt), Source(branch)).guess(written)
+
+
+def test_the_longest_end_that_stands_in_the_prompt_is_followed() -> None:
     # behind [7, 2] stands 8, behind the first 2 stands 3: the longer end counts
-    assert Copy([1, 2, 3, 7, 2, 8]).guess([7, 2]) == [8]
-    assert Copy(range(1, 20)).guess([2]) == [3, 4, 5, 6, 7, 8]
-    assert Copy([1, 2, 3]).guess([3]) == []
-    assert Copy([]).guess([1]) == []
-    assert Copy([1, 2]).guess([]) == []
+    assert guessed([1, 2, 3, 7, 2, 8], [7, 2]) == [8]
+    assert guessed(range(1, 20), [2]) == [3, 4, 5, 6, 7, 8]
+    assert guessed([1, 2, 3], [3]) == []
+    assert guessed([], [1]) == []
+    assert guessed([1, 2], []) == []
+
+
+def test_what_was_written_is_a_source_behind_the_prompt_and_before_the_branch() -> None:
+    # 5 stands in both; of what was written the last place counts, and never the end itself
+    assert guessed([5, 6], [5, 7, 5]) == [6]
+    assert guessed([1], [5, 7, 5, 8, 5]) == [8, 5]
+    assert guessed([1], [5]) == []
+    assert guessed([5, 6], [2, 5, 7, 2, 5]) == [7, 2, 5]  # the longer end counts, wherever it stands
+    assert guessed([1], [5, 7, 5], branch=[5, 9]) == [7, 5]
+    assert guessed([1], [5], branch=[5, 9, 5, 8]) == [9, 5, 8]
 
 
 @pytest.mark.parametrize(
     ("lengths", "left"),
     [
-        ([6], [0]),  # alone, a guess costs what a step costs
+        ([6], [3]),  # 4 rows
+        ([6, 6], [1, 1]),
+        ([6, 1, 1], [1, 0, 0]),  # 11 rows at most: no group of 16
         ([6, 6, 6, 6], [3, 3, 3, 3]),  # 16 rows
         ([6, 1, 1, 1], [0, 0, 0, 0]),  # 13 rows at most: no group of 16
-        ([6] * 10, [2] * 10),  # 30 of 32 rows
+        ([6] * 7, [2, 2, 1, 1, 1, 1, 1]),
+        ([6] * 10, [3, 3, 2, 2, 2, 2, 2, 2, 2, 2]),  # 32 rows
         ([1] * 10, [1] * 10),
         ([6] * 32, [1] * 32),  # 64 rows
     ],

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from localeval.engine.choice import Options
 from localeval.engine.grammar import Choice, Plan
-from localeval.engine.guess import Copy
+from localeval.engine.guess import Copy, Source
 from localeval.engine.interface import Reply
 from localeval.engine.llama import Logits
 from localeval.engine.unfinished import before_repetition, finished
@@ -24,12 +24,16 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Cursor(Generic[T]):
-    """`tokenize` and `pieces` are the model's, `prompt` the leaf's tokens; see `TreeEngine.generate`."""
+    """`tokenize` and `pieces` are the model's, `prompt` the leaf's tokens and `branch` those before it.
+
+    See `TreeEngine.generate`.
+    """
 
     def __init__(
         self,
         plan: Plan,
         prompt: list[int],
+        branch: Source,
         tokenize: Callable[[bytes], list[int]],
         pieces: dict[int, bytes],
         budget: int,
@@ -53,7 +57,7 @@ class Cursor(Generic[T]):
         self.guess: list[int] = []
         self.kept = 0
         # What is drawn at a temperature is mostly new, and each wrong guess is a row.
-        self._copy = Copy(prompt if temperature <= 0 else ())
+        self._copy = Copy(Source(prompt), branch) if temperature <= 0 else None
         self._tokens: list[int] = []
         self.forks: list[list[int]] = []
         self.done = False
@@ -70,7 +74,7 @@ class Cursor(Generic[T]):
         while self.feed == guess[self.kept : self.kept + 1] != [] and self._options is None:
             self.kept += 1
             self._step(logits[self.kept])
-        if self.feed and self._options is None:
+        if self._copy is not None and self.feed and self._options is None:
             self.guess = self._copy.guess(self._tokens)[: self._left]
 
     def _step(self, logits: Logits) -> None:

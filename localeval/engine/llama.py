@@ -19,6 +19,7 @@ import numpy.typing as npt
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.loading import load
 from localeval.engine.reading import Reader
+from localeval.engine.schedule import even
 
 Logits = npt.NDArray[np.float32]
 
@@ -94,7 +95,7 @@ class Llama(Reader):
 
         They lie in llama.cpp's own memory and stand until the next call: copy what is to be kept.
         """
-        size = self.settings.n_batch
+        size = even(len(rows), self.settings.n_batch)
         if len(rows) <= size:
             return self._decode_batch(rows)
         batches = (rows[start : start + size] for start in range(0, len(rows), size))

@@ -10,6 +10,8 @@ from localeval.engine.interface import ContextTooLong
 GLUE_TOKENS = 64
 """Glue, options and closings are fed beside a leaf's budget: what they take is small and bounded."""
 
+_GROUP = 16
+
 
 def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, width: int) -> list[range]:
     """The numbers of the leaves, in order, cut where the width or the context is full.
@@ -33,6 +35,18 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
         found[-1] = range(found[-1].start, i + 1)
         left -= need
     return found
+
+
+def even(rows: int, most: int) -> int:
+    """How many rows each call has when `rows` need several of at most `most`: all about as many.
+
+    A last call of a few rows would cost as much as one of many. In groups of 16, as llama.cpp's kernels are.
+
+    >>> even(520, 256), even(200, 256), even(0, 256)
+    (176, 208, 0)
+    """
+    calls = max(1, -(-rows // most))
+    return min(most, -(-rows // (calls * _GROUP)) * _GROUP)
 
 
 class Node(NamedTuple):

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from localeval.engine.cursor import Cursor
 from localeval.engine.grammar import Grammar, Vocabulary
-from localeval.engine.guess import cut
+from localeval.engine.guess import Source, cut
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, Trunk
 from localeval.engine.llama import Llama, Logits, Row
 from localeval.engine.schedule import beyond, chunks, tree
@@ -80,10 +80,12 @@ class Engine:
         after = [*self.frame(trunk).after]
         budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
         branch_tokens = self.tokens(branch)
+        copied = Source(branch_tokens)
         cursors = [
             Cursor[T](
                 plan,
                 self.tokens(leaf) + after,
+                copied,
                 self._llama.tokenize,
                 self._vocabulary.bytes_of,
                 budgets[i],
