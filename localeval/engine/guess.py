@@ -11,7 +11,7 @@ from functools import cached_property
 
 LONGEST = 6
 _LONGEST_END = 3
-FEWEST_LEAVES = 3
+_FEWEST_LEAVES = 3
 
 _FEW = 4
 _GROUP = 16
@@ -29,7 +29,7 @@ def room(leaves: int, width: int) -> int:
     >>> room(1, width=32), room(5, width=32), room(10, width=32), room(32, width=32)
     (4, 16, 32, 64)
     """
-    if leaves < FEWEST_LEAVES:
+    if leaves < _FEWEST_LEAVES:
         return min(_FEW, 2 * width)
     return min(next((rows for most, rows in _GOOD_SIZES if leaves <= most), 2 * width), 2 * width)
 
@@ -47,7 +47,7 @@ def cut(guesses: Sequence[list[int]], width: int) -> None:
     kept = _dealt(guesses, room(leaves, width) - leaves)
     if leaves < _GROUP // 2 and leaves + sum(kept) < _GROUP - 2:
         # too few for a group: each would cost its full price
-        kept = _dealt(guesses, max(0, _FEW - leaves))
+        kept = _dealt(guesses, _FEW - leaves)
     for guess, number in zip(guesses, kept, strict=True):
         del guess[number:]
 
@@ -57,7 +57,7 @@ def _dealt(guesses: Sequence[list[int]], left: int) -> list[int]:
     kept = [0] * len(guesses)
     for place in range(LONGEST):
         for i, guess in enumerate(guesses):
-            if left and len(guess) > place:
+            if left > 0 and len(guess) > place:
                 kept[i], left = place + 1, left - 1
     return kept
 
