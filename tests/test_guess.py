@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from localeval.engine.cursor import Cursor
-from localeval.engine.guess import Copy, Source, cut
+from localeval.engine.guess import LONGEST, Copy, Source, cut
+from localeval.engine.interface import EngineSettings, Trunk
 from localeval.engine.llama import Logits
 from localeval.engine.tree import Engine
 from localeval.judgements.statements import StatementsReply
@@ -113,3 +115,19 @@ def test_guesses_fill_a_call_up_to_a_good_size(lengths: list[int], left: list[in
     guesses = [[0] * n for n in lengths]
     cut(guesses, width=32)
     assert [len(guess) for guess in guesses] == left
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 9, 32])
+def test_a_call_never_has_more_rows_than_an_engine_of_this_width_can_answer(width: int) -> None:
+    for leaves in range(1, width + 1):
+        guesses = [[0] * LONGEST for _ in range(leaves)]
+        cut(guesses, width)
+        assert leaves + sum(map(len, guesses)) <= 2 * width
+
+
+def test_an_engine_that_decodes_one_leaf_at_a_time_guesses_too(tiny_path: Path) -> None:
+    engine = Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=1))
+    trunk = Trunk("Write down what each sentence claims.", ())
+    replies = engine.generate(trunk, "tea tea tea tea", [PROMPT, PROMPT], StatementsReply, budget=60)
+    assert [reply.decoded > 0 for reply in replies] == [True, True]
+    engine.close()

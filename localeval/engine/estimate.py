@@ -98,7 +98,7 @@ def _tokens(schema: type[BaseModel], size: int) -> float:
 def _growing(lengths: Iterable[float], speed: Speed) -> float:
     """Seconds in which leaves grow to these lengths, all by a token in each call while they grow.
 
-    (What guessing saves in calls it costs in rows: in the time of all it did not show.)
+    What guessing saves in calls is not reckoned: it is little of the whole time.
     """
     total = before = 0.0
     left = sorted(lengths)

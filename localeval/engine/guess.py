@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from localeval.engine.schedule import GROUP
+
 LONGEST = 6
 _LONGEST_END = 3
 _FEWEST_LEAVES = 3
 
 _FEW = 4
-_GROUP = 16
-_GOOD_SIZES = ((8, _GROUP), (20, 2 * _GROUP))
+_GOOD_SIZES = ((8, GROUP), (20, 2 * GROUP))
 
 
 def room(leaves: int, width: int) -> int:
@@ -45,7 +46,7 @@ def cut(guesses: Sequence[list[int]], width: int) -> None:
     """
     leaves = len(guesses)
     kept = _dealt(guesses, room(leaves, width) - leaves)
-    if leaves < _GROUP // 2 and leaves + sum(kept) < _GROUP - 2:
+    if _FEWEST_LEAVES <= leaves < GROUP // 2 and leaves + sum(kept) < GROUP - 2:
         # too few for a group: each would cost its full price
         kept = _dealt(guesses, _FEW - leaves)
     for guess, number in zip(guesses, kept, strict=True):

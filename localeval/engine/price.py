@@ -16,7 +16,7 @@ _GROUP = (1.12, 32)
 class Speed(NamedTuple):
     """Seconds.
 
-    prefill  a row of a call of 512 rows of one text
+    prefill  a row of 512 of one text, in calls of n_batch
     row      a row of a call of one row each for 32 texts
     step     a call of one row, alone
     """
@@ -43,7 +43,7 @@ class Speed(NamedTuple):
         return spent.given * self.prefill + written * self.row
 
     def call(self, rows: int) -> float:
-        """The time of `rows` that are decoded together, in calls of at most 512.
+        """The time of `rows` that are decoded together, reckoned by lots of at most 512.
 
         Between the three constants by what was measured on two cores with AVX-512: of 2 to 15 rows each
         takes about 0.78 of a step; from 16 on 1.12 of the row of 32; above 32 it nears that of 512.

@@ -10,7 +10,8 @@ from localeval.engine.interface import ContextTooLong
 GLUE_TOKENS = 64
 """Glue, options and closings are fed beside a leaf's budget: what they take is small and bounded."""
 
-_GROUP = 16
+GROUP = 16
+"""Rows that llama.cpp's kernels for the usual quantizations take together."""
 
 
 def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, width: int) -> list[range]:
@@ -40,13 +41,13 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
 def even(rows: int, most: int) -> int:
     """How many rows each call has when `rows` need several of at most `most`: all about as many.
 
-    A last call of a few rows would cost as much as one of many. In groups of 16, as llama.cpp's kernels are.
+    A last call of a few rows would cost as much as one of many. In whole groups.
 
     >>> even(520, 256), even(200, 256), even(0, 256)
     (176, 208, 0)
     """
     calls = max(1, -(-rows // most))
-    return min(most, -(-rows // (calls * _GROUP)) * _GROUP)
+    return min(most, -(-rows // (calls * GROUP)) * GROUP)
 
 
 class Node(NamedTuple):
