@@ -12,7 +12,7 @@ from localeval import Sample, Score, evaluate
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.judgements.evidence import closest, context_sentences
 from localeval.judgements.statements import Said
-from localeval.judgements.support import DirectReply, SupportRecord, Verdict
+from localeval.judgements.support import DirectReply, SupportRecord, Verdict, closest_to
 from localeval.judgements.windows import cut
 from localeval.metrics.support import faithfulness
 from localeval.options import Options
@@ -310,6 +310,30 @@ def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_i
     )
     shown = "Closest in the documents: Tea grows in Arl. … It needs much rain."
     assert engine.calls[1].leaves[0].splitlines() == [shown, "Statement: Tea from Arl needs rain."]
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("Red green blue brown black tea.", 2),  # the second sentence adds 1 of 6 terms, all of one weight
+        ("Red green blue brown black white tea.", 1),  # 1 of 7
+        ("Red green blue brown black zebra tea.", 1),  # a term that no sentence has weighs as much
+        ("Red green.", 1),  # nothing
+    ],
+)
+def test_a_second_sentence_adds_three_twentieths_of_the_weight_of_a_statements_terms(
+    statement: str, number: int
+) -> None:
+    sentences = context_sentences(["Red green blue brown black white.", "Tea."])
+    assert [len(own) for own in closest([statement], sentences, 2)] == [number]
+
+
+def test_of_two_sentences_shown_the_one_that_most_statements_have_comes_first() -> None:
+    contexts = ["Tea sells well. Tea grows in Arl. It needs much rain."]
+    statements = ["Arl grows tea that needs rain.", "It needs much rain."]
+    shown, alone = closest_to(statements, contexts), closest_to(statements[:1], contexts)
+    assert shown == ["It needs much rain. … Tea grows in Arl.", "It needs much rain."]
+    assert alone == ["Tea grows in Arl. … It needs much rain."]
 
 
 def test_a_heading_does_not_keep_the_statements_of_its_list() -> None:

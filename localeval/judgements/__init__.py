@@ -73,7 +73,7 @@ def _support(name: str, column: str, pair: support.Pair) -> Judgement:
     """`column` holds the premise. What the statements are of is in their record."""
     return Judgement(
         name,
-        "6",
+        "7",
         (column,),
         (pair.statements,),
         pair.recipe,

@@ -11,6 +11,9 @@ from localeval.judgements.desk import Record
 from localeval.sentences import split
 from localeval.texts import language
 
+LEAST_ADDED = 0.15
+"""Of the weight of a statement's terms, what a further sentence adds at least."""
+
 _TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
 
 
@@ -43,26 +46,31 @@ def closest(
     """For each statement up to `number` sentences that together share most with it, the closest one first.
 
     That is the one whose shared terms weigh most (rare terms more), the first of equals: it points a reader
-    to the place and does not prove support. Each further one adds most of what those before it lack, or,
-    where nothing is left to add, shares most. Only sentences that share a term are taken, often none.
+    to the place and does not prove support. Each further one adds most of what those before it lack, and is
+    taken only where that is `LEAST_ADDED` of the weight of all the statement's terms: one that says little
+    new costs a judge more than it tells. Often there is none that shares a term.
 
     >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
-    >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain."], tea, 2)]
-    [['Tea grows on hills.', 'Tea needs rain.']]
+    >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain.", "Tea grows."], tea, 2)]
+    [['Tea grows on hills.', 'Tea needs rain.'], ['Tea grows on hills.']]
     """
     if not statements:
         return []  # nothing is asked, so nothing is indexed
     places = places_of([terms(s.text) for s in sentences])
     weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
+    of_unknown = math.log(1 + len(sentences))  # as of a term that one sentence has
     found = []
     for statement in statements:
         wanted, chosen = terms(statement), list[int]()
+        least = LEAST_ADDED * math.fsum(weight.get(term, of_unknown) for term in wanted)
         shares = shared(wanted, len(sentences), places, weight)
         sharing = [i for i, share in enumerate(shares) if share > 0]
         while sharing and len(chosen) < number:
             new = shared(wanted, len(sentences), places, weight) if chosen else shares
             ranked = {i: (new[i], shares[i]) for i in sharing}
             best = max(sharing, key=ranked.__getitem__)  # the first of equals
+            if chosen and new[best] < least:
+                break
             sharing.remove(best)
             chosen.append(best)
             wanted -= terms(sentences[best].text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -20,7 +21,7 @@ from localeval.sentences import has_words
 from localeval.texts import language, one_line
 
 REASON_TOKENS = 120
-CLOSEST, CUT = 2, " … "  # so many sentences are shown again with a statement, with this between them
+CLOSEST, CUT = 2, " … "  # so many sentences at most are shown again with a statement, this between them
 
 
 class Verdict(Record):
@@ -191,8 +192,12 @@ def closest_to(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
 
 
 def as_shown(near: Sequence[Sequence[Evidence]]) -> list[str]:
-    """Each statement's closest sentences as one text, in the order of the contexts."""
-    in_order = (sorted(own, key=lambda one: (one.context, one.start)) for own in near)
+    """Each statement's closest sentences as one text, the one first that most statements have, else by place.
+
+    So that prompts of several statements begin alike as often as can be: what is alike is computed once.
+    """
+    having = Counter(one for own in near for one in own)
+    in_order = (sorted(own, key=lambda one: (-having[one], one.context, one.start)) for own in near)
     return [CUT.join(one_line(one.text) for one in own) for own in in_order]
 
 
