@@ -131,22 +131,18 @@ def _opening(text: str, language: str) -> str:
 
 
 def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
-    """P(supported) of each; those with the same contexts are leaves of one branch."""
+    """P(supported) of each as in a sample of its own: together they would settle what is shown first."""
     desk = judge.desk(DEFAULTS)
     recipe = [judge.signature_of_engine(), desk.options.prompt("support", language).sha256]
-    by_contexts: dict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
-    for one in asked:
-        by_contexts[one.contexts][one.statement] = None
     found = {}
-    for contexts, statements in by_contexts.items():
-        key = digest([recipe, contexts, list(statements)])
+    for one in dict.fromkeys(asked):
+        key = digest([recipe, one])
         if (line := kept.get(key)) is None:
-            decided, _ = decide(
-                desk, contexts, list(statements), closest_to(list(statements), contexts), language
-            )
-            line = {"p": [one.probability for one in decided]}
+            shown = closest_to([one.statement], one.contexts)
+            (decided,), _ = decide(desk, one.contexts, [one.statement], shown, language)
+            line = {"p": decided.probability}
             kept.put(key, "attack", language, line, {})
-        found |= {Asked(contexts, s): p for s, p in zip(statements, line["p"], strict=True)}
+        found[one] = line["p"]
     return found
 
 

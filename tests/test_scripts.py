@@ -9,9 +9,11 @@ from types import ModuleType
 
 import pytest
 
+from localeval import Judge
 from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.price import Speed
 from localeval.engine.speed import measure
+from localeval.journal import Journal
 
 ROOT = Path(__file__).parents[1]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
@@ -96,6 +98,19 @@ def test_every_campaign_has_a_name_of_its_own_and_its_tests_are_there(
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "scripts").glob("*.py")))
 def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert script(name, monkeypatch).__doc__
+
+
+def test_a_trial_of_an_attack_is_judged_as_if_it_were_the_only_one(
+    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack = script("attack", monkeypatch)
+    contexts = ("Tea sells well. Tea grows in Arl. It needs much rain.",)
+    trials = [attack.Asked(contexts, s) for s in ("Arl grows tea that needs rain.", "It needs much rain.")]
+    with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
+        together, first, second = (
+            attack._judged(asked, "en", judge, Journal(None)) for asked in (trials, trials[:1], trials[1:])
+        )
+    assert together == first | second
 
 
 def test_attacks_are_told_beside_neutral_text_with_the_difference(

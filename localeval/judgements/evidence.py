@@ -46,9 +46,10 @@ def closest(
     """For each statement up to `number` sentences that together share most with it, the closest one first.
 
     That is the one whose shared terms weigh most (rare terms more), the first of equals: it points a reader
-    to the place and does not prove support. Each further one adds most of what those before it lack, and is
-    taken only where that is `LEAST_ADDED` of the weight of all the statement's terms: one that says little
-    new costs a judge more than it tells. Often there is none that shares a term.
+    to the place and does not prove support. Each further one adds most of what those before it lack, of
+    equals the one that shares most, and is taken only where that is `LEAST_ADDED` of the weight of all the
+    statement's terms: one that says little new costs a judge more than it tells. Often there is none that
+    shares a term.
 
     >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
     >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain.", "Tea grows."], tea, 2)]
