@@ -14,6 +14,7 @@ import click
 
 from localeval import Judge, Sample
 from localeval.journal import Journal
+from localeval.judgements import JUDGEMENTS
 from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
 from localeval.judgements.support import closest_to, decide
 from localeval.options import DEFAULTS
@@ -133,7 +134,8 @@ def _opening(text: str, language: str) -> str:
 def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
     """P(supported) of each as in a sample of its own: together they would settle what is shown first."""
     desk = judge.desk(DEFAULTS)
-    recipe = [judge.signature_of_engine(), desk.options.prompt("support", language).sha256]
+    prompt = desk.options.prompt("support", language)
+    recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
     found = {}
     for one in dict.fromkeys(asked):
         key = digest([recipe, one])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,7 @@ from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.price import Speed
 from localeval.engine.speed import measure
 from localeval.journal import Journal
+from localeval.judgements import JUDGEMENTS
 
 ROOT = Path(__file__).parents[1]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
@@ -111,6 +113,20 @@ def test_a_trial_of_an_attack_is_judged_as_if_it_were_the_only_one(
             attack._judged(asked, "en", judge, Journal(None)) for asked in (trials, trials[:1], trials[1:])
         )
     assert together == first | second
+
+
+def test_a_kept_trial_is_judged_anew_by_another_version_of_the_judgement(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack = script("attack", monkeypatch)
+    trial = attack.Asked(("Tea grows in Arl.",), "Tea grows.")
+    kept = []
+    with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge, Journal(tmp_path) as journal:
+        for version in ("of once", "of once", "of today"):
+            monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version=version))
+            attack._judged([trial], "en", judge, journal)
+            kept.append(len((tmp_path / "journal.jsonl").read_text(encoding="utf-8").splitlines()))
+    assert kept == [1, 1, 2]
 
 
 def test_attacks_are_told_beside_neutral_text_with_the_difference(
