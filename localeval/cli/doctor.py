@@ -20,7 +20,7 @@ def doctor(
 ) -> None:
     """Check machine, installation and models; exit 3 if something is wrong.
 
-    The judge is asked about two shipped samples. An embedder and HHEM are checked where they are here.
+    The judge is asked about three shipped samples. An embedder and HHEM are checked where they are here.
     """
     from localeval.doctor import examine
     from localeval.doctor.asked import Asked

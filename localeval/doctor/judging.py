@@ -24,11 +24,12 @@ SENTENCES = (
     ("See [1]." + "..[111 " * 12, "en", 12),  # pysbd alone takes hours
 )
 
-SUPPORTED, CONTRADICTED = "en-supported", "en-contradicted"
-"""Two of the shipped samples; the same contexts stand behind both."""
+SUPPORTED, DATE_WRONG, CONTRADICTED = "en-supported", "en-one-date-wrong", "en-contradicted"
+"""Three of the shipped samples; the same contexts stand behind all."""
 
-APART = 0.3
-"""By how much the supported answer's probability must be above the contradicted one's."""
+APART, DATE_APART = 0.3, 0.1
+"""By how much the supported answer's probability must be above the contradicted one's, and above that of
+the answer with another date: a judge that guesses gives these two nearly the same, and the first by luck."""
 
 _OPTIONS = Options(statements="sentences")
 
@@ -68,23 +69,28 @@ def grammar(asked: Asked) -> str:
 
 
 def faithfulness(asked: Asked) -> str:
-    """The judge tells a supported answer of the shipped example from a contradicted one."""
-    high, low = (_soft(asked, _record(asked, name)) for name in (SUPPORTED, CONTRADICTED))
-    found = f"a supported answer has {high:.3f}, a contradicted one {low:.3f}"
-    if not tells_apart(high, low):
+    """The judge tells a supported answer from a contradicted one, and from the same with another date."""
+    names = (SUPPORTED, DATE_WRONG, CONTRADICTED)
+    high, other, low = (_soft(asked, _record(asked, name)) for name in names)
+    found = (
+        f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, a contradicted one {low:.3f}"
+    )
+    if not tells_apart(high, other, low):
         raise Fault(
             found, f"this judge does not judge: choose another, or check it: models verify {asked.judge}"
         )
     return found
 
 
-def tells_apart(high: float, low: float) -> bool:
-    """Whether a judge that gives these two probabilities can judge.
+def tells_apart(high: float, other: float, low: float) -> bool:
+    """Whether a judge that gives these three probabilities can judge.
 
-    >>> tells_apart(0.97, 0.4), tells_apart(0.52, 0.5), tells_apart(float("nan"), 0.0)
+    >>> tells_apart(0.97, 0.6, 0.4), tells_apart(0.52, 0.4, 0.2), tells_apart(0.97, 0.97, 0.4)
     (True, False, False)
+    >>> tells_apart(float("nan"), 0.0, 0.0)
+    False
     """
-    return high >= 0.6 and high - low >= APART
+    return high >= 0.6 and high - other >= DATE_APART and high - low >= APART
 
 
 def same_bits(asked: Asked) -> str:
