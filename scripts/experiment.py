@@ -135,7 +135,8 @@ def decided(
     with Judge.load(variant.judge, **variant.settings) as judge, Journal(output / variant.name) as journal:
         desk = judge.desk(options)
         changed = [variant.options, variant.verdicts, variant.passages]
-        recipe = [judge.signature_of_engine(), [options.prompt("support", x).sha256 for x in ("en", "zh")]]
+        prompts = [options.prompt("support", x).sha256 for x in ("en", "zh")]
+        recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
         for sample in samples:
             made = statements[sample.id]
             if not made.flat():

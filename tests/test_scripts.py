@@ -10,12 +10,14 @@ from types import ModuleType
 
 import pytest
 
-from localeval import Judge
+from localeval import Judge, Sample
 from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.price import Speed
 from localeval.engine.speed import measure
 from localeval.journal import Journal
 from localeval.judgements import JUDGEMENTS
+from localeval.judgements.statements import SentenceStatements, StatementsRecord
+from localeval.options import DEFAULTS
 
 ROOT = Path(__file__).parents[1]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
@@ -125,8 +127,28 @@ def test_a_kept_trial_is_judged_anew_by_another_version_of_the_judgement(
         for version in ("of once", "of once", "of today"):
             monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version=version))
             attack._judged([trial], "en", judge, journal)
-            kept.append(len((tmp_path / "journal.jsonl").read_text(encoding="utf-8").splitlines()))
+            kept.append(lines_of(tmp_path))
     assert kept == [1, 1, 2]
+
+
+def test_a_kept_verdict_of_an_experiment_is_made_anew_by_another_version_of_the_judgement(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = script("experiment", monkeypatch)
+    variant = experiment.Variant("as it is", {"n_threads": 1, "n_ctx": 16384}, judge=str(tiny_path))
+    sample = Sample(id="tea", response="Tea grows.", retrieved_contexts=["Tea grows in Arl."])
+    one = SentenceStatements(sentence="Tea grows.", start=0, end=10, statements=("Tea grows.",))
+    made = {"tea": StatementsRecord(sentences=(one,), language="en")}
+    kept = []
+    for version in ("of once", "of once", "of today"):
+        monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version=version))
+        experiment.decided(variant, DEFAULTS, [sample], made, tmp_path)
+        kept.append(lines_of(tmp_path / variant.name))
+    assert kept == [1, 1, 2]
+
+
+def lines_of(folder: Path) -> int:
+    return len((folder / "journal.jsonl").read_text(encoding="utf-8").splitlines())
 
 
 def test_attacks_are_told_beside_neutral_text_with_the_difference(
