@@ -28,8 +28,8 @@ SUPPORTED, DATE_WRONG, CONTRADICTED = "en-supported", "en-one-date-wrong", "en-c
 """Three of the shipped samples; the same contexts stand behind all."""
 
 APART, DATE_APART = 0.3, 0.1
-"""By how much the supported answer's probability must be above the contradicted one's, and above that of
-the answer with another date: a judge that guesses gives these two nearly the same, and the first by luck."""
+"""By how much the supported answer's probability must be above the contradicted one's, which a judge that
+guesses reaches by luck at times, and above the one's with another date, to which it gives nearly the same."""
 
 _OPTIONS = Options(statements="sentences")
 
