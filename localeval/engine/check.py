@@ -29,7 +29,7 @@ _TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎�
 
 
 MOST_EXAMPLES = 64
-"""A chat template is tried with so many worked examples, and with fewer; built-in prompts have up to 19."""
+"""A chat template is tried with so many worked examples, and with fewer; built-in prompts have up to 18."""
 
 
 class _Answer(BaseModel):
