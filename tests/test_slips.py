@@ -110,21 +110,20 @@ def changed(judgement: str, *change: str, language: str = "en") -> str:
     return text.replace(old, new, 1)
 
 
-BRIDGE = '{ statement = "The Orrin Bridge was opened on 12 May 1962.",'
-HEATERS = '[[examples]]\ncontexts = ["What size'
+NAUSEA = '{ statement = "Side effects of Kelvane include a dry mouth, headaches and nausea.",'
 
 IN_EXAMPLES: list[tuple[str, tuple[str, str], str]] = [
     ("support", ('verdict = "no"', 'verdit = "no"'), "example 1, leaf 1: verdict is missing"),
     ("support", ('verdict = "yes"', 'verdict = "maybe"'), "example 1, leaf 2: verdict is 'maybe'"),
     ("support", ('verdict = "yes"', "verdict = true"), "example 1, leaf 2: verdict is True"),
-    ("support", (BRIDGE, BRIDGE.replace("statement", "statment")), "example 2, leaf 2: statement is missing"),
-    ("support", (BRIDGE, "{ statement = 5,"), "example 2, leaf 2: statement is 5"),
-    ("support", (BRIDGE, '{ statement = ["a"],'), "example 2, leaf 2: statement is ['a']"),
-    ("support", (BRIDGE, '{ leaf = "reason", statement = "a",'), "example 2, leaf 2: leaf is 'reason'"),
-    ("support", (BRIDGE, '{ leaf = ["verdict"], statement = "a",'), "example 2, leaf 2: leaf is ['verdict']"),
+    ("support", (NAUSEA, NAUSEA.replace("statement", "statment")), "example 2, leaf 2: statement is missing"),
+    ("support", (NAUSEA, "{ statement = 5,"), "example 2, leaf 2: statement is 5"),
+    ("support", (NAUSEA, '{ statement = ["a"],'), "example 2, leaf 2: statement is ['a']"),
+    ("support", (NAUSEA, '{ leaf = "reason", statement = "a",'), "example 2, leaf 2: leaf is 'reason'"),
+    ("support", (NAUSEA, '{ leaf = ["verdict"], statement = "a",'), "example 2, leaf 2: leaf is ['verdict']"),
     ("support", ('closest = "', 'closes = "'), "example 1, leaf 1: closest is missing"),
     ("support", ("contexts = [", "context = ["), "example 1: contexts is missing"),
-    ("support", ('contexts = ["What', 'contexts = [5, "What'), "example 1: contexts is [5"),
+    ("support", ('contexts = ["', 'contexts = [5, "'), "example 1: contexts is [5"),
     ("support", ("leaves = [", "leafs = ["), "example 1: leaves is missing"),
     ("support", ("leaves = [", 'leaves = "x"\nother = ['), "example 1: leaves is 'x'"),
     ("support", ("leaves = [", 'leaves = ["x",'), "example 1: leaves is ['x'"),
@@ -139,7 +138,7 @@ IN_EXAMPLES: list[tuple[str, tuple[str, str], str]] = [
     ("useful", ("answer = ", "response = "), "example 1: answer is missing"),
 ]
 IN_TEMPLATES: list[tuple[str, tuple[str, str], str]] = [
-    ("support", (HEATERS, HEATERS.replace("[[examples]]", "[examples]", 1)), "TOML"),
+    ("support", ("[[examples]]", "[examples]"), "TOML"),
     ("support", ('system = """', 'system = 5\nother = """'), "system is 5"),
     ("support", ('branch = """', 'branch = ["a"]\nother = """'), "branch is ['a']"),
     ("support", ("branch_once = true", 'branch_once = "yes"'), "branch_once is 'yes'"),
