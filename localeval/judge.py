@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from localeval.calibration import RAW, Curves, as_scored, told
 from localeval.calibration.choice import curves_for
 from localeval.companions import Companions
 from localeval.engine.interface import EngineSettings, TreeEngine
+from localeval.engine.kept import KeptStates
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.journal import Journal
@@ -28,8 +28,8 @@ from localeval.metrics import Metric, Score
 from localeval.options import Options
 from localeval.samples import Sample
 from localeval.scoring import choose_metrics, compute, nothing_to_judge
-from localeval.signature import Signature, check_told, machine, own_version, package_versions
-from localeval.signing import models_used, rows_of, signed
+from localeval.signature import Signature, check_told, package_versions
+from localeval.signing import models_used, rows_of, signed, unsigned
 from localeval.store import resolve
 from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.texts import said
@@ -80,12 +80,14 @@ class Judge:
         *,
         embedder: str | os.PathLike[str] | Embeds = DEFAULT_EMBEDDER,
         classifier: str | os.PathLike[str] | Supports = DEFAULT_CLASSIFIER,
+        keep_trunks: bool = True,
         **settings: Any,
     ) -> Judge:
         """A judge on a catalog name, or on a path to any GGUF file. `settings` are those of `EngineSettings`.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
-        an `Embedder` and a `Classifier`; they are opened only when a metric needs them.
+        an `Embedder` and a `Classifier`; they are opened only when a metric needs them. `keep_trunks`: what
+        is computed of the prompts is kept in the user's cache folder, where the next judge finds it.
 
         The file is checked now; its weights are loaded at the first question that needs them.
 
@@ -95,7 +97,7 @@ class Judge:
             raise InputError(f"judge is {said(repr(model), 60)}; give a Judge, a catalog name or a path.")
         chosen = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
-        engine = LazyEngine(files.path, chosen)
+        engine = LazyEngine(files.path, chosen, KeptStates.of(files.sha256, chosen) if keep_trunks else None)
         source = files.name if files.row else str(files.path)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
         return cls(engine, named, source, Companions(embedder, classifier, chosen.n_threads))
@@ -215,21 +217,17 @@ class Judge:
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
         """What scores by these metrics are made with. Raises what `ready` raises."""
+        bare = unsigned(self.model, self.engine.settings)
+        return signed(bare.model_copy(update=self._beside(metrics, options)), metrics, options)
+
+    def _beside(self, metrics: Sequence[Metric], options: Options) -> dict[str, dict[str, Any]]:
         used = models_used(rows_of(metrics), options)
-        bare = Signature(
-            localeval=own_version(),
-            metrics={},
-            judgements={},
-            prompts={},
-            judge=self.model,
-            embedder=self.companions.embedder().signature() if "embedder" in used else {},
-            classifier=self.companions.classifier().signature() if "classifier" in used else {},
-            engine=asdict(self.engine.settings),
-            options={},
-            packages=package_versions(),
-            machine=machine(),
-        )
-        return signed(bare, metrics, options)
+        beside = {}
+        if "embedder" in used:
+            beside["embedder"] = self.companions.embedder().signature()
+        if "classifier" in used:
+            beside["classifier"] = self.companions.classifier().signature()
+        return beside
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""

@@ -180,8 +180,8 @@ class _Rehearsal:
         return rows
 
     def trunks(self) -> int:
-        """Tokens of all trunks, each of which is computed once and kept."""
-        return sum(one.spent().trunk for count in self.counts.values() for one in count.asked)
+        """Tokens of all trunks, whose states the engine keeps."""
+        return self._tally.trunks()
 
     def _key(self, row: Judgement, sample: Sample, records: dict[str, Any], invented: set[str]) -> str:
         """What the record will be kept under, though what it stands on may be invented.

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from localeval.calibration import JUDGEMENT, told
 from localeval.calibration.choice import curves_for
+from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, in_order
 from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
-from localeval.signature import Signature, own_version
+from localeval.signature import Signature, machine, own_version, package_versions
 
 _TOLD_APART = ("explain", "prompts", "calibration")
 """Options that a signature tells by their effect, or that have none on a number."""
+
+
+def unsigned(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:
+    """A signature of no metrics yet: the judge, its engine's settings, the packages and the machine."""
+    return Signature(
+        localeval=own_version(),
+        metrics={},
+        judgements={},
+        prompts={},
+        judge=dict(judge),
+        embedder={},
+        classifier={},
+        engine=asdict(settings),
+        options={},
+        packages=package_versions(),
+        machine=machine(),
+    )
 
 
 def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:

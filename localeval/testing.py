@@ -59,6 +59,9 @@ class FakeEngine:
     def count(self, text: str) -> int:
         return len(text)
 
+    def stands(self, trunk: Trunk) -> bool:
+        return False
+
     def room(self, trunk: Trunk) -> int:
         return self.settings.n_ctx - len(self.frame(trunk).before)
 

@@ -187,7 +187,7 @@ def _judge_of(recipe: Recipe, used: Collection[str], folder: str | Path) -> Judg
                 f"{folder}: the run's {kind} {source} was an object in Python, which no name finds again; "
                 f"call `localeval.verify.verify` and give judge= with that {kind}."
             )
-    return Judge.load(recipe.judge, **beside, **recipe.engine["settings"])
+    return Judge.load(recipe.judge, **beside, **recipe.engine["settings"], keep_trunks=False)
 
 
 def _same_engine(then: dict[str, Any], now: dict[str, Any], folder: str | Path) -> None:

@@ -66,7 +66,7 @@ def main(
     path = resolve(name, kind="judge").path
     speed, behind = measure(path, settings), measure(path, settings, BEHIND)
     lines = []
-    with Judge.load(name, **vars(settings)) as judge:
+    with Judge.load(name, keep_trunks=False, **vars(settings)) as judge:
         for sample in read_samples(file)[:number]:
             before, start = judge.engine.spent, time.perf_counter()
             evaluate([sample], metrics.split(","), judge, statements=statements)

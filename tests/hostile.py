@@ -95,6 +95,9 @@ class Obliging:
     def frame(self, trunk: Trunk) -> Frame:
         return Frame((), ())
 
+    def stands(self, trunk: Trunk) -> bool:
+        return False
+
     def room(self, trunk: Trunk) -> int:
         return self.settings.n_ctx - 1000
 

@@ -34,6 +34,9 @@ class SteadyEngine:
     def count(self, text: str) -> int:
         return len(text)
 
+    def stands(self, trunk: Trunk) -> bool:
+        return False
+
     def room(self, trunk: Trunk) -> int:
         return self.settings.n_ctx
 

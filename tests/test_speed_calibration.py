@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localeval.engine import calibration
+from localeval.engine import build, calibration
 from localeval.engine.calibration import measured, remembered
 from localeval.engine.interface import EngineSettings
 from localeval.engine.price import Speed
@@ -33,7 +33,7 @@ def test_a_speed_is_remembered_for_its_model_settings_build_and_processor(
     assert remembered("a" * 64, EngineSettings(n_ctx=2048, n_threads=2)) is None
     for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
         with monkeypatch.context() as patch:
-            patch.setattr(calibration, name, lambda answer=answer: answer)
+            patch.setattr(build, name, lambda answer=answer: answer)
             assert remembered("a" * 64, SETTINGS) is None
     assert remembered("a" * 64, SETTINGS) == speed
 

@@ -87,6 +87,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _THREADS,
     _option("--n-ctx", "Tokens of context.", type=int, default=8192, show_default=True),
     _option("--gpu-layers", "Layers on a GPU.", type=int, default=0, show_default=True),
+    click.option(
+        "--keep-trunks/--no-keep-trunks",
+        envvar="LOCALEVAL_KEEP_TRUNKS",
+        show_envvar=True,
+        default=True,
+        show_default=True,
+        help="Keep what is computed of the prompts in the user's cache folder, for the next run.",
+    ),
     _number("--seed", "Of every draw."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 )
@@ -117,6 +125,7 @@ def split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         "model": given.pop("judge"),
         "embedder": given.pop("embedder"),
         "classifier": given.pop("classifier"),
+        "keep_trunks": given.pop("keep_trunks"),
     }
     settings = {setting: given.pop(option) for setting, option in _SETTINGS.items()}
     with named_as_given():

@@ -53,7 +53,7 @@ class Asked:
         from localeval.judge import Judge
 
         try:
-            judge = Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads)
+            judge = Judge.load(self.judge, embedder=self.embedder, n_threads=self.threads, keep_trunks=False)
             judge.engine.generate(Trunk("", ()), "Tea grows on hills.", ["A word?"], _Word, budget=2)
         except LocalevalError:
             self._refused = True

@@ -6,14 +6,13 @@ import json
 import logging
 import math
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from localeval.engine.build import library, processor
+from localeval.engine.build import made_with
 from localeval.engine.interface import EngineSettings
 from localeval.engine.price import Speed
-from localeval.signature import digest, package_versions
+from localeval.signature import digest
 
 BEHIND = 1500
 """Tokens that stand before a row on the way: a trunk of worked examples and half a branch."""
@@ -63,15 +62,8 @@ def _keep(speed: Speed, made_with: dict[str, Any]) -> None:
 
 
 def _made_with(model: str, settings: EngineSettings) -> dict[str, Any]:
-    """All that a speed depends on, the number of threads among the settings."""
-    return {
-        "model": model,
-        "settings": asdict(settings),
-        "llama-cpp-python": package_versions()["llama-cpp-python"],
-        "library": library(),
-        "processor": processor(),
-        "behind": BEHIND,
-    }
+    """All that a speed depends on."""
+    return {**made_with(model, settings), "behind": BEHIND}
 
 
 def _file(made_with: dict[str, Any]) -> Path:

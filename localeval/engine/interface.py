@@ -209,6 +209,10 @@ class TreeEngine(Protocol):
         """Tokens of `text`."""
         ...
 
+    def stands(self, trunk: Trunk) -> bool:
+        """Whether the trunk takes no rows any more: it was computed, or its state was kept."""
+        ...
+
     def room(self, trunk: Trunk) -> int:
         """Tokens left for a branch and its leaves."""
         ...

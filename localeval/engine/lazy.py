@@ -17,6 +17,7 @@ from localeval.engine.watched import Watched
 from localeval.store.gguf_header import split_files
 
 if TYPE_CHECKING:
+    from localeval.engine.kept import KeptStates
     from localeval.engine.tokens import Tokens
 
 T = TypeVar("T", bound=BaseModel)
@@ -25,12 +26,14 @@ T = TypeVar("T", bound=BaseModel)
 class LazyEngine:
     """A `TreeEngine` on the GGUF file at `path`. The first question may raise ModelBroken or InputError.
 
+    `kept` as `Engine` has it.
+
     Any may raise ModelBroken when the file is no longer the one that was there at the beginning: what was
     decoded while it changed is not given out.
     """
 
-    def __init__(self, path: Path, settings: EngineSettings) -> None:
-        self.path, self._settings = path, settings
+    def __init__(self, path: Path, settings: EngineSettings, kept: KeptStates | None = None) -> None:
+        self.path, self._settings, self._kept = path, settings, kept
         self._watched = Watched(split_files(path) or [path])
         self._engine: TreeEngine | None = None
         self._tokens: Tokens | None = None
@@ -51,6 +54,11 @@ class LazyEngine:
 
     def count(self, text: str) -> int:
         return len(self.tokens(text))
+
+    def stands(self, trunk: Trunk) -> bool:
+        if self._engine:
+            return self._engine.stands(trunk)
+        return bool(self._kept and self._kept.has(self.frame(trunk).before))
 
     def room(self, trunk: Trunk) -> int:
         before, after = self.frame(trunk)
@@ -112,5 +120,5 @@ class LazyEngine:
             from localeval.engine.tree import Engine  # heavy: llama.cpp and outlines
 
             self._watched.check()
-            self._engine = Engine(self.path, self._settings)
+            self._engine = Engine(self.path, self._settings, self._kept)
         return self._engine

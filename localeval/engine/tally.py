@@ -49,6 +49,13 @@ class Tally:
     def count(self, text: str) -> int:
         return self._engine.count(text)
 
+    def stands(self, trunk: Trunk) -> bool:
+        return trunk in self._trunks or self._engine.stands(trunk)
+
+    def trunks(self) -> int:
+        """Tokens of all trunks that were asked of, also of those that take no rows."""
+        return sum(len(self.frame(trunk).before) for trunk in self._trunks)
+
     def room(self, trunk: Trunk) -> int:
         return self._engine.room(trunk)
 
@@ -79,7 +86,7 @@ class Tally:
             forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
             self.asked.append(
                 Asked(
-                    trunk=0 if trunk in self._trunks else len(before),
+                    trunk=0 if self.stands(trunk) else len(before),
                     branch=0 if self._standing == (trunk, branch) else read,
                     leaves=len(nodes) - forced,
                     opening=forced,

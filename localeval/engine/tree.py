@@ -18,6 +18,7 @@ from localeval.engine.cursor import Cursor
 from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import Source, cut
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, Trunk
+from localeval.engine.kept import KeptStates
 from localeval.engine.llama import Llama, Logits, Row
 from localeval.engine.schedule import beyond, chunks, tree
 from localeval.engine.tokens import Tokens
@@ -28,9 +29,14 @@ BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ..., th
 
 
 class Engine:
-    """A loaded model. `close()` frees it. Not for two threads at a time."""
+    """A loaded model. `close()` frees it. Not for two threads at a time.
 
-    def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
+    kept  where the states of trunks are read and kept; without it each engine computes its own
+    """
+
+    def __init__(
+        self, path: Path, settings: EngineSettings | None = None, kept: KeptStates | None = None
+    ) -> None:
         self.settings = settings or EngineSettings()
         self._llama = Llama(path, self.settings)
         self._tokens = Tokens(self._llama)
@@ -38,6 +44,7 @@ class Engine:
         self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
         self._grammar = Grammar(self._vocabulary)
         self._states: dict[Trunk, bytes] = {}
+        self._kept = kept
         self._standing: tuple[Trunk, list[int]] | None = None
         self._spent = Spent()
 
@@ -58,6 +65,10 @@ class Engine:
 
     def frame(self, trunk: Trunk) -> Frame:
         return self._tokens.frame(trunk)
+
+    def stands(self, trunk: Trunk) -> bool:
+        """Whether the trunk takes no rows any more."""
+        return trunk in self._states or bool(self._kept and self._kept.has(self.frame(trunk).before))
 
     def room(self, trunk: Trunk) -> int:
         """Tokens left for a branch and its leaves."""
@@ -113,15 +124,24 @@ class Engine:
             return
         before = [*self.frame(trunk).before]
         if trunk not in self._states:
-            self._llama.clear()
-            self._llama.decode(_rows(before, 0, BRANCH))
-            self._states[trunk] = self._llama.save(BRANCH)
-            self._spend(trunk=len(before))
+            self._states[trunk] = self._state(before)
         self._llama.clear()
         self._llama.restore(self._states[trunk], BRANCH)
         self._llama.decode(_rows(branch, len(before), BRANCH))
         self._spend(branch=len(branch))
         self._standing = (trunk, branch)
+
+    def _state(self, before: list[int]) -> bytes:
+        """The state of a trunk: as it was kept, or computed."""
+        if self._kept and (state := self._kept.get(before)) is not None:
+            return state
+        self._llama.clear()
+        self._llama.decode(_rows(before, 0, BRANCH))
+        state = self._llama.save(BRANCH)
+        self._spend(trunk=len(before))
+        if self._kept:
+            self._kept.put(before, state)
+        return state
 
     def _decode(self, rows: Sequence[Row]) -> list[Logits]:
         """The logits of the wanted rows, all finite: damaged weights may give none for some texts only."""

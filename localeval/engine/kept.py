@@ -1,0 +1,83 @@
+"""The states of trunks on disk: what one run computes of its worked examples, the next one reads.
+
+A state is what llama.cpp holds of a trunk's tokens, and only of these: instructions and worked examples, no
+text of a sample. Put back by the build that saved it, on the same processor with the same settings, it has
+the bits of a trunk that is computed anew, so it is kept for these alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from localeval.engine.build import made_with
+from localeval.engine.interface import EngineSettings
+from localeval.signature import digest
+
+MOST = 1_000_000_000
+"""Bytes of all states together; those that were not used for longest go first."""
+
+LOG = logging.getLogger("localeval")
+
+_SUM = hashlib.sha256().digest_size
+
+
+class KeptStates:
+    """Of one model file, by its sha256, with these settings. What can't be kept or read fails no run."""
+
+    def __init__(self, model: str, settings: EngineSettings) -> None:
+        self._model, self._settings = model, settings
+        self._folder = user_cache_path("localeval") / "trunks"
+
+    @classmethod
+    def of(cls, model: str, settings: EngineSettings) -> KeptStates | None:
+        """None where a GPU computes: its bits are its own, and nothing here tells one from another."""
+        return None if settings.n_gpu_layers else cls(model, settings)
+
+    def has(self, trunk: Sequence[int]) -> bool:
+        """Whether there is a state of these tokens; it may yet turn out to be damaged."""
+        return self._file(trunk).is_file()
+
+    def get(self, trunk: Sequence[int]) -> bytes | None:
+        """The state of these tokens; None where there is none, or not the bytes that were kept."""
+        file = self._file(trunk)
+        try:
+            held = file.read_bytes()
+            os.utime(file)
+        except OSError:
+            return None
+        state = held[_SUM:]
+        return state if held[:_SUM] == hashlib.sha256(state).digest() else None
+
+    def put(self, trunk: Sequence[int], state: bytes) -> None:
+        """Keep the state, as far as the disk allows it."""
+        file = self._file(trunk)
+        beside = file.with_suffix(f".{os.getpid()}.part")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(hashlib.sha256(state).digest() + state)
+            beside.replace(file)
+            self._make_room()
+        except OSError as error:
+            LOG.warning("%s: the worked examples can't be kept there (%s).", file, error.strerror)
+            with suppress(OSError):
+                beside.unlink()
+
+    def _make_room(self) -> None:
+        """Also what a process left unfinished that was killed; what one is writing now is the newest."""
+        found = [(file.stat(), file) for file in self._folder.iterdir()]
+        total = 0
+        for status, file in sorted(found, key=lambda one: one[0].st_mtime_ns, reverse=True):
+            total += status.st_size
+            if total > MOST:
+                file.unlink(missing_ok=True)
+
+    def _file(self, trunk: Sequence[int]) -> Path:
+        name = digest({**made_with(self._model, self._settings), "trunk": [*trunk]})
+        return self._folder / f"{name}.state"

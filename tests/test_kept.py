@@ -1,0 +1,149 @@
+"""What is computed of a trunk is kept for the next engine: the same bits, and nothing that can fail a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from localeval import Judge, Sample, plan
+from localeval.engine import build, kept
+from localeval.engine.interface import EngineSettings, Reply, Trunk
+from localeval.engine.kept import KeptStates
+from localeval.engine.tree import Engine
+from localeval.judgements.support import ReasonedReply
+
+SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
+TRUNK = Trunk("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
+LEAVES = ["Tea grows on hills.", "茶长在山上。", "Tea."]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "localeval" / "trunks"
+
+
+def ask(path: Path, states: KeptStates | None) -> tuple[list[Reply[ReasonedReply]], int]:
+    """(what an engine of its own answers, the rows of trunks that it took)."""
+    engine = Engine(path, SETTINGS, states)
+    replies = engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
+    rows = engine.spent.trunk
+    engine.close()
+    return replies, rows
+
+
+def test_the_next_engine_takes_no_row_of_a_kept_trunk_and_gives_the_same_bits(
+    tiny_path: Path, folder: Path
+) -> None:
+    alone, rows = ask(tiny_path, None)
+    assert rows > 0
+    assert not folder.exists()
+    assert ask(tiny_path, KeptStates("a", SETTINGS)) == (alone, rows)
+    assert ask(tiny_path, KeptStates("a", SETTINGS)) == (alone, 0)
+
+
+DAMAGES: list[Callable[[bytes], bytes]] = [
+    lambda _: b"",
+    lambda held: held[:-1],
+    lambda held: held[:20],
+    lambda held: held + b"x",
+    lambda held: held[:-5] + bytes([held[-5] ^ 1]) + held[-4:],
+    lambda held: bytes([held[0] ^ 1]) + held[1:],
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_state_is_computed_anew_and_put_right(
+    damage: Callable[[bytes], bytes], tiny_path: Path, folder: Path
+) -> None:
+    states = KeptStates("a", SETTINGS)
+    first, rows = ask(tiny_path, states)
+    (file,) = folder.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert ask(tiny_path, states) == (first, rows)
+    assert file.read_bytes() == whole
+
+
+def test_a_state_is_of_one_model_file_its_settings_build_and_processor(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    KeptStates("a", SETTINGS).put([1, 2], b"state")
+    assert KeptStates("a", SETTINGS).get([1, 2]) == b"state"
+    assert not KeptStates("a", SETTINGS).has([1, 3])
+    assert not KeptStates("b", SETTINGS).has([1, 2])
+    assert not KeptStates("a", EngineSettings(n_ctx=2048, n_threads=2)).has([1, 2])
+    assert [file.suffix for file in folder.iterdir()] == [".state"]
+    for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
+        with monkeypatch.context() as patch:
+            patch.setattr(build, name, lambda answer=answer: answer)
+            assert not KeptStates("a", SETTINGS).has([1, 2])
+
+
+def test_nothing_is_kept_of_what_a_gpu_computes(folder: Path) -> None:
+    """Its bits are its own, and a file does not tell which GPU it was."""
+    assert KeptStates.of("a", EngineSettings(n_gpu_layers=-1)) is None
+    assert KeptStates.of("a", SETTINGS) is not None
+
+
+def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST", 3 * (32 + 100))
+    states = KeptStates("a", SETTINGS)
+    for i in range(3):
+        states.put([i], bytes(100))
+    for age, file in enumerate(folder.iterdir()):
+        os.utime(file, ns=(age, age))
+    assert states.get([1]) == bytes(100)  # used, and so the newest
+    states.put([3], bytes(100))
+    assert states.has([1])
+    assert states.has([3])
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_a_folder_that_can_not_be_written_fails_nothing_and_is_named(
+    tiny_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.parent.mkdir()
+    folder.write_text("a file in its place", encoding="utf-8")
+    alone = ask(tiny_path, None)
+    assert ask(tiny_path, KeptStates("a", SETTINGS)) == alone
+    assert str(folder) in caplog.text
+    assert "can't be kept there (Not a directory)" in caplog.text or "(File exists)" in caplog.text
+
+
+SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows on hills."])
+
+
+@pytest.mark.parametrize(("keeps", "files"), [(True, 1), (False, 0)])
+def test_a_judge_keeps_trunks_unless_it_is_told_not_to(
+    keeps: bool, files: int, tiny_path: Path, folder: Path
+) -> None:
+    scores = []
+    for _ in range(2):
+        with Judge.load(tiny_path, n_threads=1, keep_trunks=keeps) as judge:
+            scores.append(judge.score("faithfulness", SAMPLE, statements="sentences"))
+            rows = judge.engine.spent.trunk
+    assert scores[0].status == "scored"
+    assert scores[0] == scores[1]
+    assert len(list(folder.glob("*"))) == files
+    assert (rows == 0) == keeps
+
+
+def test_a_plan_counts_no_row_of_a_kept_trunk_and_its_memory_all_the_same(
+    tiny_path: Path, folder: Path
+) -> None:
+    def planned(keeps: bool) -> tuple[int, int | None]:
+        with Judge.load(tiny_path, n_threads=1, keep_trunks=keeps) as judge:
+            told = plan([SAMPLE], ["faithfulness"], judge, statements="sentences")
+        return told.spent.trunk, told.memory
+
+    rows, memory = planned(keeps=True)
+    assert rows > 0
+    with Judge.load(tiny_path, n_threads=1) as judge:
+        judge.score("faithfulness", SAMPLE, statements="sentences")
+        assert judge.engine.spent.trunk == rows
+    assert planned(keeps=True) == (0, memory)
+    assert planned(keeps=False) == (rows, memory)
