@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,14 @@ from localeval import Judge, Sample, plan
 from localeval.engine import build, kept
 from localeval.engine.interface import EngineSettings, Reply, Trunk
 from localeval.engine.kept import KeptStates
+from localeval.engine.lazy import LazyEngine
 from localeval.engine.tree import Engine
+from localeval.errors import ModelBroken
 from localeval.judgements.support import ReasonedReply
 
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
 TRUNK = Trunk("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
+OTHER = Trunk("判断。", (("一?", '{"verdict":"no"}'),))
 LEAVES = ["Tea grows on hills.", "茶长在山上。", "Tea."]
 
 
@@ -112,6 +116,34 @@ def test_a_folder_that_can_not_be_written_fails_nothing_and_is_named(
     assert ask(tiny_path, KeptStates("a", SETTINGS)) == alone
     assert str(folder) in caplog.text
     assert "can't be kept there (Not a directory)" in caplog.text or "(File exists)" in caplog.text
+
+
+def test_nothing_is_kept_that_a_changed_model_file_may_have_computed(
+    tiny_path: Path, folder: Path, tmp_path: Path
+) -> None:
+    """It would be found under the sha256 of the file that was there before."""
+    path = tmp_path / "copy.gguf"
+    path.write_bytes(tiny_path.read_bytes())
+    engine = LazyEngine(path, SETTINGS, KeptStates("a", SETTINGS))
+    engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
+    before = list(folder.iterdir())
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(ModelBroken, match="replaced or changed while it judged"):
+        engine.generate(OTHER, "branch", LEAVES, ReasonedReply, budget=12)
+    engine.close()
+    assert len(before) == 1
+    assert list(folder.iterdir()) == before
+
+
+def test_a_state_is_read_where_its_time_of_use_can_not_be_noted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EROFS, "Read-only file system")
+
+    KeptStates("a", SETTINGS).put([1, 2], b"state")
+    monkeypatch.setattr(os, "utime", refuse)
+    assert KeptStates("a", SETTINGS).get([1, 2]) == b"state"
 
 
 SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows on hills."])

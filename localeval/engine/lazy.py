@@ -120,5 +120,5 @@ class LazyEngine:
             from localeval.engine.tree import Engine  # heavy: llama.cpp and outlines
 
             self._watched.check()
-            self._engine = Engine(self.path, self._settings, self._kept)
+            self._engine = Engine(self.path, self._settings, self._kept, self._watched.check)
         return self._engine

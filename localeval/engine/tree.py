@@ -7,7 +7,7 @@ batches of n_batch, and the leaves follow in chunks that depend on nothing but t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,11 +31,16 @@ BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ..., th
 class Engine:
     """A loaded model. `close()` frees it. Not for two threads at a time.
 
-    kept  where the states of trunks are read and kept; without it each engine computes its own
+    kept       where the states of trunks are read and kept; without it each engine computes its own
+    unchanged  raises where the model file is no longer what it was, so that nothing is kept that it computed
     """
 
     def __init__(
-        self, path: Path, settings: EngineSettings | None = None, kept: KeptStates | None = None
+        self,
+        path: Path,
+        settings: EngineSettings | None = None,
+        kept: KeptStates | None = None,
+        unchanged: Callable[[], None] = lambda: None,
     ) -> None:
         self.settings = settings or EngineSettings()
         self._llama = Llama(path, self.settings)
@@ -44,7 +49,7 @@ class Engine:
         self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
         self._grammar = Grammar(self._vocabulary)
         self._states: dict[Trunk, bytes] = {}
-        self._kept = kept
+        self._kept, self._unchanged = kept, unchanged
         self._standing: tuple[Trunk, list[int]] | None = None
         self._spent = Spent()
 
@@ -140,6 +145,7 @@ class Engine:
         state = self._llama.save(BRANCH)
         self._spend(trunk=len(before))
         if self._kept:
+            self._unchanged()
             self._kept.put(before, state)
         return state
 
