@@ -177,7 +177,10 @@ HEAD = (
 
 
 def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
-    """A table line: rows and seconds are of the support judgement alone, medians, without the trunk."""
+    """A table line: rows and seconds are of the support judgement alone, medians, without the trunk.
+
+    The first variant has no change: drawn anew, 0 has an interval that says nothing of it.
+    """
     ids = [s.id for s in samples if s.id in found and s.id in first]
     labels = [label(s) for s in samples if s.id in found and s.id in first]
     mean = [sum(found[i][0]) / len(found[i][0]) for i in ids]
@@ -188,7 +191,7 @@ def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
         f"{sorted(found[i][2] for i in ids)[len(ids) // 2]}",
         f"{sorted(found[i][1] for i in ids)[len(ids) // 2]:.1f}",
         str(auroc(mean, labels)),
-        f"{change[0]:+.3f} ({change[1]:+.3f} to {change[2]:+.3f})",
+        "" if found is first else f"{change[0]:+.3f} ({change[1]:+.3f} to {change[2]:+.3f})",
         str(auroc(share, labels)),
         str(auroc([min(found[i][0]) for i in ids], labels)),
     )

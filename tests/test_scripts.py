@@ -147,6 +147,19 @@ def test_a_kept_verdict_of_an_experiment_is_made_anew_by_another_version_of_the_
     assert kept == [1, 1, 2]
 
 
+def test_only_a_variant_behind_the_first_one_has_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = script("experiment", monkeypatch)
+    samples = [
+        Sample(id=str(i), response="Tea grows.", retrieved_contexts=["Tea grows."], label=i % 2)
+        for i in range(4)
+    ]
+    first = {s.id: ([0.9 if s.model_dump()["label"] else 0.1], 1.0, 10) for s in samples}
+    other = {i: ([1 - p for p in of_statements], 2.0, 20) for i, (of_statements, _, _) in first.items()}
+    change = [experiment.row("x", found, first, samples).split(" | ")[4] for found in (first, other)]
+    assert change[0] == ""
+    assert change[1].startswith("-1.000 (")
+
+
 def lines_of(folder: Path) -> int:
     return len((folder / "journal.jsonl").read_text(encoding="utf-8").splitlines())
 
