@@ -184,14 +184,17 @@ def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
     ids = [s.id for s in samples if s.id in found and s.id in first]
     labels = [label(s) for s in samples if s.id in found and s.id in first]
     mean = [sum(found[i][0]) / len(found[i][0]) for i in ids]
-    change = auroc_gain(mean, [sum(first[i][0]) / len(first[i][0]) for i in ids], labels)
+    change = ""
+    if found is not first:
+        gain = auroc_gain(mean, [sum(first[i][0]) / len(first[i][0]) for i in ids], labels)
+        change = f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
     share = [sum(p >= 0.5 for p in found[i][0]) / len(found[i][0]) for i in ids]
     cells = (
         name,
         f"{sorted(found[i][2] for i in ids)[len(ids) // 2]}",
         f"{sorted(found[i][1] for i in ids)[len(ids) // 2]:.1f}",
         str(auroc(mean, labels)),
-        "" if found is first else f"{change[0]:+.3f} ({change[1]:+.3f} to {change[2]:+.3f})",
+        change,
         str(auroc(share, labels)),
         str(auroc([min(found[i][0]) for i in ids], labels)),
     )
