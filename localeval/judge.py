@@ -24,10 +24,11 @@ from localeval.journal import Journal
 from localeval.journal.records import as_record, forget, is_believed, key_of, plain
 from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
 from localeval.judgements.desk import Embeds, Supports
+from localeval.judgements.heads import Head, heads_for
 from localeval.metrics import Metric, Score
 from localeval.options import Options
 from localeval.samples import Sample
-from localeval.scoring import choose_metrics, compute, nothing_to_judge
+from localeval.scoring import check_heads, choose_metrics, compute, nothing_to_judge
 from localeval.signature import Signature, check_told, package_versions
 from localeval.signing import models_used, rows_of, signed, unsigned
 from localeval.store import resolve
@@ -157,6 +158,7 @@ class Judge:
             self.companions.classifier,
             partial(as_scored, curves=curves),
             told(curves),
+            self.heads(options),
         )
 
     def curves(self, options: Options) -> Curves:
@@ -166,6 +168,13 @@ class Judge:
         """
         return curves_for(str(self.model["sha256"]), options)
 
+    def heads(self, options: Options) -> dict[str, Head]:
+        """What decides by reading, by language; empty where none was fitted for this judge.
+
+        Raises InputError for a file of heads that can't be used, or is of another judge.
+        """
+        return heads_for(str(self.model["sha256"]), options, self.engine.settings.n_gpu_layers)
+
     def ready(self, metrics: Sequence[Metric], options: Options) -> None:
         """Check the files of every model that the metrics need, and the calibration.
 
@@ -173,6 +182,7 @@ class Judge:
         """
         self._check_open()
         self.curves(options)
+        check_heads(metrics, self.heads(options))
         used = models_used(rows_of(metrics), options)
         if "embedder" in used:
             check_told(self.companions.embedder(), "embedder")

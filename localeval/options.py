@@ -51,6 +51,8 @@ class Options:
     prompts     judgement -> language ("en", "zh") -> a prompt file, as text or path
     calibration "auto" takes the shipped one that was fitted on just this judge, its prompts and options, else
                 probabilities stay raw; "none"; or a file that `localeval card` wrote, as path or text
+    head        "auto" takes the shipped one that was fitted for just this judge; "none" lets nothing be
+                decided by reading; or a file that `localeval fit` wrote, as path or text
     """
 
     statements: StatementsBy = "llm"
@@ -66,6 +68,7 @@ class Options:
     beta: float = 1.0
     prompts: Mapping[str, Mapping[str, str | Path]] = field(default_factory=dict)
     calibration: str | Path = "auto"
+    head: str | Path = "auto"
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
@@ -85,8 +88,8 @@ class Options:
         numbers |= {name: real(name, getattr(options, name), *bounds) for name, bounds in _REAL.items()}
         if not isinstance(options.explain, bool):
             raise InputError(f"explain is {options.explain!r}; choose True or False.")
-        calibration = calibration_text(options.calibration)
-        return replace(options, prompts=_as_texts(options), calibration=calibration, **numbers)
+        files: dict[str, Any] = {name: file_text(name, getattr(options, name)) for name in _FILES}
+        return replace(options, prompts=_as_texts(options), **files, **numbers)
 
     def prompt(self, judgement: str, language: str) -> Prompt:
         """The prompt to use: the caller's, else the built-in one. Other languages use the English one."""
@@ -100,12 +103,15 @@ class FileText(str):
     path: str
 
 
-def calibration_text(given: Any) -> str:
-    """A calibration file as it is now, as text; "auto", "none" and a text as they are. Raises InputError."""
+def file_text(option: str, given: Any) -> str:
+    """A calibration, or heads, as the file is now: its text; "auto", "none" and a text as they are.
+
+    Raises InputError.
+    """
     if not isinstance(given, str | os.PathLike):
         raise InputError(
-            f'calibration is {given!r}; choose "auto", "none" or a file that '
-            "`localeval card` wrote, as its path or its text."
+            f'{option} is {given!r}; choose "auto", "none" or a file that '
+            f"`localeval {_FILES[option]}` wrote, as its path or its text."
         )
     if isinstance(given, FileText):
         return given
@@ -115,8 +121,8 @@ def calibration_text(given: Any) -> str:
         text = FileText(Path(given).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{said(given)}: no calibration can be read there; give the file that `localeval card` wrote, "
-            "auto or none."
+            f"{said(given)}: no {option} can be read there; give the file that "
+            f"`localeval {_FILES[option]}` wrote, auto or none."
         ) from error
     text.path = said(given)
     return text
@@ -152,6 +158,9 @@ def _of_mapping(name: str, given: Any) -> Iterable[tuple[Any, Any]]:
 
 
 DEFAULTS = Options()
+_FILES = {"calibration": "card", "head": "fit"}
+"""Options that are a file, and the command that writes it."""
+
 ARITHMETIC = ("threshold", "relevance", "mode", "beta", "calibration")
 """Those that move scores and no judgement that a score is computed from."""
 PROMPTED = ("statements", "support", "support_reasoned", "questions", "needed", "useful")

@@ -19,6 +19,7 @@ from localeval.errors import InputError
 from localeval.journal.lines import FILE, Lines
 from localeval.journal.records import KeptRecords, key_of, record_under
 from localeval.judgements import Desk, Judgement, failed_need, in_order
+from localeval.judgements.heads import heads_for
 from localeval.metrics import Metric
 from localeval.network import kept
 from localeval.options import ARITHMETIC, DEFAULTS, Options
@@ -90,7 +91,14 @@ class _Shelf:
         self.missing: dict[str, list[str]] = {}
         beside: Any = {name: _Known(recipe.beside.get(name, {})) for name in ("embedder", "classifier")}
         engine: Any = None  # nobody is asked
-        self._desk = Desk(engine, options, lambda: beside["embedder"], lambda: beside["classifier"])
+        layers = recipe.engine["settings"].get("n_gpu_layers", 0)
+        self._desk = Desk(
+            engine,
+            options,
+            lambda: beside["embedder"],
+            lambda: beside["classifier"],
+            heads=heads_for(recipe.engine["model"], options, layers),
+        )
         self._own = _keys_where_finished(folder)
         self._versions = recipe.signature.get("judgements", {})
         # Else a reason may be of a verdict that is another one now.
@@ -190,7 +198,9 @@ def _command(folder: Path, recipe: Recipe, metrics: Sequence[Metric]) -> str:
         if settings.get(name, usual[name]) != usual[name]:
             words += [flag, str(settings[name])]
     texts = [
-        n for n in ("prompts", "calibration") if recipe.options.get(n, "auto") not in ({}, "auto", "none")
+        n
+        for n in ("prompts", "calibration", "head")
+        if recipe.options.get(n, "auto") not in ({}, "auto", "none")
     ]
     for name, value in recipe.options.items():
         if name not in texts and value != getattr(DEFAULTS, name):

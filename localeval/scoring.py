@@ -62,6 +62,16 @@ def _row(name: Any) -> Metric:
     return METRICS[name]
 
 
+def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any]) -> None:
+    """Raises InputError where a metric can only be read, and no head was fitted for the judge."""
+    for metric in metrics:
+        if "grounding" in metric.judgements and not heads:
+            raise InputError(
+                f"{metric.name} needs a head that was fitted for this judge, and none is in force; make one "
+                "with `localeval fit` and give it with --head, or leave the metric out."
+            )
+
+
 def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
     """The undefined score of a sample that lacks a column, or has no context; None if it can be judged.
 

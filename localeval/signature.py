@@ -33,6 +33,7 @@ class Signature(BaseModel):
     engine                the engine's settings, threads as resolved
     options               what the caller chose about the judging
     calibration           language -> the curve that the probabilities of `support` went through, if any
+    heads                 language -> sha256 of the head that decided by reading, if any
     packages              package -> version
     """
 
@@ -48,6 +49,7 @@ class Signature(BaseModel):
     engine: dict[str, Any]
     options: dict[str, Any]
     calibration: dict[str, Any] = {}
+    heads: dict[str, str] = {}
     packages: dict[str, str]
     machine: str
 
@@ -78,6 +80,7 @@ class Signature(BaseModel):
                 *beside,
                 f"prompts:{prompts}",
                 *([f"calibration:{digest(self.calibration)[:8]}"] if self.calibration else []),
+                *([f"head:{digest(self.heads)[:8]}"] if self.heads else []),
                 *([",".join(chosen)] if chosen else []),
                 f"ctx:{self.engine['n_ctx']}",
                 f"threads:{self.engine['n_threads']}",
@@ -159,7 +162,7 @@ def _fields(signature: Signature) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in signature.model_dump(mode="json").items():
         # A calibration moves numbers also where only one run has it.
-        if not isinstance(value, dict) or name == "calibration":
+        if not isinstance(value, dict) or name in ("calibration", "heads"):
             fields[name] = value
             continue
         for part, inner in value.items():

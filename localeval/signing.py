@@ -10,12 +10,14 @@ from localeval.calibration import JUDGEMENT, told
 from localeval.calibration.choice import curves_for
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, in_order
+from localeval.judgements.heads import heads_for
+from localeval.judgements.heads import told as heads_told
 from localeval.metrics import Metric
 from localeval.options import Options
 from localeval.prompts import LANGUAGES
 from localeval.signature import Signature, machine, own_version, package_versions
 
-_TOLD_APART = ("explain", "prompts", "calibration")
+_TOLD_APART = ("explain", "prompts", "calibration", "head")
 """Options that a signature tells by their effect, or that have none on a number."""
 
 
@@ -41,6 +43,7 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
     rows = rows_of(metrics)
     used = models_used(rows, options)
     curves = curves_for(models.judge["sha256"], options)
+    heads = heads_for(models.judge["sha256"], options, models.engine["n_gpu_layers"])
     return models.model_copy(
         update={
             "localeval": own_version(),
@@ -55,6 +58,7 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
             "embedder": models.embedder if "embedder" in used else {},
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
+            "heads": heads_told(heads) if any(row.name == "grounding" for row in rows) else {},
             "calibration": told(curves) if JUDGEMENT in (row.name for row in rows) else {},
         }
     )

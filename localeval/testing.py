@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel
 
 from localeval.companions import Companions
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Frame, Reply, Spent, Trunk
+from localeval.engine.interface import (
+    ContextTooLong,
+    EngineError,
+    EngineSettings,
+    Frame,
+    Reply,
+    Spent,
+    States,
+    Trunk,
+)
+from localeval.engine.tally import blank_states
 from localeval.judge import Judge
 
 if TYPE_CHECKING:
@@ -83,6 +93,13 @@ class FakeEngine:
         self.calls.append(Call(trunk, branch, tuple(leaves), schema, temperature, drawn))
         self.spent = self.spent.plus(branch=len(branch), leaves=sum(map(len, leaves)))
         return [self._reply(schema) for _ in leaves]
+
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        """States that hold nothing; a head makes its bias of them."""
+        if len(context) + max(map(len, items)) > self.settings.n_ctx:
+            raise ContextTooLong("the fake's context is full")
+        self.spent = self.spent.plus(read=len(context) + sum(map(len, items)))
+        return [blank_states(item, len(item), layers) for item in items]
 
     def _reply(self, schema: type[T]) -> Reply[T]:
         if not self._answers:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.companions import Companions
-from localeval.engine.interface import ContextTooLong, EngineSettings, Frame, Reply, Spent, Trunk
+from localeval.engine.interface import ContextTooLong, EngineSettings, Frame, Reply, Spent, States, Trunk
+from localeval.engine.tally import blank_states
 from localeval.judge import Judge
 
 T = TypeVar("T", bound=BaseModel)
@@ -100,6 +101,11 @@ class Obliging:
 
     def room(self, trunk: Trunk) -> int:
         return self.settings.n_ctx - 1000
+
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        if self.count(context) + max(map(self.count, items)) > self.settings.n_ctx:
+            raise ContextTooLong("too long")
+        return [blank_states(item, self.count(item), layers) for item in items]
 
     def generate(
         self,

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from localeval import Judge
 from localeval.companions import Companions
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, Trunk
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States, Trunk
+from localeval.engine.tally import blank_states
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -39,6 +40,9 @@ class SteadyEngine:
 
     def room(self, trunk: Trunk) -> int:
         return self.settings.n_ctx
+
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        return [blank_states(item, len(item), layers) for item in items]
 
     def generate(
         self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localeval import InputError, evaluate, rescore
-from localeval.calibration import Calibration, Curve, all_supported, as_scored, logit, sigmoid
+from localeval.calibration import Calibration, Curve, all_supported, as_scored
 from localeval.calibration.choice import calibrations_for, recipe, shipped, write
 from localeval.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
+from localeval.judgements.heads import logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.support import faithfulness

@@ -19,6 +19,7 @@ from localeval.metrics import METRICS
 from localeval.report.text import as_text
 from localeval.result import Result
 from localeval.sentences import has_words
+from tests.heads import HEADS
 from tests.hostile import HUGE, MARKS, Hashed, Obliging, obliging_judge
 from tests.patience import as_usual, timed
 
@@ -41,7 +42,7 @@ def judged(sample: dict[str, Any], judge: Judge, output: Path | None = None, **o
     """All metrics of one sample, in time; every score is there and says what it is."""
     for _ in range(1 if output else 2):  # a second time where a busy machine may have been in the way
         start = time.process_time() - _of_the_model(judge)
-        result = evaluate([sample], list(METRICS), judge, output, **options)
+        result = evaluate([sample], list(METRICS), judge, output, head=HEADS, **options)
         seconds = time.process_time() - _of_the_model(judge) - start
         if seconds < SECONDS:
             break
@@ -93,9 +94,9 @@ def test_hostile_texts_in_all_fields_at_once_are_kept_in_the_journal_and_found_a
         {"id": name, **{f: [text] if f == "retrieved_contexts" else text for f in PLAIN}}
         for name, text in MARKS.items()
     ]
-    first = evaluate(samples, list(METRICS), judge, tmp_path)
+    first = evaluate(samples, list(METRICS), judge, tmp_path, head=HEADS)
     lines = (tmp_path / "journal.jsonl").read_bytes()
-    again = evaluate(samples, list(METRICS), judge, tmp_path)
+    again = evaluate(samples, list(METRICS), judge, tmp_path, head=HEADS)
     assert again.to_dict() == first.to_dict()
     assert (tmp_path / "journal.jsonl").read_bytes() == lines
 
@@ -130,7 +131,8 @@ def test_generated_texts_get_a_score_or_a_reason(
     sample = dict(zip(PLAIN, columns, strict=True))
     # A column that no sample has is the caller's mistake; a second sample has all of them.
     with timed() as took:
-        result = evaluate([{"id": "a", **sample}, {"id": "b", **PLAIN}], list(METRICS), judge, statements=by)
+        both = [{"id": "a", **sample}, {"id": "b", **PLAIN}]
+        result = evaluate(both, list(METRICS), judge, statements=by, head=HEADS)
     assert took.seconds < SECONDS
     assert all((s.value is None) == (s.status != "scored") for s in result.samples[0].scores.values())
     as_text(result)

@@ -24,6 +24,7 @@ from localeval.report.plan import as_text, before_a_run
 from localeval.samples import Sample, read_samples
 from localeval.scoring import choose_metrics
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
+from tests.heads import HEADS
 
 SHIPPED = read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"))
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
@@ -87,7 +88,9 @@ def test_every_judgement_can_be_rehearsed_without_an_answer() -> None:
         Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="It grows.")
     ]
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
-    told = planned(judge, samples, f"{metrics},context_recall,faithfulness_hhem", explain=True)
+    told = planned(
+        judge, samples, f"{metrics},context_recall,faithfulness_hhem,groundedness", explain=True, head=HEADS
+    )
     assert {work.judgement for work in told.work} == set(JUDGEMENTS)
     assert {work.to_make for work in told.work} == {1}
     by = {work.judgement: work.by for work in told.work}

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from localeval.judgements.heads import CLOSEST, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from localeval.signature import Signature
 
 JUDGEMENT = "support"
-CLOSEST = 1e-6
-"""Probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite."""
-
 MOST_UNKNOWN = 2
 """Unknown numbers of one statement that count: a list of ten says little more than two."""
 
@@ -168,12 +166,3 @@ def told(curves: Curves) -> dict[str, Any]:
 def curves_of(signature: Signature) -> Curves:
     """The curves that a signature keeps, by language."""
     return {language: Curve(**curve) for language, curve in signature.calibration.items()}
-
-
-def logit(probability: float) -> float:
-    p = min(max(probability, CLOSEST), 1 - CLOSEST)
-    return math.log(p / (1 - p))
-
-
-def sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))

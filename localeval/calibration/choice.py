@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from localeval.calibration import JUDGEMENT, Calibration, Curves
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS, in_order
-from localeval.options import FileText, Options, calibration_text
+from localeval.options import FileText, Options, file_text
 from localeval.prompts import LANGUAGES
 from localeval.texts import said
 
@@ -42,7 +42,7 @@ def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibrati
     """
     if options.calibration == "none" or options.support_by == "hhem":
         return {}
-    text = calibration_text(options.calibration)
+    text = file_text("calibration", options.calibration)
     own = text != "auto"
     known = read(text) if own else shipped()
     fitting = {
@@ -81,7 +81,7 @@ def shipped() -> tuple[Calibration, ...]:
     folder = resources.files(__package__)
     found: list[Calibration] = []
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".json"):
+        if file.name.endswith(".json") and not file.name.endswith(".head.json"):
             found += _parsed(file.read_text(encoding="utf-8"), file.name)
     return tuple(found)
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from localeval.calibration import CLOSEST, MOST_UNKNOWN, Curve, all_supported, logit
+from localeval.calibration import MOST_UNKNOWN, Curve, all_supported
+from localeval.judgements.heads import CLOSEST, logit
 from localeval.judgements.support import Verdict
 
 ISOTONIC_FROM = 1000

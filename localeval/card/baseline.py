@@ -32,7 +32,7 @@ def score(sample: Sample, metric: str) -> float:
 
 
 def _of_response(metric: str) -> bool:
-    return metric.startswith(("faithfulness", "full_support", "hallucination"))
+    return metric.startswith(("faithfulness", "full_support", "groundedness", "hallucination"))
 
 
 def share(wanted: str, text: str) -> float:

@@ -93,7 +93,7 @@ def _scored(one: SampleResult, metric: Metric, options: Options, calibrated: boo
         one.sample,
         label(one.sample),
         group(one.sample),
-        getattr(one.records.get("statements"), "language", ""),
+        getattr(one.records.get("statements") or one.records.get("grounding"), "language", ""),
         getattr(support, "verdicts", ()) if judged else (),
         scores,
     )

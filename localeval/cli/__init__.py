@@ -18,6 +18,7 @@ from localeval.cli.card import card
 from localeval.cli.compare import compare
 from localeval.cli.doctor import doctor
 from localeval.cli.evaluate import evaluate, score
+from localeval.cli.fit import fit
 from localeval.cli.models import models
 from localeval.cli.pack import pack, unpack
 from localeval.cli.report import report
@@ -61,6 +62,7 @@ for command in (
     report,
     verify,
     card,
+    fit,
     models,
     doctor,
     pack,

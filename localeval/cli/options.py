@@ -84,6 +84,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=DEFAULTS.calibration,
         show_default=True,
     ),
+    _option(
+        "--head",
+        "auto (the shipped one, where it fits), none, or a file that `fit` wrote.",
+        default=DEFAULTS.head,
+        show_default=True,
+    ),
     _THREADS,
     _option("--n-ctx", "Tokens of context.", type=int, default=8192, show_default=True),
     _option("--gpu-layers", "Layers on a GPU.", type=int, default=0, show_default=True),
@@ -111,6 +117,11 @@ def judging_options(function: F) -> F:
 def model_options(function: F) -> F:
     """Of these the models and the threads."""
     return _with((*_MODELS, _THREADS), function)
+
+
+def judge_options(function: F) -> F:
+    """Of these the judge and the threads."""
+    return _with((_MODELS[0], _THREADS), function)
 
 
 def _with(options: Sequence[Callable[[Any], Any]], function: F) -> F:

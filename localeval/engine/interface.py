@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import sub
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from localeval.errors import InputError
 from localeval.numbers import whole
 from localeval.texts import suggested
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -147,12 +152,29 @@ class Reply(Generic[T]):
     decoded: int = 0
 
 
+class States(NamedTuple):
+    """What a model holds of a text that it has read.
+
+    values  float32, (tokens, layers, width): the residual behind each chosen layer
+    ends    where each token ends in the text, in bytes of UTF-8
+    """
+
+    values: npt.NDArray[np.float32]
+    ends: tuple[int, ...]
+
+    def tokens(self, start: int, end: int) -> slice:
+        """The tokens that share a byte with those from `start` to `end`; at least one."""
+        first = bisect_right(self.ends, start)
+        return slice(first, max(first + 1, bisect_left(self.ends, end) + 1))
+
+
 class Spent(NamedTuple):
     """What an engine has computed. A row is one token put through the model, the currency of every cost.
 
     What leaves of one chunk begin with alike is one row.
 
     trunk, branch, leaves  rows of prompt text
+    read                   rows of text that is read, not asked about, through the lower layers alone
     forced                 rows of reply text that nothing else could follow, and of options looked at
     decoded                rows of reply text that the model chose
     guessed                rows of text that was guessed and that the model did not choose
@@ -165,12 +187,13 @@ class Spent(NamedTuple):
     forced: int = 0
     decoded: int = 0
     guessed: int = 0
+    read: int = 0
     seconds: float = 0.0
 
     @property
     def given(self) -> int:
         """Rows that no model has to choose: prompt text and forced text."""
-        return self.trunk + self.branch + self.leaves + self.forced
+        return self.trunk + self.branch + self.leaves + self.forced + self.read
 
     @property
     def rows(self) -> int:
@@ -235,6 +258,15 @@ class TreeEngine(Protocol):
         temperature  0 takes the likeliest token; above, leaf i draws with a generator seeded by seeds[i]
 
         Raises ContextTooLong, before anything is decoded, when the tokens don't fit the context.
+        """
+        ...
+
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        """The hidden states of each item, as the model reads it behind `context`.
+
+        No trunk stands before them, and no reply is made: only the layers up to the last of `layers` are
+        computed. Equal beginnings of items are computed once. Raises ContextTooLong as `generate` does, and
+        EngineError where this build of llama.cpp shows no states.
         """
         ...
 

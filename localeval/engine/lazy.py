@@ -6,13 +6,22 @@ tokens, the vocabulary alone is read, which takes a second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.interface import (
+    EngineError,
+    EngineSettings,
+    Frame,
+    Reply,
+    Spent,
+    States,
+    TreeEngine,
+    Trunk,
+)
 from localeval.engine.watched import Watched
 from localeval.store.gguf_header import split_files
 
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
     from localeval.engine.tokens import Tokens
 
 T = TypeVar("T", bound=BaseModel)
+V = TypeVar("V")
 
 
 class LazyEngine:
@@ -67,13 +77,24 @@ class LazyEngine:
     def generate(
         self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
+        return self._watching(lambda engine: engine.generate(trunk, branch, leaves, schema, **how))
+
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        return self._watching(lambda engine: engine.read(context, items, layers))
+
+    def _watching(self, ask: Callable[[TreeEngine], V]) -> V:
+        """What the engine answers, unless the model file changed meanwhile."""
         try:
-            replies = self._loaded().generate(trunk, branch, leaves, schema, **how)
+            answer = ask(self._loaded())
         except EngineError:
             self._watched.check()
             raise
         self._watched.check()
-        return replies
+        return answer
+
+    def layers(self) -> int:
+        """How many the model has."""
+        return self._reading().reader.layers()
 
     @property
     def loaded(self) -> bool:

@@ -20,6 +20,7 @@ from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.loading import load
 from localeval.engine.reading import Reader
 from localeval.engine.schedule import even
+from localeval.engine.states import Array, StateTap
 
 Logits = npt.NDArray[np.float32]
 
@@ -42,7 +43,8 @@ class Llama(Reader):
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self.settings = settings
         self.n_sequences = 2 * settings.width + 1  # the branch, the leaves, and a fork for each
-        model, vocab, self._context = load(path, settings, self.n_sequences)
+        self._tap = StateTap()
+        model, vocab, self._context = load(path, settings, self.n_sequences, self._tap.callback)
         super().__init__(path, model, vocab)
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, self.n_sequences)
@@ -100,6 +102,18 @@ class Llama(Reader):
             return self._decode_batch(rows)
         batches = (rows[start : start + size] for start in range(0, len(rows), size))
         return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
+
+    def states(self, rows: Sequence[Row], layers: Sequence[int]) -> Array:
+        """The residual behind `layers` for each of `rows`, as (rows, layers, width).
+
+        Nothing above is computed. The cells are good for `states` of the same layers or lower ones alone.
+        Raises EngineError where this build shows no states.
+        """
+        size = even(len(rows), self.settings.n_batch)
+        with self._tap.reading(layers):
+            for start in range(0, len(rows), size):
+                self._decode_batch(rows[start : start + size])
+            return self._tap.states(layers, len(rows))
 
     def _decode_batch(self, rows: Sequence[Row]) -> list[Logits]:
         batch = self._batch

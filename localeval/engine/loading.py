@@ -37,8 +37,10 @@ class Loaded(NamedTuple):
     context: Any
 
 
-def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
+def load(path: Path, settings: EngineSettings, n_sequences: int, on_node: Any = None) -> Loaded:
     """The model at `path` with one context of `n_sequences`; an unknown file is tried elsewhere before.
+
+    `on_node` is called for the nodes of each graph (see `localeval.engine.states`).
 
     Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit the file,
     this build or this machine's memory.
@@ -54,7 +56,7 @@ def load(path: Path, settings: EngineSettings, n_sequences: int) -> Loaded:
             vocab = llama_cpp.llama_model_get_vocab(model)
             _check_model(path, model, vocab, settings)
             check(path, needed(path, settings, partial(number, model)), free)
-            return Loaded(model, vocab, _context(path, model, settings, n_sequences))
+            return Loaded(model, vocab, _context(path, model, settings, n_sequences, on_node))
         except BaseException:
             llama_cpp.llama_model_free(model)
             raise
@@ -158,7 +160,7 @@ def _adds_a_space(model: Any, vocab: Any) -> bool:
     return spm and _value(model, "tokenizer.ggml.add_space_prefix") != "false"  # llama.cpp's default is true
 
 
-def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int) -> Any:
+def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int, on_node: Any) -> Any:
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = settings.n_ctx
     params.n_batch = params.n_ubatch = settings.n_batch
@@ -168,6 +170,8 @@ def _context(path: Path, model: Any, settings: EngineSettings, n_sequences: int)
     params.flash_attn_type = int(bool(settings.flash_attention))
     params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
     params.no_perf = True
+    if on_node is not None:
+        params.cb_eval = on_node
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
         raise ModelBroken(

@@ -44,6 +44,10 @@ class Reader:
         """
         return needed(self.path, settings, partial(number, self._model), trunks)
 
+    def layers(self) -> int:
+        """How many the model has."""
+        return number(self._model, "block_count")
+
     def tokenize(self, text: bytes, special: bool = False) -> list[int]:
         """Tokens of `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""
         room = len(text) + 1

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from localeval.engine.estimate import Asked
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, TreeEngine, Trunk
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States, TreeEngine, Trunk
 from localeval.engine.schedule import beyond, chunks, tree
 
 T = TypeVar("T", bound=BaseModel)
@@ -28,7 +28,7 @@ class Tally:
     def __init__(self, engine: TreeEngine) -> None:
         self._engine = engine
         self._trunks: set[Trunk] = set()
-        self._standing: tuple[Trunk, str] | None = None
+        self._standing: tuple[Trunk | None, str] | None = None
         self.asked: list[Asked] = []
 
     @property
@@ -101,6 +101,18 @@ class Tally:
             self._standing = (trunk, branch)
         return [_unwritten(schema) for _ in leaves]
 
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        """States of nothing but zeros, one wide."""
+        stem, texts = len(self.tokens(context)), [self.tokens(item) for item in items]
+        for chunk in chunks(
+            [*map(len, texts)], [0] * len(texts), stem, self.settings.n_ctx, self.settings.width
+        ):
+            rows = len(tree([texts[i] for i in chunk])[0])
+            before = 0 if self._standing == (None, context) else stem
+            self.asked.append(Asked(0, 0, 0, 0, 0, BaseModel, (), (), read=before + rows))
+            self._standing = (None, context)
+        return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
+
     def _forced(self, schema: type[BaseModel]) -> tuple[list[int], int]:
         """(the tokens of a reply before its first decision, how many stand before the choices behind it)."""
         (first, field), *others = schema.model_fields.items()
@@ -111,6 +123,15 @@ class Tally:
         ways = [self.tokens(f'{start}"{option}"') for option in options]
         same = next(i for i, tokens in enumerate(zip(*ways, strict=False)) if len(set(tokens)) > 1)
         return [*ways[0][:same]], later
+
+
+def blank_states(text: str, tokens: int, layers: Sequence[int]) -> States:
+    """Zeros for a text of so many tokens, all about as long; a head makes its bias of them."""
+    import numpy as np
+
+    size = len(text.encode("utf-8", "replace"))
+    ends = tuple(size * (i + 1) // tokens for i in range(tokens))
+    return States(np.zeros((tokens, len(layers), 1), np.float32), ends)
 
 
 def _options(field: FieldInfo) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ batches of n_batch, and the leaves follow in chunks that depend on nothing but t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from pydantic import BaseModel
 from localeval.engine.cursor import Cursor
 from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import Source, cut
-from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, Trunk
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, States, Trunk
 from localeval.engine.kept import KeptStates
 from localeval.engine.llama import Llama, Logits, Row
 from localeval.engine.schedule import beyond, chunks, tree
@@ -50,7 +51,7 @@ class Engine:
         self._grammar = Grammar(self._vocabulary)
         self._states: dict[Trunk, bytes] = {}
         self._kept, self._unchanged = kept, unchanged
-        self._standing: tuple[Trunk, list[int]] | None = None
+        self._standing: tuple[Trunk | tuple[int, ...], list[int]] | None = None  # a tuple: layers that read
         self._spent = Spent()
 
     def close(self) -> None:
@@ -123,6 +124,43 @@ class Engine:
             raise
         return [cursor.reply() for cursor in cursors]
 
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        """See `TreeEngine.read`."""
+        stem, texts = self.tokens(context), [self.tokens(item) for item in items]
+        settings, sizes = self.settings, [*map(len, texts)]
+        together = chunks(sizes, [0] * len(texts), len(stem), settings.n_ctx, settings.width)
+        found: list[States] = []
+        try:
+            if self._standing != (tuple(layers), stem):
+                self._llama.clear()
+                self._llama.states(_rows(stem, 0, BRANCH), layers)
+                self._spend(read=len(stem))
+                self._standing = (tuple(layers), stem)
+            for chunk in together:
+                found += self._read([texts[i] for i in chunk], len(stem), layers)
+        except BaseException:
+            self._standing = None
+            self._llama.clear(data=True)
+            raise
+        return found
+
+    def _read(self, texts: list[list[int]], end: int, layers: Sequence[int]) -> list[States]:
+        """The states of the texts of a chunk, decoded together behind the context; then they are dropped."""
+        for i in range(len(texts)):
+            self._llama.fork(BRANCH, 1 + i)
+        nodes, _ = tree(texts)
+        rows = [Row(node.token, end + node.place, tuple(1 + i for i in node.leaves), False) for node in nodes]
+        values = self._llama.states(rows, layers)
+        self._spend(read=len(rows))
+        for i in range(len(texts)):
+            self._llama.drop(1 + i)
+        pieces = self._vocabulary.bytes_of
+        own = [[number for number, node in enumerate(nodes) if i in node.leaves] for i in range(len(texts))]
+        return [
+            States(values[numbers], tuple(accumulate(len(pieces[t]) for t in text)))
+            for numbers, text in zip(own, texts, strict=True)
+        ]
+
     def _stand(self, trunk: Trunk, branch: list[int]) -> None:
         """Let the cache hold trunk and branch, and nothing else."""
         if self._standing == (trunk, branch):
@@ -163,6 +201,7 @@ class Engine:
         """Decode the leaves of a chunk together until each is done; then drop them."""
         assert self._standing is not None  # noqa: S101
         trunk, branch = self._standing
+        assert isinstance(trunk, Trunk)  # noqa: S101
         end = len(self.frame(trunk).before) + len(branch)
         for i in range(len(chunk)):
             self._llama.fork(BRANCH, 1 + i)

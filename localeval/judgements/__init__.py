@@ -14,8 +14,17 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from localeval.engine.interface import ContextTooLong, EngineError
-from localeval.judgements import needed, questions, reasons, similarity, statements, support, useful
-from localeval.judgements.desk import Desk, Failure, reference_of, response_of
+from localeval.judgements import (
+    grounding,
+    needed,
+    questions,
+    reasons,
+    similarity,
+    statements,
+    support,
+    useful,
+)
+from localeval.judgements.desk import Desk, Failure, NoHead, reference_of, response_of
 from localeval.samples import Sample
 
 __all__ = [
@@ -144,6 +153,15 @@ JUDGEMENTS: dict[str, Judgement] = {
             useful.UsefulRecord,
             prompts=("useful",),
         ),
+        Judgement(
+            "grounding",
+            "1",
+            ("user_input", "response", "retrieved_contexts"),
+            (),
+            grounding.recipe,
+            grounding.ask,
+            grounding.GroundingRecord,
+        ),
     )
 }
 
@@ -177,6 +195,8 @@ def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseMod
     """The record, or a `Failure` that says why there is none."""
     try:
         return row.ask(desk, sample, records)
+    except NoHead as error:
+        return Failure(failed="no_head", detail=str(error))
     except ContextTooLong as error:
         return Failure(failed="context_too_long", detail=str(error))
     except EngineError as error:

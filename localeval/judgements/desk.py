@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from localeval.judgements.heads import Head
+
 TextOf = Callable[[Sample], str]
 
 
@@ -30,8 +32,12 @@ class Record(BaseModel):
 class Failure(Record):
     """A judgement that could not be made: a reason code, and where it is not enough, what was seen."""
 
-    failed: Literal["context_too_long", "engine_error"]
+    failed: Literal["context_too_long", "engine_error", "no_head"]
     detail: str = ""
+
+
+class NoHead(Exception):
+    """A judgement is decided by a head, and none was fitted for the judge in that language."""
 
 
 class Embeds(Protocol):
@@ -62,6 +68,7 @@ class Desk:
     as_scored    the records as metrics read them: with calibrated probabilities, where a calibration is in
                  force
     calibration  that calibration in JSON values, by language
+    heads        those that were fitted for this judge, by language
     """
 
     engine: TreeEngine
@@ -70,6 +77,7 @@ class Desk:
     open_classifier: Callable[[], Supports]
     as_scored: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda records: records
     calibration: Mapping[str, Any] = field(default_factory=dict)
+    heads: Mapping[str, Head] = field(default_factory=dict)
 
     @cached_property
     def embedder(self) -> Embeds:

@@ -14,7 +14,7 @@ from localeval.texts import language
 LEAST_ADDED = 0.15
 """Of the weight of a statement's terms, what a further sentence adds at least."""
 
-_TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
+TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
 
 
 class Evidence(Record):
@@ -110,7 +110,7 @@ def terms(text: str) -> frozenset[str]:
     >>> sorted(terms("Tea 青岚茶"))
     ['tea', '岚茶', '青岚']
     """
-    runs = _TERM.findall(text.lower())
+    runs = TERM.findall(text.lower())
     if text.isascii():  # no Han among them
         return frozenset(runs)
     found: set[str] = set()

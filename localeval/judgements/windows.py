@@ -15,7 +15,7 @@ MOST_WINDOWS = 8
 
 def windows(
     engine: TreeEngine,
-    trunk: Trunk,
+    trunk: Trunk | None,
     contexts: Sequence[str],
     leaves: Sequence[str],
     *,
@@ -24,12 +24,14 @@ def windows(
 ) -> list[str]:
     """The contexts joined, whole where they fit; else windows of whole sentences, one sentence shared.
 
-    `branch` is the branch without contexts; `budget` is that of a reply. These, the longest of `leaves` and
-    an eighth of the context stay free, so that several leaves are decoded together. Raises ContextTooLong
-    where more than eight windows, or a window for a single sentence, would be needed.
+    `branch` is the branch without contexts, `trunk` is None where none stands before it, `budget` is of
+    a reply. These, the longest of `leaves` and an eighth of the context stay free, so that several leaves are
+    decoded together. Raises ContextTooLong where more than eight windows, or a window for a single sentence,
+    would be needed.
     """
     free = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
-    room = engine.room(trunk) - engine.count(branch) - max(map(engine.count, leaves)) - free
+    before = engine.settings.n_ctx if trunk is None else engine.room(trunk)
+    room = before - engine.count(branch) - max(map(engine.count, leaves)) - free
     whole = join(contexts)
     if engine.count(fence(whole)) <= room:
         return [whole]

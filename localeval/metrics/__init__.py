@@ -90,6 +90,15 @@ for _row in (
         "FACTS Grounding (Jacovi et al. 2025)",
     ),
     Metric(
+        "groundedness",
+        "1",
+        _RESPONSE,
+        ("grounding",),
+        support.groundedness,
+        "1 if every sentence of the response is supported, else 0, as a head reads it; soft is P(all)",
+        "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states",
+    ),
+    Metric(
         "faithfulness_hhem",
         "1",
         _RESPONSE,

@@ -13,6 +13,7 @@ REASONS = {
     "nothing_retrieved": "the contexts support no statement of the reference, so none could be used",
     "no_contexts": "there is no context to check against",
     "context_too_long": "the text does not fit the judge's context, nor eight windows of it",
+    "no_head": "no head was fitted for this judge in the response's language",
     "timeout": "its judgements took longer than the time limit",
     "engine_error": "the engine refused a call",
 }

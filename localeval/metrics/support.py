@@ -55,6 +55,20 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     return Score(float(min(shares) >= options.threshold), all_supported(shares))
 
 
+def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
+    """Whether the contexts support every sentence of the response, as one reading tells; higher is better.
+
+    `soft` is P(all supported), to which the head was fitted; `value` is 1 where that is at least
+    `options.threshold`, else 0, so that the mean is the share of such responses. Undefined (`no_statements`)
+    when no sentence claims anything. Source: a probe on hidden states (Azaria and Mitchell 2023; see
+    localeval/calibration/README.md).
+    """
+    record = records["grounding"]
+    if not record.sentences:
+        return Score.undefined("no_statements")
+    return Score(float(record.all_supported >= options.threshold), record.all_supported)
+
+
 def faithfulness_hhem(records: Records, options: Options = DEFAULTS) -> Score:
     """As `faithfulness`, decided by HHEM-2.1-Open; `soft` is its raw mean probability. English only.
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
+from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.reasons import ReasonsRecord
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
@@ -80,6 +81,8 @@ def statement_rows(result: Result) -> Iterator[list[Cell]]:
         for name in records:
             if name in JUDGEMENTS and JUDGEMENTS[name].record is SupportRecord:
                 yield from _statements(one.sample.id, records, name, result.signature.threshold)
+            elif isinstance(records[name], GroundingRecord):
+                yield from _sentences(one.sample.id, records[name], result.signature.threshold)
 
 
 def cell(content: Cell) -> Cell:
@@ -149,6 +152,15 @@ def _statements(
             " ".join(verdict.unknown_numbers),
             reason or verdict.reason or "",
         ]
+
+
+def _sentences(sample: str, record: GroundingRecord, threshold: float) -> Iterator[list[Cell]]:
+    """Each sentence that was read, as the statement that it is."""
+    for s in record.sentences:
+        seen = s.evidence
+        place = (seen.text, seen.context) if seen else ("", None)
+        decided = int(s.probability >= threshold)
+        yield [sample, "grounding", s.sentence, s.sentence, s.probability, decided, *place, "", ""]
 
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:

@@ -133,7 +133,7 @@ def _note(sample: SampleResult, result: Result) -> str:
 def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
     """What is to be known of a sample's texts, and of how they were read."""
     notes = []
-    made = sample.records.get("statements")
+    made = sample.records.get("statements") or sample.records.get("grounding")
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
     if (calibrated := result.signature.calibration) and getattr(made, "language", "") not in (

@@ -9,6 +9,8 @@ from markupsafe import Markup
 
 from localeval.calibration import Calibration, curves_of
 from localeval.calibration.choice import shipped
+from localeval.judgements import heads
+from localeval.judgements.heads import Head
 from localeval.report.html.labels import LANGUAGES, spans, words
 
 if TYPE_CHECKING:
@@ -28,12 +30,35 @@ def known(result: Result) -> dict[str, Markup]:
         if one.judge["sha256"] == result.signature.judge["sha256"] and in_force.get(one.language) == one.curve
     ]
     if not acting:
-        return {}
+        return _of_heads(result)
     figures = {language: _figures(acting, language) for language in LANGUAGES}
     of_another = {
         language: words("of_full_support", language, figures=figures[language]) for language in figures
     }
-    return {"full_support": spans(figures), "faithfulness": spans(of_another)}
+    return {"full_support": spans(figures), "faithfulness": spans(of_another)} | _of_heads(result)
+
+
+def _of_heads(result: Result) -> dict[str, Markup]:
+    """What the shipped heads that decided were measured to be worth."""
+    used = result.signature.heads
+    acting = [head for head in heads.shipped() if used.get(head.language) == head.sha256]
+    if not acting:
+        return {}
+    told = {}
+    for language in LANGUAGES:
+        each = [
+            words(
+                "head_figures",
+                language,
+                spoken=words({"en": "spoken_en", "zh": "spoken_zh"}[head.language], language),
+                n=head.fitted_on["labels"],
+                auroc=_interval(head, "auroc", language),
+                error=_interval(head, "calibration_error", language),
+            )
+            for head in acting
+        ]
+        told[language] = words("and", language).join(each)
+    return {"groundedness": spans(told)}
 
 
 def _figures(calibrations: Sequence[Calibration], language: str) -> str:
@@ -51,6 +76,6 @@ def _figures(calibrations: Sequence[Calibration], language: str) -> str:
     )
 
 
-def _interval(calibration: Calibration, name: str, language: str) -> str:
-    figure, low, high = (f"{number:.2f}" for number in calibration.figures[name])
+def _interval(fitted: Calibration | Head, name: str, language: str) -> str:
+    figure, low, high = (f"{number:.2f}" for number in fitted.figures[name])
     return words("figure", language, figure=figure, low=low, high=high)

@@ -103,6 +103,7 @@ class Detail:
     attacks: list[Suspicion]
     failures: list[tuple[str, str]]
     room: Room
+    doubtful: bool = False
 
 
 _OF_RESPONSE = {
@@ -153,6 +154,7 @@ def detail(
         attacks=attacks,
         failures=failures,
         room=room,
+        doubtful=any(piece.doubtful for piece in found.pieces),
     )
 
 

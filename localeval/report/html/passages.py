@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements.desk import response_of
@@ -16,11 +17,17 @@ SUPPORTS = ("support", "support_hhem", "reference_in_contexts")
 
 
 class Piece(NamedTuple):
-    """A run of text. `key` names its element ("" for what lies between), `share` is its probability."""
+    """A run of text. `key` names its element ("" for what lies between), `share` is its probability.
+
+    doubtful  whether its words look unsupported
+    last      whether nothing of what has this probability follows
+    """
 
     text: str
     key: str = ""
     share: float | None = None
+    doubtful: bool = False
+    last: bool = True
 
 
 @dataclass(frozen=True)
@@ -33,12 +40,28 @@ class Passage:
 
 
 class Mark(NamedTuple):
-    """A place in a text that has a name, and perhaps a probability."""
+    """A place in a text that has a name, and perhaps a probability; `doubtful` and `last` as in `Piece`."""
 
     start: int
     end: int
     key: str
     share: float | None = None
+    doubtful: bool = False
+    last: bool = True
+
+    def parted(self, spans: Iterable[tuple[int, int]]) -> Iterator[Mark]:
+        """This mark, cut where doubtful words begin and end; `spans` are their places, in order and apart.
+
+        >>> [(part.start, part.end, part.doubtful) for part in Mark(0, 9, "r0").parted([(2, 4)])]
+        [(0, 2, False), (2, 4, True), (4, 9, False)]
+        """
+        inside = [(max(a, self.start), min(b, self.end)) for a, b in spans if a < self.end and b > self.start]
+        ends = sorted({self.start, self.end, *chain.from_iterable(inside)})
+        for i, (start, end) in enumerate(pairwise(ends)):
+            doubtful = any(a <= start and end <= b for a, b in inside)
+            yield Mark(
+                start, end, f"{self.key}-{i}" if i else self.key, self.share, doubtful, end == self.end
+            )
 
 
 def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Passage:
@@ -54,21 +77,25 @@ def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Passage:
             if mark.start > at:
                 pieces.append(Piece(text[at : mark.start]))
             at = min(mark.end, end)
-            pieces.append(Piece(text[mark.start : at], mark.key, mark.share))
+            pieces.append(Piece(text[mark.start : at], *mark[2:]))
     if at < end:
         pieces.append(Piece(text[at:end]))
     return Passage(pieces, len(text) - end)
 
 
 def response(one: SampleResult, records: Mapping[str, Any], least: Mapping[int, float], room: int) -> Passage:
-    """The response as it was judged; each sentence with the probability of its least supported statement."""
-    made = records.get("statements")
+    """The response as it was judged; each sentence with the probability of its least supported statement.
+
+    Where no statement was decided, with that of its reading, which also tells the doubtful words.
+    """
+    made, read = records.get("statements"), getattr(records.get("grounding"), "sentences", ())
     marks = [
         Mark(s.start, s.end, f"r{i}", least.get(i))
         for i, s in enumerate(getattr(made, "sentences", ()))
         if s.statements
-    ]
-    return in_pieces(response_of(one.sample), marks, room)
+    ] or [Mark(s.start, s.end, f"r{i}", s.probability) for i, s in enumerate(read)]
+    spans = [span for s in read for span in s.spans]
+    return in_pieces(response_of(one.sample), chain.from_iterable(mark.parted(spans) for mark in marks), room)
 
 
 def contexts(

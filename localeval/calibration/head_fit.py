@@ -1,0 +1,338 @@
+"""Fitting a head to labelled answers: what the judge holds of each is read once and kept on the disk."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from localeval.agreement import Draws, auroc, decisions, folds, probabilities
+from localeval.engine.interface import ContextTooLong, States, TreeEngine
+from localeval.engine.lazy import LazyEngine
+from localeval.errors import InputError
+from localeval.judgements.claims import claimed
+from localeval.judgements.desk import response_of
+from localeval.judgements.grounding import Places, words
+from localeval.judgements.heads import (
+    FORM,
+    Contexts,
+    Head,
+    Probe,
+    SoftMinimum,
+    context_text,
+    question_text,
+    sigmoid,
+)
+from localeval.samples import Sample
+from localeval.sentences import Sentence
+from localeval.texts import language
+
+FEWEST, FEWEST_OF_EACH = 300, 75
+"""Labelled answers of a language. A head of fewer finds little more than shared words again."""
+
+DEPTH = 0.57
+"""Behind which share of its layers a judge is read, unless told: half way up it tells most."""
+
+COMPONENTS, STRENGTH = 128, 0.02
+"""Principal components that a head looks at, and the inverse of how far its weights are drawn to 0."""
+
+SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
+MOST_WORDS = 60_000
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A labelled answer as the judge holds it.
+
+    states    (tokens, width) of the response alone
+    ends      where each token ends in it, in bytes
+    wrong     places in the response, as (start, end), that people marked; None where nobody was asked to
+    """
+
+    sample: Sample
+    label: int
+    group: str
+    language: str
+    states: npt.NDArray[np.float16]
+    ends: tuple[int, ...]
+    wrong: tuple[tuple[int, int], ...] | None
+
+    @property
+    def text(self) -> str:
+        return response_of(self.sample)
+
+    def sentences(self) -> list[Sentence]:
+        found = claimed(self.text, self.language)
+        return found or [Sentence(self.text, 0, len(self.text))]
+
+    def of_sentence(self, sentence: Sentence, count: int) -> int | None:
+        """1 or 0; None where the label of the answer does not say it of this sentence."""
+        if self.label == 1:
+            return 1
+        if self.wrong is not None:
+            return int(not any(a < sentence.end and b > sentence.start for a, b in self.wrong))
+        return 0 if count == 1 else None
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Sentences of many answers, a row each. `labels` has -1 where nobody knows; `of` numbers the answers.
+
+    Where an answer is wrong and nobody knows which of its sentences is, a row of its `whole` stands beside.
+    """
+
+    states: npt.NDArray[np.float32]
+    overlaps: Array
+    labels: npt.NDArray[np.int64]
+    of: npt.NDArray[np.int64]
+    whole: npt.NDArray[np.bool_]
+
+    def take(self, which: npt.NDArray[np.bool_]) -> _Table:
+        return _Table(*(column[which] for column in vars(self).values()))
+
+
+def layer_of(engine: TreeEngine, given: int | None) -> int:
+    """The layer to read behind. Raises InputError for the last one, and one that the model does not have."""
+    if not isinstance(engine, LazyEngine):
+        raise InputError("a head is fitted to a model file; load the judge with Judge.load.")
+    layers = engine.layers()
+    if given is not None and given > layers - 2:
+        raise InputError(
+            f"--layer is {given}, but the model has {layers} layers; choose at most {layers - 2}."
+        )
+    return round(DEPTH * layers) - 1 if given is None else given
+
+
+def check(labels: Sequence[int], spoken: str) -> None:
+    """Raises InputError for labels that are too few to fit a head to."""
+    if len(labels) < FEWEST or min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
+        raise InputError(
+            f"{labels.count(1)} answers in {spoken} with label 1 and {labels.count(0)} with label 0 are too "
+            "few for a head, which would only learn to count shared words; label at least {FEWEST}, "
+            f"{FEWEST_OF_EACH} of each."
+        )
+
+
+def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> Head:
+    """A head for answers of one language, at least two groups of each label, and what it does to unseen ones.
+
+    The figures are cross-validated: an answer is decided by what was fitted on other groups.
+    """
+    labels, groups = [one.label for one in readings], [one.group for one in readings]
+    table = _table(readings)
+    parted = folds(labels, groups)
+    if parted is None:
+        raise InputError("all answers of a label are of one group; a head needs several.")
+    fold = np.asarray(parted)
+    unseen = np.zeros(len(table.of))
+    for part in np.unique(fold):
+        held = fold[table.of] == part
+        probe = _probe(table.take(~held))
+        unseen[held] = _logits(probe, table.take(held))
+    per_answer = [unseen[(table.of == i) & ~table.whole] for i in range(len(readings))]
+    whole = np.zeros(len(readings))
+    for part in np.unique(fold):
+        others = [i for i in range(len(readings)) if fold[i] != part]
+        made = _answer([per_answer[i] for i in others], [labels[i] for i in others])
+        for i in np.flatnonzero(fold == part):
+            whole[i] = sigmoid(made.of(per_answer[i].tolist()))
+    return Head(
+        judge=judge,
+        language=readings[0].language,
+        form=FORM,
+        layer=layer,
+        sentence=_probe(table),
+        token=_token_probe(readings),
+        answer=_answer(per_answer, labels),
+        fitted_on={
+            "labels": len(labels),
+            "supported": sum(labels),
+            "sources": dict(
+                Counter(str((one.sample.model_extra or {}).get("source", "")) for one in readings)
+            ),
+            "date": datetime.date.today().isoformat(),
+        },
+        figures=_figures(whole.tolist(), labels, groups),
+    )
+
+
+def _figures(
+    shares: list[float], labels: list[int], groups: list[str]
+) -> dict[str, tuple[float, float, float]]:
+    draws = Draws(labels, groups)
+    said = decisions([int(share >= 0.5) for share in shares], labels, draws)
+    found = {
+        "auroc": auroc(shares, labels, draws),
+        "balanced_accuracy": said["balanced_accuracy"],
+        "f1_0": said["f1_0"],
+        "calibration_error": probabilities(shares, labels, draws)["calibration_error"],
+    }
+    return {name: (round(f.value, 4), round(f.low, 4), round(f.high, 4)) for name, f in found.items()}
+
+
+def _table(readings: Sequence[Reading]) -> _Table:
+    states, overlaps, labels, of, whole = [], [], [], [], []
+    for i, one in enumerate(readings):
+        places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
+        held = States(one.states[:, None].astype(np.float32), one.ends)
+        sentences = one.sentences()
+        known = [one.of_sentence(sentence, len(sentences)) for sentence in sentences]
+        pieces = [*zip(sentences, known, strict=True)]
+        if None in known:
+            pieces.append((Sentence(one.text, 0, len(one.text)), one.label))
+        for place, (piece, label) in enumerate(pieces):
+            states.append(places.mean(held, piece.start, piece.end))
+            overlaps.append(contexts.overlap(piece.text))
+            labels.append(-1 if label is None else label)
+            of.append(i)
+            whole.append(place >= len(sentences))
+    return _Table(*map(np.array, (states, np.array(overlaps, dtype=float), labels, of, whole)))
+
+
+def _probe(table: _Table) -> Probe:
+    known = table.take(table.labels >= 0)
+    return _linear(known.states, known.labels, known.overlaps)
+
+
+def _linear(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], overlaps: Array) -> Probe:
+    """Scaled states, their principal components, logistic regression on these: folded into one map."""
+    from sklearn.decomposition import PCA
+    from sklearn.linear_model import LogisticRegression
+
+    middle, width = states.mean(axis=0), states.std(axis=0) + 1e-6
+    pca = PCA(min(COMPONENTS, *states.shape), svd_solver="randomized", random_state=0)
+    parts = pca.fit_transform((states - middle) / width)
+    scale = parts[:, 0].std()
+    centre, spread = overlaps.mean(axis=0), overlaps.std(axis=0) + 1e-6
+    seen = np.hstack([parts / scale, (overlaps - centre) / spread / 2])
+    fitted = LogisticRegression(C=STRENGTH * 100, max_iter=2000).fit(seen, labels)
+    weights = fitted.coef_[0]
+    count = parts.shape[1]
+    of_states = (weights[:count] / scale) @ pca.components_
+    of_overlap = weights[count:] / spread / 2
+    bias = (
+        float(fitted.intercept_[0])
+        - of_states @ pca.mean_
+        - (of_states / width) @ middle
+        - of_overlap @ centre
+    )
+    return Probe(states=_rounded(of_states / width), overlap=_rounded(of_overlap), bias=round(float(bias), 5))
+
+
+def _rounded(weights: Array) -> tuple[float, ...]:
+    """Four digits: more than labels can tell."""
+    return tuple(float(f"{weight:.4g}") for weight in weights)
+
+
+def _logits(probe: Probe, table: _Table) -> Array:
+    lexical = table.overlaps @ np.asarray(probe.overlap) if probe.overlap else 0.0
+    found: Array = table.states.astype(float) @ np.asarray(probe.states) + lexical + probe.bias
+    return found
+
+
+def _answer(logits: Sequence[Array], labels: Sequence[int]) -> SoftMinimum:
+    """The soft minimum under which the labels of whole answers are likeliest."""
+    from sklearn.linear_model import LogisticRegression
+
+    best: tuple[float, SoftMinimum] | None = None
+    for sharpness in SHARPNESS:
+        plain = SoftMinimum(sharpness=sharpness)
+        seen = np.array([[plain.of(own.tolist()), own.mean()] for own in logits])
+        fitted = LogisticRegression(C=10.0, max_iter=1000).fit(seen, labels)
+        shares = np.clip(fitted.predict_proba(seen)[:, 1], 1e-6, 1 - 1e-6)
+        likely = float(np.mean(np.where(np.asarray(labels) == 1, np.log(shares), np.log(1 - shares))))
+        slope, mean = (round(float(w), 5) for w in fitted.coef_[0])
+        if best is None or likely > best[0]:
+            bias = round(float(fitted.intercept_[0]), 5)
+            best = likely, SoftMinimum(sharpness=sharpness, slope=slope, mean=mean, bias=bias)
+    assert best is not None  # noqa: S101
+    return best[1]
+
+
+def _token_probe(readings: Sequence[Reading]) -> Probe | None:
+    """P(supported) of a word, where people marked places; from so many words as fit into memory."""
+    states: list[npt.NDArray[np.float32]] = []
+    labels: list[int] = []
+    for i in np.random.default_rng(0).permutation(len(readings)):
+        one = readings[i]
+        if one.wrong is None or len(labels) >= MOST_WORDS:
+            continue
+        places, held = Places(one.text, 0), States(one.states[:, None], one.ends)
+        for sentence in one.sentences():
+            for start, end in words(sentence):
+                states.append(places.mean(held, start, end).astype(np.float32))
+                labels.append(int(not any(a < end and b > start for a, b in one.wrong)))
+    if len(set(labels)) < 2:
+        return None
+    return _linear(np.array(states), np.array(labels), np.zeros((len(labels), 0)))
+
+
+Progress = Callable[[int, Sequence[Sample]], None]
+
+
+def read(
+    engine: TreeEngine,
+    model_sha256: str,
+    layer: int,
+    samples: Sequence[Sample],
+    labels: Sequence[int],
+    cache: Path,
+    progress: Progress | None = None,
+) -> list[Reading]:
+    """Every labelled answer, read with its contexts, or found in `cache` where it was read before.
+
+    An answer that is too long for the judge's context is left out.
+    """
+    folder = cache / f"{model_sha256[:16]}-{FORM}-{layer}"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = []
+    for done, (sample, label) in enumerate(zip(samples, labels, strict=True), 1):
+        with suppress(ContextTooLong):
+            found.append(_reading(engine, layer, sample, label, folder))
+        if progress is not None:
+            progress(done, samples)
+    return found
+
+
+def _reading(engine: TreeEngine, layer: int, sample: Sample, label: int, folder: Path) -> Reading:
+    extra, text = sample.model_extra or {}, response_of(sample)
+    states, ends = _states(engine, layer, sample, folder)
+    spans = extra.get("hallucination_spans")
+    wrong = None if spans is None else tuple((int(s["start"]), int(s["end"])) for s in spans)
+    group = str(extra.get("group", sample.id))
+    return Reading(sample, label, group, language(text), states, ends, wrong)
+
+
+def _states(
+    engine: TreeEngine, layer: int, sample: Sample, folder: Path
+) -> tuple[npt.NDArray[np.float16], tuple[int, ...]]:
+    context, asked = (
+        context_text(sample.retrieved_contexts or []),
+        question_text(sample.user_input or "") + " ",
+    )
+    text = response_of(sample)
+    key = hashlib.sha256("\0".join((context, asked, text)).encode("utf-8", "replace")).hexdigest()
+    file = folder / f"{key[:32]}.safetensors"
+    before = len(asked.encode("utf-8", "replace"))
+    with suppress(OSError, SafetensorError, KeyError):
+        held = load_file(file)
+        return held["states"], tuple(held["ends"].tolist())
+    states = engine.read(context, [asked + text], [layer])[0]
+    own = slice(states.tokens(before, before + 1).start, len(states.ends))
+    kept = states.values[own, 0].astype(np.float16)
+    ends = tuple(end - before for end in states.ends[own])
+    part = file.with_suffix(".part")
+    save_file({"states": np.ascontiguousarray(kept), "ends": np.array(ends)}, part)
+    part.replace(file)  # whole or not at all
+    return kept, ends

@@ -1,0 +1,77 @@
+"""`localeval fit`: a head for a judge, from labelled answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from platformdirs import user_cache_path
+
+from localeval.cli.options import judge_options, opened
+from localeval.cli.places import place_of
+from localeval.cli.talk import say
+from localeval.errors import InputError
+from localeval.whole import write_whole, writing_to
+
+
+@click.command()
+@click.argument("labelled", nargs=-1, required=True)
+@judge_options
+@click.option("-o", "--output", required=True, type=click.Path(), help="The file of the head, for --head.")
+@click.option("--layer", type=click.IntRange(min=0), help="Read behind this layer.  [default: 57 % up]")
+@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+def fit(
+    labelled: tuple[str, ...],
+    output: str,
+    layer: int | None,
+    quiet: bool,
+    judge: str,
+    threads: int,
+) -> None:
+    """Fit a head to the answers in LABELLED (JSONL files): the judge then reads instead of being asked.
+
+    A sample has a `label`, 1 where the contexts support all of its response, else 0, and may have
+    `hallucination_spans` ([{"start": 0, "end": 9}], what of the response is not supported) and a `group`,
+    which is never parted in cross-validation. A language needs 300 answers, 75 of each label. What the judge
+    holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a second call goes on.
+    """
+    from localeval.calibration import head_fit
+    from localeval.card.labels import label
+    from localeval.judgements.desk import response_of
+    from localeval.judgements.heads import write
+    from localeval.report.progress import live_line
+    from localeval.samples import read_samples
+    from localeval.texts import language
+
+    place = place_of(output, "--output", "head.json")
+    samples = [sample for path in labelled for sample in read_samples(path)]
+    by_language: dict[str, list[Any]] = {}
+    for sample in samples:
+        if response_of(sample).strip() and sample.retrieved_contexts:
+            by_language.setdefault(language(response_of(sample)), []).append(sample)
+    by_language.pop("other", None)
+    for spoken, own in by_language.items():
+        head_fit.check([label(sample, ", ".join(labelled)) for sample in own], spoken)
+    if not by_language:
+        raise InputError(
+            f"{', '.join(labelled)}: no answer with contexts in English or Chinese is there to fit to."
+        )
+    cache = user_cache_path("localeval") / "states"
+    heads = []
+    with opened({"model": judge, "n_threads": threads}) as loaded:
+        named = {"name": str(loaded.model["name"]), "sha256": str(loaded.model["sha256"])}
+        behind = head_fit.layer_of(loaded.engine, layer)
+        for spoken, own in sorted(by_language.items()):
+            with live_line(quiet, f"Reading {spoken}") as progress:
+                labels = [label(sample) for sample in own]
+                read = head_fit.read(loaded.engine, named["sha256"], behind, own, labels, cache, progress)
+            heads.append(head_fit.fit(read, named, behind))
+    with writing_to(place, "head"):
+        write_whole(place, [write(heads)])
+    for head in heads:
+        figures = ", ".join(
+            f"{name} {value:.3f} ({low:.3f} to {high:.3f})"
+            for name, (value, low, high) in head.figures.items()
+        )
+        click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
+    say(f"head: {place}; use it with --head")

@@ -1,0 +1,94 @@
+"""Hidden states: the residual behind chosen layers, copied while llama.cpp computes its graph.
+
+llama.cpp calls a function of ours for the nodes of its graph. It copies those that are wanted, and ends the
+graph behind the last of them, so that the layers above cost nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+import numpy as np
+import numpy.typing as npt
+
+from localeval.engine.interface import EngineError
+
+Array = npt.NDArray[np.float32]
+
+
+@lru_cache(maxsize=1)
+def _ggml() -> Any:
+    """The ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
+    folder = Path(llama_cpp.__file__).parent / "lib"
+    for path in sorted(folder.glob("libggml-base.*")):
+        library = ctypes.CDLL(str(path))
+        for name, gives in (
+            ("ggml_get_name", ctypes.c_char_p),
+            ("ggml_get_data", ctypes.c_void_p),
+            ("ggml_nbytes", ctypes.c_size_t),
+        ):
+            function = getattr(library, name)
+            function.argtypes, function.restype = [ctypes.c_void_p], gives
+        return library
+    return None
+
+
+class StateTap:
+    """Copies the residual behind chosen layers. One belongs to one context, and lives as long as it.
+
+    callback  for the context's parameters
+    """
+
+    def __init__(self) -> None:
+        # An exception in here would be ignored, and the graph would go on: nothing in `_see` can raise.
+        self.callback = llama_cpp.ggml_backend_sched_eval_callback(self._see)
+        self._found: dict[bytes, list[bytes]] = {}
+        self._last = b""
+
+    def _see(self, tensor: int, ask: bool, _: Any) -> bool:
+        """llama.cpp asks of each node whether it is wanted, and shows the wanted ones; False ends the graph.
+
+        Where no state is wanted, one answer lets the graph run whole.
+        """
+        if not self._found:
+            return not ask
+        ggml = _ggml()
+        name = ggml.ggml_get_name(tensor)
+        if ask or name not in self._found:
+            return name in self._found
+        self._found[name].append(ctypes.string_at(ggml.ggml_get_data(tensor), ggml.ggml_nbytes(tensor)))
+        return bool(name != self._last)
+
+    @contextmanager
+    def reading(self, layers: Sequence[int]) -> Iterator[None]:
+        """Copy the residual behind `layers` of every row that is decoded within, and compute nothing above.
+
+        What is decoded within leaves cells whose upper layers are empty, and gives no logits. Raises
+        EngineError where this build of llama.cpp does not show its graph.
+        """
+        if _ggml() is None:
+            raise EngineError("this build of llama.cpp shows no hidden states")
+        self._found = {_node(layer): [] for layer in layers}
+        self._last = _node(max(layers))
+        try:
+            yield
+        finally:
+            self._found = {}
+
+    def states(self, layers: Sequence[int], rows: int) -> Array:
+        """What was copied since `reading` began, as (rows, layers, width). Raises EngineError for less."""
+        flat = [np.frombuffer(b"".join(self._found[_node(layer)]), np.float32) for layer in layers]
+        if not rows or any(one.size == 0 or one.size % rows or not np.isfinite(one).all() for one in flat):
+            raise EngineError(f"llama.cpp showed no hidden states of the layers {list(layers)}")
+        return np.stack([one.reshape(rows, -1) for one in flat], axis=1)
+
+
+def _node(layer: int) -> bytes:
+    """The name of the residual behind a layer in llama.cpp's graphs of Qwen2, Qwen2.5 and Qwen3."""
+    return f"l_out-{layer}".encode()

@@ -1,0 +1,246 @@
+"""Heads: fitted maps from what a judge holds of a text that it has read to probabilities.
+
+A head belongs to one model file, one language and one form of reading (`FORM`), and acts on nothing else.
+How one is fitted, and on what: localeval/calibration/README.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from localeval.errors import InputError
+from localeval.judgements.evidence import TERM
+from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
+from localeval.options import FileText, Options, file_text
+from localeval.texts import said
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+FORM = "1"
+"""Of how a text is read, and of what a head is given: another number is another form."""
+
+_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
+_MOST = 3  # unknown numbers or names that count
+
+
+def context_text(contexts: Sequence[str]) -> str:
+    """What is read first."""
+    return "Context:\n" + "\n".join(contexts)
+
+
+def question_text(question: str) -> str:
+    """What is read between the contexts and the response, which follows after a space."""
+    asked = f"\n\nQuestion: {question}" if question else "\n"
+    return f"{asked}\nResponse:"
+
+
+class Overlap(NamedTuple):
+    """What a text shares with its contexts, by its words alone.
+
+    terms, runs     share of its terms, and of its runs of three words (of Han text: characters), found there
+    numbers, names  how many of its numbers and names are not; three at most
+    length          logarithm of 1 + its words
+    """
+
+    terms: float
+    runs: float
+    numbers: float
+    names: float
+    length: float
+
+
+class Contexts:
+    """What texts are held against, by words."""
+
+    def __init__(self, contexts: Sequence[str]) -> None:
+        self._premise = premise_of(contexts)
+        self._runs = frozenset(run for text in contexts for run in _runs(_words(text)))
+
+    def overlap(self, text: str) -> Overlap:
+        words = _words(text)
+        runs = _runs(words)
+        names = sum(name.lower() not in self._premise.terms for name in _NAME.findall(text))
+        return Overlap(
+            coverage(text, self._premise),
+            sum(run in self._runs for run in runs) / len(runs) if runs else 1.0,
+            float(min(_MOST, len(unknown_numbers(text, self._premise)))),
+            float(min(_MOST, names)),
+            math.log1p(len(words)),
+        )
+
+
+def _words(text: str) -> list[str]:
+    """Its words, each Han character for itself."""
+    found: list[str] = []
+    for run in TERM.findall(text.lower()):
+        found += run if run[0] >= "㐀" else [run]
+    return found
+
+
+def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
+    return [*zip(words, words[1:], words[2:], strict=False)]
+
+
+class Probe(BaseModel):
+    """A linear map to a logit: of a mean state, and of an `Overlap` where `overlap` has weights."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    states: tuple[float, ...]
+    overlap: tuple[float, ...] = ()
+    bias: float = 0.0
+
+    @cached_property
+    def _weights(self) -> npt.NDArray[np.float64]:
+        import numpy as np
+
+        return np.asarray(self.states)
+
+    def of(self, state: npt.NDArray[np.float32], overlap: Sequence[float] = ()) -> float:
+        """The logit of one mean state."""
+        lexical = math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=False))
+        return float((state * self._weights).sum()) + lexical + self.bias
+
+
+class SoftMinimum(BaseModel):
+    """From the logits z of n sentences to that of all of them: slope x softmin + mean x their mean + bias.
+
+    The soft minimum is -log(mean of exp(-sharpness x z)) / sharpness: z itself of one sentence, near the
+    lowest of several.
+
+    >>> SoftMinimum(sharpness=1.0).of([2.0])
+    2.0
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    sharpness: float = Field(default=1.0, gt=0)
+    slope: float = 1.0
+    mean: float = 0.0
+    bias: float = 0.0
+
+    def of(self, logits: Sequence[float]) -> float:
+        lowest = min(logits)
+        spread = math.fsum(math.exp(-self.sharpness * (z - lowest)) for z in logits) / len(logits)
+        softest = lowest - math.log(spread) / self.sharpness
+        return self.slope * softest + self.mean * math.fsum(logits) / len(logits) + self.bias
+
+
+class Head(BaseModel):
+    """What was fitted for one judge and one language.
+
+    judge      name and sha256 of the model file
+    form       `FORM` when it was fitted
+    layer      behind which the states are read
+    sentence   P(supported) of a sentence, from the mean of its tokens' states
+    statement  the same of a statement that is read alone; None where that was not fitted
+    token      the same of one token; None where nothing tells
+    answer     P(all supported), from the logits of the sentences
+    fitted_on  for people to read: sources, labels, date
+    figures    on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    judge: dict[str, str]
+    language: str
+    form: str
+    layer: int = Field(ge=0)
+    sentence: Probe
+    statement: Probe | None = None
+    token: Probe | None = None
+    answer: SoftMinimum
+    fitted_on: dict[str, Any] = {}
+    figures: dict[str, tuple[float, float, float]] = {}
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of all that moves a number."""
+        from localeval.signature import digest
+
+        return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures"}))
+
+
+def heads_for(model_sha256: str, options: Options, n_gpu_layers: int = 0) -> dict[str, Head]:
+    """Those of `options.head` that were fitted for this judge, by language; often none.
+
+    With layers on a GPU there is none: such a graph is not ended half way. Raises InputError for a file that
+    can't be used, or that holds none for this judge.
+    """
+    if options.head == "none" or n_gpu_layers:
+        return {}
+    text = file_text("head", options.head)
+    known = shipped() if text == "auto" else read(text)
+    fitting = {
+        head.language: head for head in known if head.judge["sha256"] == model_sha256 and head.form == FORM
+    }
+    if text != "auto" and not fitting:
+        raise InputError(
+            f"{_name(text)}: it was fitted for another judge, or another form of reading, and is never "
+            "applied to this one; make one with `localeval fit`, or leave it out."
+        )
+    return fitting
+
+
+def read(text: str) -> tuple[Head, ...]:
+    """The heads of a file that `localeval fit` wrote, of which this is the text. Raises InputError."""
+    return _parsed(text, _name(text))
+
+
+def write(heads: Sequence[Head]) -> str:
+    """The text of a file of heads."""
+    rows = ",\n".join(json.dumps(head.model_dump(mode="json"), ensure_ascii=False) for head in heads)
+    return f'{{"heads": [\n{rows}\n]}}\n'
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[Head, ...]:
+    """Every head in this package."""
+    folder = resources.files("localeval.calibration")
+    found: list[Head] = []
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if file.name.endswith(".head.json"):
+            found += _parsed(file.read_text(encoding="utf-8"), file.name)
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, where: str) -> tuple[Head, ...]:
+    try:
+        data = json.loads(text)
+        return tuple(Head(**row) for row in data["heads"])
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+        raise InputError(
+            f"{where}: this is no file of heads ({said(error, 120)}); give one that `localeval fit` wrote."
+        ) from error
+
+
+def _name(text: str) -> str:
+    return text.path if isinstance(text, FileText) else "the given head"
+
+
+def told(heads: Mapping[str, Head]) -> dict[str, str]:
+    """The heads as a signature keeps them: language -> sha256."""
+    return {language: head.sha256 for language, head in sorted(heads.items())}
+
+
+CLOSEST = 1e-6
+"""Probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite."""
+
+
+def logit(probability: float) -> float:
+    p = min(max(probability, CLOSEST), 1 - CLOSEST)
+    return math.log(p / (1 - p))
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
