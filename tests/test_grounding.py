@@ -230,13 +230,12 @@ def readings(number: int, seed: int = 0) -> list[Reading]:
 
 
 def test_a_head_finds_what_tells_right_from_wrong_and_its_figures_are_of_unseen_answers() -> None:
-    made = head_fit.fit(readings(320), {"name": "fake", "sha256": "0" * 64}, layer=1)
+    [made] = head_fit.fit(readings(320), {"name": "fake", "sha256": "0" * 64}, layer=1)
     assert made.figures["auroc"][0] > 0.99
     assert np.argmax(np.abs(made.sentence.states)) == 0
     assert made.token is not None
     assert np.argmax(np.abs(made.token.states)) == 0
-    [alone] = (head_fit.fit(readings(320), {"name": "fake", "sha256": "0" * 64}, layer=1),)
-    assert alone == made
+    assert head_fit.fit(readings(320), {"name": "fake", "sha256": "0" * 64}, layer=1) == [made]
 
 
 def test_where_nothing_tells_right_from_wrong_the_figures_say_so() -> None:
@@ -245,7 +244,8 @@ def test_where_nothing_tells_right_from_wrong_the_figures_say_so() -> None:
     for one in readings(320):
         states = draw.normal(size=one.states.shape).astype(np.float16)
         plain.append(Reading(one.sample, one.label, one.group, "en", states, one.ends, None))
-    assert head_fit.fit(plain, {"name": "fake", "sha256": "0" * 64}, layer=1).figures["auroc"][0] < 0.65
+    [made] = head_fit.fit(plain, {"name": "fake", "sha256": "0" * 64}, layer=1)
+    assert made.figures["auroc"][0] < 0.65
 
 
 def labelled(path: Path, number: int) -> Path:

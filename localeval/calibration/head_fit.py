@@ -32,18 +32,22 @@ from localeval.judgements.heads import (
     question_text,
     sigmoid,
 )
+from localeval.prompts import LANGUAGES
 from localeval.samples import Sample
 from localeval.sentences import Sentence
 from localeval.texts import language
 
 FEWEST, FEWEST_OF_EACH = 300, 75
-"""Labelled answers of a language. A head of fewer finds little more than shared words again."""
+"""Labelled answers, in all. A head of fewer finds little more than shared words again."""
+
+OF_LANGUAGE = 100, 25
+"""Of these in a language, for which P(all supported) is fitted apart."""
 
 DEPTH = 0.57
 """Behind which share of its layers a judge is read, unless told: half way up it tells most."""
 
-COMPONENTS, STRENGTH = 128, 0.02
-"""Principal components that a head looks at, and the inverse of how far its weights are drawn to 0."""
+STRENGTH, OVERLAP = 3e-4, 3.0
+"""The inverse of how far weights are drawn to 0, and how much less those of an `Overlap` are."""
 
 SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_WORDS = 60_000
@@ -114,20 +118,26 @@ def layer_of(engine: TreeEngine, given: int | None) -> int:
     return round(DEPTH * layers) - 1 if given is None else given
 
 
-def check(labels: Sequence[int], spoken: str) -> None:
-    """Raises InputError for labels that are too few to fit a head to."""
-    if len(labels) < FEWEST or min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
-        raise InputError(
-            f"{labels.count(1)} answers in {spoken} with label 1 and {labels.count(0)} with label 0 are too "
-            "few for a head, which would only learn to count shared words; label at least {FEWEST}, "
-            f"{FEWEST_OF_EACH} of each."
-        )
+def check(labels: Sequence[int], languages: Sequence[str]) -> None:
+    """Raises InputError for answers, with their languages, that are too few to fit a head to."""
+    for spoken, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
+        own = [label for label, x in zip(labels, languages, strict=True) if spoken in ("", x)]
+        if own or not spoken:
+            good, bad = own.count(1), own.count(0)
+            if len(own) < fewest or min(good, bad) < of_each:
+                where = f" in {spoken}" if spoken else ""
+                raise InputError(
+                    f"{good} answers with label 1 and {bad} with label 0{where} are too few for a head, "
+                    f"which would only learn to count shared words; label at least {fewest}, {of_each} of each."
+                )
 
 
-def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> Head:
-    """A head for answers of one language, at least two groups of each label, and what it does to unseen ones.
+def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[Head]:
+    """A head for each language of the answers, and what it does to unseen ones.
 
-    The figures are cross-validated: an answer is decided by what was fitted on other groups.
+    What tells a sentence is fitted to all of them, as what a judge holds is much the same in both languages;
+    what tells a whole answer, to those of the language. The figures are cross-validated: an answer is decided
+    by what was fitted on other groups. Raises InputError where all answers of a label are of one group.
     """
     labels, groups = [one.label for one in readings], [one.group for one in readings]
     table = _table(readings)
@@ -138,33 +148,45 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> Head:
     unseen = np.zeros(len(table.of))
     for part in np.unique(fold):
         held = fold[table.of] == part
-        probe = _probe(table.take(~held))
-        unseen[held] = _logits(probe, table.take(held))
+        unseen[held] = _logits(_probe(table.take(~held)), table.take(held))
     per_answer = [unseen[(table.of == i) & ~table.whole] for i in range(len(readings))]
-    whole = np.zeros(len(readings))
-    for part in np.unique(fold):
-        others = [i for i in range(len(readings)) if fold[i] != part]
-        made = _answer([per_answer[i] for i in others], [labels[i] for i in others])
-        for i in np.flatnonzero(fold == part):
-            whole[i] = sigmoid(made.of(per_answer[i].tolist()))
-    return Head(
-        judge=judge,
-        language=readings[0].language,
-        form=FORM,
-        layer=layer,
-        sentence=_probe(table),
-        token=_token_probe(readings),
-        answer=_answer(per_answer, labels),
-        fitted_on={
-            "labels": len(labels),
-            "supported": sum(labels),
-            "sources": dict(
-                Counter(str((one.sample.model_extra or {}).get("source", "")) for one in readings)
-            ),
-            "date": datetime.date.today().isoformat(),
-        },
-        figures=_figures(whole.tolist(), labels, groups),
-    )
+    sentence, token = _probe(table), _token_probe(readings)
+    heads = []
+    for spoken in LANGUAGES:
+        if not (own := [i for i, one in enumerate(readings) if one.language == spoken]):
+            continue
+        shares = [0.0] * len(readings)
+        for part in np.unique(fold):
+            others = [i for i in own if fold[i] != part]
+            made = _answer([per_answer[i] for i in others], [labels[i] for i in others])
+            for i in own:
+                if fold[i] == part:
+                    shares[i] = sigmoid(made.of(per_answer[i].tolist()))
+        of_own = [labels[i] for i in own]
+        heads.append(
+            Head(
+                judge=judge,
+                language=spoken,
+                form=FORM,
+                layer=layer,
+                sentence=sentence,
+                token=token,
+                answer=_answer([per_answer[i] for i in own], of_own),
+                fitted_on={
+                    "labels": len(own),
+                    "supported": sum(of_own),
+                    "sources": dict(Counter(_source(readings[i].sample) for i in own)),
+                    "of_all": len(readings),
+                    "date": datetime.date.today().isoformat(),
+                },
+                figures=_figures([shares[i] for i in own], of_own, [groups[i] for i in own]),
+            )
+        )
+    return heads
+
+
+def _source(sample: Sample) -> str:
+    return str((sample.model_extra or {}).get("source", ""))
 
 
 def _figures(
@@ -206,28 +228,17 @@ def _probe(table: _Table) -> Probe:
 
 
 def _linear(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], overlaps: Array) -> Probe:
-    """Scaled states, their principal components, logistic regression on these: folded into one map."""
-    from sklearn.decomposition import PCA
+    """Ridge logistic regression on scaled numbers, as a map of these as they are."""
     from sklearn.linear_model import LogisticRegression
 
-    middle, width = states.mean(axis=0), states.std(axis=0) + 1e-6
-    pca = PCA(min(COMPONENTS, *states.shape), svd_solver="randomized", random_state=0)
-    parts = pca.fit_transform((states - middle) / width)
-    scale = parts[:, 0].std()
-    centre, spread = overlaps.mean(axis=0), overlaps.std(axis=0) + 1e-6
-    seen = np.hstack([parts / scale, (overlaps - centre) / spread / 2])
-    fitted = LogisticRegression(C=STRENGTH * 100, max_iter=2000).fit(seen, labels)
-    weights = fitted.coef_[0]
-    count = parts.shape[1]
-    of_states = (weights[:count] / scale) @ pca.components_
-    of_overlap = weights[count:] / spread / 2
-    bias = (
-        float(fitted.intercept_[0])
-        - of_states @ pca.mean_
-        - (of_states / width) @ middle
-        - of_overlap @ centre
-    )
-    return Probe(states=_rounded(of_states / width), overlap=_rounded(of_overlap), bias=round(float(bias), 5))
+    both = np.hstack([states, overlaps])
+    middle, width = both.mean(axis=0), both.std(axis=0) + 1e-6
+    width[states.shape[1] :] /= OVERLAP
+    fitted = LogisticRegression(C=STRENGTH, max_iter=1000).fit((both - middle) / width, labels)
+    weights = fitted.coef_[0] / width
+    bias = round(float(fitted.intercept_[0] - weights @ middle), 5)
+    of_states, of_overlap = weights[: states.shape[1]], weights[states.shape[1] :]
+    return Probe(states=_rounded(of_states), overlap=_rounded(of_overlap), bias=bias)
 
 
 def _rounded(weights: Array) -> tuple[float, ...]:

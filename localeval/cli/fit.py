@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 from platformdirs import user_cache_path
 
 from localeval.cli.options import judge_options, opened
 from localeval.cli.places import place_of
 from localeval.cli.talk import say
-from localeval.errors import InputError
 from localeval.whole import write_whole, writing_to
 
 
@@ -32,40 +29,30 @@ def fit(
 
     A sample has a `label`, 1 where the contexts support all of its response, else 0, and may have
     `hallucination_spans` ([{"start": 0, "end": 9}], what of the response is not supported) and a `group`,
-    which is never parted in cross-validation. A language needs 300 answers, 75 of each label. What the judge
-    holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a second call goes on.
+    which is never parted in cross-validation. 300 answers are needed, 75 of each label, and of a language 100
+    and 25. What the judge holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a
+    second call goes on.
     """
     from localeval.calibration import head_fit
     from localeval.card.labels import label
     from localeval.judgements.desk import response_of
     from localeval.judgements.heads import write
+    from localeval.prompts import LANGUAGES
     from localeval.report.progress import live_line
     from localeval.samples import read_samples
     from localeval.texts import language
 
     place = place_of(output, "--output", "head.json")
     samples = [sample for path in labelled for sample in read_samples(path)]
-    by_language: dict[str, list[Any]] = {}
-    for sample in samples:
-        if response_of(sample).strip() and sample.retrieved_contexts:
-            by_language.setdefault(language(response_of(sample)), []).append(sample)
-    by_language.pop("other", None)
-    for spoken, own in by_language.items():
-        head_fit.check([label(sample, ", ".join(labelled)) for sample in own], spoken)
-    if not by_language:
-        raise InputError(
-            f"{', '.join(labelled)}: no answer with contexts in English or Chinese is there to fit to."
-        )
+    own = [s for s in samples if s.retrieved_contexts and language(response_of(s)) in LANGUAGES]
+    labels = [label(sample, ", ".join(labelled)) for sample in own]
+    head_fit.check(labels, [language(response_of(sample)) for sample in own])
     cache = user_cache_path("localeval") / "states"
-    heads = []
-    with opened({"model": judge, "n_threads": threads}) as loaded:
+    with opened({"model": judge, "n_threads": threads}) as loaded, live_line(quiet, "Reading") as progress:
         named = {"name": str(loaded.model["name"]), "sha256": str(loaded.model["sha256"])}
         behind = head_fit.layer_of(loaded.engine, layer)
-        for spoken, own in sorted(by_language.items()):
-            with live_line(quiet, f"Reading {spoken}") as progress:
-                labels = [label(sample) for sample in own]
-                read = head_fit.read(loaded.engine, named["sha256"], behind, own, labels, cache, progress)
-            heads.append(head_fit.fit(read, named, behind))
+        read = head_fit.read(loaded.engine, named["sha256"], behind, own, labels, cache, progress)
+    heads = head_fit.fit(read, named, behind)
     with writing_to(place, "head"):
         write_whole(place, [write(heads)])
     for head in heads:
