@@ -128,7 +128,7 @@ def check(labels: Sequence[int], languages: Sequence[str]) -> None:
                 where = f" in {spoken}" if spoken else ""
                 raise InputError(
                     f"{good} answers with label 1 and {bad} with label 0{where} are too few for a head, "
-                    f"which would only learn to count shared words; label at least {fewest}, {of_each} of each."
+                    f"which would only learn to count shared words; label {fewest}, {of_each} of each."
                 )
 
 
@@ -150,28 +150,29 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
         held = fold[table.of] == part
         unseen[held] = _logits(_probe(table.take(~held)), table.take(held))
     per_answer = [unseen[(table.of == i) & ~table.whole] for i in range(len(readings))]
+    shares = [0.0] * len(readings)
+    spoken = [one.language for one in readings]
+    for part in np.unique(fold):
+        others = np.flatnonzero(fold != part)
+        made = _answers(
+            [per_answer[i] for i in others], [labels[i] for i in others], [spoken[i] for i in others]
+        )
+        for i in np.flatnonzero(fold == part):
+            shares[i] = sigmoid(made[spoken[i]].of(per_answer[i].tolist()))
     sentence, token = _probe(table), _token_probe(readings)
     heads = []
-    for spoken in LANGUAGES:
-        if not (own := [i for i, one in enumerate(readings) if one.language == spoken]):
-            continue
-        shares = [0.0] * len(readings)
-        for part in np.unique(fold):
-            others = [i for i in own if fold[i] != part]
-            made = _answer([per_answer[i] for i in others], [labels[i] for i in others])
-            for i in own:
-                if fold[i] == part:
-                    shares[i] = sigmoid(made.of(per_answer[i].tolist()))
+    for tongue, answer in sorted(_answers(per_answer, labels, spoken).items()):
+        own = [i for i, one in enumerate(spoken) if one == tongue]
         of_own = [labels[i] for i in own]
         heads.append(
             Head(
                 judge=judge,
-                language=spoken,
+                language=tongue,
                 form=FORM,
                 layer=layer,
                 sentence=sentence,
                 token=token,
-                answer=_answer([per_answer[i] for i in own], of_own),
+                answer=answer,
                 fitted_on={
                     "labels": len(own),
                     "supported": sum(of_own),
@@ -234,7 +235,8 @@ def _linear(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], over
     both = np.hstack([states, overlaps])
     middle, width = both.mean(axis=0), both.std(axis=0) + 1e-6
     width[states.shape[1] :] /= OVERLAP
-    fitted = LogisticRegression(C=STRENGTH, max_iter=1000).fit((both - middle) / width, labels)
+    fitted = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=1000)
+    fitted.fit((both - middle) / width, labels)
     weights = fitted.coef_[0] / width
     bias = round(float(fitted.intercept_[0] - weights @ middle), 5)
     of_states, of_overlap = weights[: states.shape[1]], weights[states.shape[1] :]
@@ -252,23 +254,31 @@ def _logits(probe: Probe, table: _Table) -> Array:
     return found
 
 
-def _answer(logits: Sequence[Array], labels: Sequence[int]) -> SoftMinimum:
-    """The soft minimum under which the labels of whole answers are likeliest."""
+def _answers(
+    logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str]
+) -> dict[str, SoftMinimum]:
+    """By language the soft minimum under which the labels of whole answers are likeliest.
+
+    Only its bias is of the language alone.
+    """
     from sklearn.linear_model import LogisticRegression
 
-    best: tuple[float, SoftMinimum] | None = None
+    known = sorted(set(languages))
+    of = np.array([[float(one == own) for own in known] for one in languages])
+    best, found = -np.inf, dict[str, SoftMinimum]()
     for sharpness in SHARPNESS:
         plain = SoftMinimum(sharpness=sharpness)
-        seen = np.array([[plain.of(own.tolist()), own.mean()] for own in logits])
-        fitted = LogisticRegression(C=10.0, max_iter=1000).fit(seen, labels)
-        shares = np.clip(fitted.predict_proba(seen)[:, 1], 1e-6, 1 - 1e-6)
-        likely = float(np.mean(np.where(np.asarray(labels) == 1, np.log(shares), np.log(1 - shares))))
-        slope, mean = (round(float(w), 5) for w in fitted.coef_[0])
-        if best is None or likely > best[0]:
-            bias = round(float(fitted.intercept_[0]), 5)
-            best = likely, SoftMinimum(sharpness=sharpness, slope=slope, mean=mean, bias=bias)
-    assert best is not None  # noqa: S101
-    return best[1]
+        seen = np.column_stack([[plain.of(own.tolist()) for own in logits], of])
+        fitted = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(seen, labels)
+        likely = float(fitted.predict_log_proba(seen)[np.arange(len(labels)), labels].mean())
+        if likely > best:
+            slope, *biases = (round(float(weight), 5) for weight in fitted.coef_[0])
+            best = likely
+            found = {
+                own: SoftMinimum(sharpness=sharpness, slope=slope, bias=bias)
+                for own, bias in zip(known, biases, strict=True)
+            }
+    return found
 
 
 def _token_probe(readings: Sequence[Reading]) -> Probe | None:

@@ -112,7 +112,7 @@ class Probe(BaseModel):
 
 
 class SoftMinimum(BaseModel):
-    """From the logits z of n sentences to that of all of them: slope x softmin + mean x their mean + bias.
+    """From the logits z of n sentences to that of all of them: slope x their soft minimum + bias.
 
     The soft minimum is -log(mean of exp(-sharpness x z)) / sharpness: z itself of one sentence, near the
     lowest of several.
@@ -125,14 +125,12 @@ class SoftMinimum(BaseModel):
 
     sharpness: float = Field(default=1.0, gt=0)
     slope: float = 1.0
-    mean: float = 0.0
     bias: float = 0.0
 
     def of(self, logits: Sequence[float]) -> float:
         lowest = min(logits)
         spread = math.fsum(math.exp(-self.sharpness * (z - lowest)) for z in logits) / len(logits)
-        softest = lowest - math.log(spread) / self.sharpness
-        return self.slope * softest + self.mean * math.fsum(logits) / len(logits) + self.bias
+        return self.slope * (lowest - math.log(spread) / self.sharpness) + self.bias
 
 
 class Head(BaseModel):
