@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +65,23 @@ def test_reading_leaves_the_bits_of_replies_as_they_were(tiny: Engine) -> None:
     before = tiny.generate(TRUNK, "branch", ["One.", "Two."], DirectReply)
     tiny.read(CONTEXT, ITEMS, [0])
     assert tiny.generate(TRUNK, "branch", ["One.", "Two."], DirectReply) == before
+
+
+def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
+    """A signal that is answered inside the engine's callback would be lost, and the work would go on."""
+    end = time.monotonic() + 60
+
+    def work() -> None:
+        while time.monotonic() < end:
+            tiny.read(CONTEXT, ITEMS, [0])
+            tiny.generate(TRUNK, "branch", ["One.", "Two."], DirectReply)
+
+    for i in range(30):
+        timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        timer.join()
 
 
 def test_every_item_has_a_state_for_each_token_and_the_tokens_end_where_its_text_does(tiny: Engine) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from localeval import Judge, Result, Sample, evaluate
 from localeval.run import load
+from localeval.samples import read_samples
 
 pytestmark = pytest.mark.model
 
@@ -91,3 +92,25 @@ def test_instructions_inside_a_context_are_text() -> None:
         score = judge.score("faithfulness", sample, statements="sentences")
     assert score.status == "scored"
     assert score.value == 0
+
+
+PARTLY = {
+    "en-contradicted": "en-supported",
+    "en-long-partly-supported": "en-long-supported",
+    "en-list-half-wrong": "en-list",
+    "zh-contradicted": "zh-supported",
+    "zh-long-partly-supported": "zh-long-supported",
+}
+"""Shipped samples of which something is not supported, and those of the same contexts that are."""
+
+
+def test_the_shipped_head_puts_what_is_supported_above_what_is_not(judge: Judge, tmp_path: Path) -> None:
+    """And reads the same in any order, with the same bits."""
+    wanted = {*PARTLY, *PARTLY.values()}
+    samples = [s for s in read_samples(str(EXAMPLES / "answers.jsonl")) if s.id in wanted]
+    result = evaluate(samples, ["groundedness"], judge)
+    soft = {one.sample.id: one.scores["groundedness"].soft or 0 for one in result.samples}
+    assert [(low, high) for low, high in PARTLY.items() if not soft[high] > soft[low]] == []
+    again = evaluate(samples[::-1], ["groundedness"], judge, tmp_path)
+    records = {one.sample.id: one.records["grounding"] for one in again.samples}
+    assert all(records[one.sample.id] == one.records["grounding"] for one in result.samples)

@@ -20,7 +20,7 @@ from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.loading import load
 from localeval.engine.reading import Reader
 from localeval.engine.schedule import even
-from localeval.engine.states import Array, StateTap
+from localeval.engine.states import Array, StateTap, signals_held
 
 Logits = npt.NDArray[np.float32]
 
@@ -129,7 +129,8 @@ class Llama(Reader):
         if len(wanted) > self.n_sequences:
             raise EngineError(f"{len(wanted)} outputs asked for, {self.n_sequences} possible")
         before = time.perf_counter()
-        answer = llama_cpp.llama_decode(self._context, batch)
+        with signals_held():
+            answer = llama_cpp.llama_decode(self._context, batch)
         self.seconds += time.perf_counter() - before
         if answer != 0:
             raise EngineError(f"llama_decode returned {answer} for {len(rows)} rows")

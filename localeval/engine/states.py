@@ -7,6 +7,8 @@ graph behind the last of them, so that the layers above cost nothing.
 from __future__ import annotations
 
 import ctypes
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -87,6 +89,30 @@ class StateTap:
         if not rows or any(one.size == 0 or one.size % rows or not np.isfinite(one).all() for one in flat):
             raise EngineError(f"llama.cpp showed no hidden states of the layers {list(layers)}")
         return np.stack([one.reshape(rows, -1) for one in flat], axis=1)
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until a graph is computed.
+
+    Python answers a signal at its next line, which would be one of `StateTap._see`, and what is raised there
+    is lost: llama.cpp can't pass it on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no signal is answered here
+        return
+    came: list[int] = []
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    ours = {one: handler for one, handler in before.items() if callable(handler)}
+    for one in ours:
+        signal.signal(one, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for one, handler in ours.items():
+            signal.signal(one, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _node(layer: int) -> bytes:
