@@ -246,7 +246,7 @@ def readings(number: int, seed: int = 0) -> list[Reading]:
         wrong = tuple(place for place, good in zip(where, right, strict=True) if not good)
         sample = Sample(id=str(i), response=text, retrieved_contexts=["Tea grows on hills."], source="made")
         ends = tuple(range(1, len(text) + 1))
-        made.append(Reading(sample, int(all(right)), f"g{i // 2}", "en", states, ends, wrong))
+        made.append(Reading(sample, int(all(right)), f"g{i // 2}", "en", wrong, states, ends))
     return made
 
 
@@ -264,7 +264,7 @@ def test_where_nothing_tells_right_from_wrong_the_figures_say_so() -> None:
     plain = []
     for one in readings(320):
         states = draw.normal(size=one.states.shape).astype(np.float16)
-        plain.append(Reading(one.sample, one.label, one.group, "en", states, one.ends, None))
+        plain.append(Reading(one.sample, one.label, one.group, "en", None, states, one.ends))
     [made] = head_fit.fit(plain, {"name": "fake", "sha256": "0" * 64}, layer=1)
     assert made.figures["auroc"][0] < 0.65
 
@@ -303,11 +303,22 @@ def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothin
         assert judge.score("groundedness", MILL, head=made).status == "scored"
 
 
-@pytest.mark.parametrize(("number", "layer"), [(40, "0"), (300, "1")], ids=["few labels", "last layer"])
-def test_fit_refuses_what_gives_no_head(tiny_path: Path, tmp_path: Path, number: int, layer: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "layer", "mark"),
+    [(40, "0", ""), (300, "1", ""), (300, "0", '"spans"'), (300, "0", '[{"start": 5, "end": 900}]')],
+    ids=["few labels", "last layer", "no place", "no place of the response"],
+)
+def test_fit_refuses_what_gives_no_head(
+    tiny_path: Path, tmp_path: Path, number: int, layer: str, mark: str
+) -> None:
     from localeval.cli import main
 
     path = labelled(tmp_path / "l.jsonl", number)
+    if mark:
+        text = path.read_text(encoding="utf-8").replace(
+            '"label"', f'"hallucination_spans": {mark}, "label"', 1
+        )
+        path.write_text(text, encoding="utf-8")
     made = tmp_path / "head.json"
     with pytest.raises(SystemExit) as ended:
         main(["fit", str(path), "--judge", str(tiny_path), "-o", str(made), "--layer", layer])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,8 @@ from localeval.judgements.heads import (
 )
 from localeval.prompts import LANGUAGES
 from localeval.samples import Sample
-from localeval.sentences import Sentence
-from localeval.texts import language
+from localeval.sentences import Sentence, has_words
+from localeval.texts import language, said
 
 FEWEST, FEWEST_OF_EACH = 300, 75
 """Labelled answers, in all. A head of fewer finds little more than shared words again."""
@@ -56,20 +57,16 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A labelled answer as the judge holds it.
+class Labelled:
+    """An answer with its label.
 
-    states    (tokens, width) of the response alone
-    ends      where each token ends in it, in bytes
-    wrong     places in the response, as (start, end), that people marked; None where nobody was asked to
+    wrong  places in the response, as (start, end), that people marked; None where nobody was asked to
     """
 
     sample: Sample
     label: int
     group: str
     language: str
-    states: npt.NDArray[np.float16]
-    ends: tuple[int, ...]
     wrong: tuple[tuple[int, int], ...] | None
 
     @property
@@ -87,6 +84,18 @@ class Reading:
         if self.wrong is not None:
             return int(not any(a < sentence.end and b > sentence.start for a, b in self.wrong))
         return 0 if count == 1 else None
+
+
+@dataclass(frozen=True)
+class Reading(Labelled):
+    """A labelled answer as the judge holds it.
+
+    states  (tokens, width) of the response alone
+    ends    where each token ends in it, in bytes
+    """
+
+    states: npt.NDArray[np.float16]
+    ends: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -118,18 +127,44 @@ def layer_of(engine: TreeEngine, given: int | None) -> int:
     return round(DEPTH * layers) - 1 if given is None else given
 
 
-def check(labels: Sequence[int], languages: Sequence[str]) -> None:
-    """Raises InputError for answers, with their languages, that are too few to fit a head to."""
+def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> list[Labelled]:
+    """The answers in English or Chinese, with contexts to hold them against.
+
+    Raises InputError for a marked place that is none, and for too few answers.
+    """
+    found = []
+    for sample, label in zip(samples, labels, strict=True):
+        text, extra = response_of(sample), sample.model_extra or {}
+        if has_words(text) and sample.retrieved_contexts and language(text) in LANGUAGES:
+            group, wrong = str(extra.get("group", sample.id)), _marked(sample, where)
+            found.append(Labelled(sample, label, group, language(text), wrong))
     for spoken, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
-        own = [label for label, x in zip(labels, languages, strict=True) if spoken in ("", x)]
-        if own or not spoken:
-            good, bad = own.count(1), own.count(0)
-            if len(own) < fewest or min(good, bad) < of_each:
-                where = f" in {spoken}" if spoken else ""
-                raise InputError(
-                    f"{good} answers with label 1 and {bad} with label 0{where} are too few for a head, "
-                    f"which would only learn to count shared words; label {fewest}, {of_each} of each."
-                )
+        own = [one.label for one in found if spoken in ("", one.language)]
+        if (own or not spoken) and (len(own) < fewest or min(own.count(1), own.count(0)) < of_each):
+            told = f" in {spoken}" if spoken else ""
+            raise InputError(
+                f"{where}: {own.count(1)} answers{told} with label 1 and {own.count(0)} with label 0 are too "
+                "few for a head, which would only learn to count shared words; "
+                f"label {fewest}, {of_each} of each."
+            )
+    return found
+
+
+def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
+    """The places of `hallucination_spans`. Raises InputError for what is no place of the response."""
+    given = (sample.model_extra or {}).get("hallucination_spans")
+    if given is None:
+        return None
+    try:
+        places = tuple((int(place["start"]), int(place["end"])) for place in given)
+        if not all(0 <= start <= end <= len(sample.response or "") for start, end in places):
+            raise ValueError(given)
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(
+            f"{where}: sample {said(sample.id, 40)} has the hallucination_spans {said(repr(given), 60)}; "
+            'give places in its response, as [{"start": 0, "end": 9}].'
+        ) from error
+    return places
 
 
 def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[Head]:
@@ -306,8 +341,7 @@ def read(
     engine: TreeEngine,
     model_sha256: str,
     layer: int,
-    samples: Sequence[Sample],
-    labels: Sequence[int],
+    answers: Sequence[Labelled],
     cache: Path,
     progress: Progress | None = None,
 ) -> list[Reading]:
@@ -317,43 +351,30 @@ def read(
     """
     folder = cache / f"{model_sha256[:16]}-{FORM}-{layer}"
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
-    for done, (sample, label) in enumerate(zip(samples, labels, strict=True), 1):
+    found, samples = [], [one.sample for one in answers]
+    for done, one in enumerate(answers, 1):
         with suppress(ContextTooLong):
-            found.append(_reading(engine, layer, sample, label, folder))
+            found.append(Reading(**vars(one), **_states(engine, layer, one.sample, folder)))
         if progress is not None:
             progress(done, samples)
     return found
 
 
-def _reading(engine: TreeEngine, layer: int, sample: Sample, label: int, folder: Path) -> Reading:
-    extra, text = sample.model_extra or {}, response_of(sample)
-    states, ends = _states(engine, layer, sample, folder)
-    spans = extra.get("hallucination_spans")
-    wrong = None if spans is None else tuple((int(s["start"]), int(s["end"])) for s in spans)
-    group = str(extra.get("group", sample.id))
-    return Reading(sample, label, group, language(text), states, ends, wrong)
-
-
-def _states(
-    engine: TreeEngine, layer: int, sample: Sample, folder: Path
-) -> tuple[npt.NDArray[np.float16], tuple[int, ...]]:
-    context, asked = (
-        context_text(sample.retrieved_contexts or []),
-        question_text(sample.user_input or "") + " ",
-    )
-    text = response_of(sample)
+def _states(engine: TreeEngine, layer: int, sample: Sample, folder: Path) -> dict[str, Any]:
+    """`states` and `ends` of a `Reading`."""
+    context, text = context_text(sample.retrieved_contexts or []), response_of(sample)
+    asked = question_text(sample.user_input or "") + " "
     key = hashlib.sha256("\0".join((context, asked, text)).encode("utf-8", "replace")).hexdigest()
     file = folder / f"{key[:32]}.safetensors"
-    before = len(asked.encode("utf-8", "replace"))
     with suppress(OSError, SafetensorError, KeyError):
         held = load_file(file)
-        return held["states"], tuple(held["ends"].tolist())
-    states = engine.read(context, [asked + text], [layer])[0]
-    own = slice(states.tokens(before, before + 1).start, len(states.ends))
-    kept = states.values[own, 0].astype(np.float16)
-    ends = tuple(end - before for end in states.ends[own])
+        return {"states": held["states"], "ends": tuple(held["ends"].tolist())}
+    before = len(asked.encode("utf-8", "replace"))
+    read = engine.read(context, [asked + text], [layer])[0]
+    own = slice(read.tokens(before, before + 1).start, len(read.ends))
+    states = np.ascontiguousarray(read.values[own, 0].astype(np.float16))
+    ends = tuple(end - before for end in read.ends[own])
     part = file.with_suffix(".part")
-    save_file({"states": np.ascontiguousarray(kept), "ends": np.array(ends)}, part)
+    save_file({"states": states, "ends": np.array(ends)}, part)
     part.replace(file)  # whole or not at all
-    return kept, ends
+    return {"states": states, "ends": ends}

@@ -35,23 +35,19 @@ def fit(
     """
     from localeval.calibration import head_fit
     from localeval.card.labels import label
-    from localeval.judgements.desk import response_of
     from localeval.judgements.heads import write
-    from localeval.prompts import LANGUAGES
     from localeval.report.progress import live_line
     from localeval.samples import read_samples
-    from localeval.texts import language
 
     place = place_of(output, "--output", "head.json")
     samples = [sample for path in labelled for sample in read_samples(path)]
-    own = [s for s in samples if s.retrieved_contexts and language(response_of(s)) in LANGUAGES]
-    labels = [label(sample, ", ".join(labelled)) for sample in own]
-    head_fit.check(labels, [language(response_of(sample)) for sample in own])
+    where = ", ".join(labelled)
+    answers = head_fit.labelled(samples, [label(sample, where) for sample in samples], where)
     cache = user_cache_path("localeval") / "states"
     with opened({"model": judge, "n_threads": threads}) as loaded, live_line(quiet, "Reading") as progress:
         named = {"name": str(loaded.model["name"]), "sha256": str(loaded.model["sha256"])}
         behind = head_fit.layer_of(loaded.engine, layer)
-        read = head_fit.read(loaded.engine, named["sha256"], behind, own, labels, cache, progress)
+        read = head_fit.read(loaded.engine, named["sha256"], behind, answers, cache, progress)
     heads = head_fit.fit(read, named, behind)
     with writing_to(place, "head"):
         write_whole(place, [write(heads)])
