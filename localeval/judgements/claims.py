@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from localeval.judgements.lexical import without_mentions
 from localeval.sentences import Sentence, has_words, split
@@ -31,6 +32,11 @@ def claimed(text: str, spoken: str) -> list[Sentence]:
     >>> [s.text for s in claimed("# Tea\\nIt grows.", "en")], [s.text for s in claimed("# Tea", "en")]
     (['It grows.'], ['Tea'])
     """
+    return [*_claimed(text, spoken)]
+
+
+@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
+def _claimed(text: str, spoken: str) -> list[Sentence]:
     found = split(text, spoken)
     if own := [s for s in found if claims(s.text) and not is_heading(s, text)]:
         return own
