@@ -33,6 +33,7 @@ def fit(
     and 25. What the judge holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a
     second call goes on.
     """
+    from localeval.agreement import Figure
     from localeval.calibration import head_fit
     from localeval.card.labels import label
     from localeval.judgements.heads import write
@@ -52,9 +53,6 @@ def fit(
     with writing_to(place, "head"):
         write_whole(place, [write(heads)])
     for head in heads:
-        figures = ", ".join(
-            f"{name} {value:.3f} ({low:.3f} to {high:.3f})"
-            for name, (value, low, high) in head.figures.items()
-        )
+        figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
         click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
     say(f"head: {place}; use it with --head")

@@ -140,7 +140,6 @@ class Head(BaseModel):
     form       `FORM` when it was fitted
     layer      behind which the states are read
     sentence   P(supported) of a sentence, from the mean of its tokens' states
-    statement  the same of a statement that is read alone; None where that was not fitted
     token      the same of one token; None where nothing tells
     answer     P(all supported), from the logits of the sentences
     fitted_on  for people to read: sources, labels, date
@@ -154,7 +153,6 @@ class Head(BaseModel):
     form: str
     layer: int = Field(ge=0)
     sentence: Probe
-    statement: Probe | None = None
     token: Probe | None = None
     answer: SoftMinimum
     fitted_on: dict[str, Any] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -31,7 +31,8 @@ def known(result: Result) -> dict[str, Markup]:
     ]
     if not acting:
         return _of_heads(result)
-    figures = {language: _figures(acting, language) for language in LANGUAGES}
+    told = {"error": "calibration_error", "skill": "skill"}
+    figures = {language: _figures("agreement_figures", acting, told, language) for language in LANGUAGES}
     of_another = {
         language: words("of_full_support", language, figures=figures[language]) for language in figures
     }
@@ -44,35 +45,23 @@ def _of_heads(result: Result) -> dict[str, Markup]:
     acting = [head for head in heads.shipped() if used.get(head.language) == head.sha256]
     if not acting:
         return {}
-    told = {}
-    for language in LANGUAGES:
-        each = [
-            words(
-                "head_figures",
-                language,
-                spoken=words({"en": "spoken_en", "zh": "spoken_zh"}[head.language], language),
-                n=head.fitted_on["labels"],
-                auroc=_interval(head, "auroc", language),
-                error=_interval(head, "calibration_error", language),
-            )
-            for head in acting
-        ]
-        told[language] = words("and", language).join(each)
-    return {"groundedness": spans(told)}
+    told = {"auroc": "auroc", "error": "calibration_error"}
+    return {
+        "groundedness": spans({x: _figures("head_figures", acting, told, x) for x in LANGUAGES}),
+    }
 
 
-def _figures(calibrations: Sequence[Calibration], language: str) -> str:
-    """What each of them was measured to be worth, in one language of the page."""
+def _figures(label: str, fitted: Sequence[Calibration | Head], told: Mapping[str, str], language: str) -> str:
+    """What each of them was measured to be worth, in one language of the page; `told` names the figures."""
     return words("and", language).join(
         words(
-            "agreement_figures",
+            label,
             language,
             spoken=words({"en": "spoken_en", "zh": "spoken_zh"}[one.language], language),
             n=one.fitted_on["labels"],
-            error=_interval(one, "calibration_error", language),
-            skill=_interval(one, "skill", language),
+            **{name: _interval(one, figure, language) for name, figure in told.items()},
         )
-        for one in calibrations
+        for one in fitted
     )
 
 
