@@ -78,8 +78,8 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
 
     for i in range(30):
         timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
+            timer.start()  # the signal may come before this returns
             work()
         timer.join()
 

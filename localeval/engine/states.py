@@ -104,9 +104,9 @@ def signals_held() -> Iterator[None]:
     came: list[int] = []
     before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     ours = {one: handler for one, handler in before.items() if callable(handler)}
-    for one in ours:
-        signal.signal(one, lambda number, _: came.append(number))
     try:
+        for one in ours:
+            signal.signal(one, lambda number, _: came.append(number))
         yield
     finally:
         for one, handler in ours.items():
