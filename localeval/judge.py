@@ -166,7 +166,7 @@ class Judge:
 
         Raises InputError for a calibration file that can't be used, or does not fit.
         """
-        return curves_for(str(self.model["sha256"]), options)
+        return curves_for(str(self.model["sha256"]), options, self.heads(options))
 
     def heads(self, options: Options) -> dict[str, Head]:
         """What decides by reading, by language; empty where none was fitted for this judge.

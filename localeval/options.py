@@ -13,7 +13,7 @@ from localeval.numbers import real, whole
 from localeval.prompts import LANGUAGES, Prompt, load, text_of
 from localeval.texts import said, suggested
 
-StatementsBy = Literal["llm", "sentences"]
+StatementsBy = Literal["llm", "auto", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
 SupportBy = Literal["llm", "hhem"]
 Relevance = Literal["question", "draws", "ragas"]
@@ -35,7 +35,9 @@ class Options:
     """Keyword arguments of `evaluate` and `Judge.score`.
 
     statements  "llm" breaks each sentence of the response into statements; "sentences" takes the
-                sentences as they are, which is faster
+                sentences as they are, which is faster; "auto" reads the response first, where a head was
+                fitted for the judge: a sentence that the contexts clearly support is one statement, and
+                only the others are broken up and asked about
     verdict     "direct" reads the probability at once; "reasoned" lets the model write a reason first,
                 which is slower and has other probabilities
     explain     adds a reason to each verdict of the response on the contexts, as faithfulness counts them;

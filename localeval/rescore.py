@@ -19,7 +19,7 @@ from localeval.errors import InputError
 from localeval.journal.lines import FILE, Lines
 from localeval.journal.records import KeptRecords, key_of, record_under
 from localeval.judgements import Desk, Judgement, failed_need, in_order
-from localeval.judgements.heads import heads_for
+from localeval.judgements.heads import Head, heads_for
 from localeval.metrics import Metric
 from localeval.network import kept
 from localeval.options import ARITHMETIC, DEFAULTS, Options
@@ -59,8 +59,9 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         raise InputError(f"{folder}: an older version began this run; give its `evaluate` command again.")
     chosen = choose_metrics(metrics or recipe.metrics)
     choices = Options.read({**recipe.options, **options})
-    curves = curves_for(recipe.engine["model"], choices)
-    shelf = _Shelf(path, recipe, choices, curves)
+    heads = heads_for(recipe.engine["model"], choices, recipe.engine["settings"].get("n_gpu_layers", 0))
+    curves = curves_for(recipe.engine["model"], choices, heads)
+    shelf = _Shelf(path, recipe, choices, curves, heads)
     found = [_scored(sample, chosen, choices, curves, shelf) for sample in samples]
     if shelf.missing:
         raise InputError(shelf.what_is_missing(chosen))
@@ -85,19 +86,20 @@ _Taken = tuple[dict[str, BaseModel], dict[str, str]]
 class _Shelf:
     """The records of a run's journal: under the keys of its results, or under those of its recipe."""
 
-    def __init__(self, folder: Path, recipe: Recipe, options: Options, curves: Curves) -> None:
+    def __init__(
+        self, folder: Path, recipe: Recipe, options: Options, curves: Curves, heads: Mapping[str, Head]
+    ) -> None:
         self.folder, self.recipe = folder, recipe
         self.lines = Lines(folder / FILE)
         self.missing: dict[str, list[str]] = {}
         beside: Any = {name: _Known(recipe.beside.get(name, {})) for name in ("embedder", "classifier")}
         engine: Any = None  # nobody is asked
-        layers = recipe.engine["settings"].get("n_gpu_layers", 0)
         self._desk = Desk(
             engine,
             options,
             lambda: beside["embedder"],
             lambda: beside["classifier"],
-            heads=heads_for(recipe.engine["model"], options, layers),
+            heads=heads,
         )
         self._own = _keys_where_finished(folder)
         self._versions = recipe.signature.get("judgements", {})

@@ -42,8 +42,8 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
     """The signature of these metrics, with the models, packages and machine of `models`."""
     rows = rows_of(metrics)
     used = models_used(rows, options)
-    curves = curves_for(models.judge["sha256"], options)
     heads = heads_for(models.judge["sha256"], options, models.engine["n_gpu_layers"])
+    curves = curves_for(models.judge["sha256"], options, heads)
     return models.model_copy(
         update={
             "localeval": own_version(),
@@ -58,10 +58,16 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
             "embedder": models.embedder if "embedder" in used else {},
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
-            "heads": heads_told(heads) if any(row.name == "grounding" for row in rows) else {},
+            "heads": heads_told(heads) if _reads(rows, options) else {},
             "calibration": told(curves) if JUDGEMENT in (row.name for row in rows) else {},
         }
     )
+
+
+def _reads(rows: Sequence[Judgement], options: Options) -> bool:
+    """Whether a head has a part in these judgements."""
+    names = {row.name for row in rows}
+    return "grounding" in names or ("statements" in names and options.statements == "auto")
 
 
 def rows_of(metrics: Sequence[Metric]) -> list[Judgement]:

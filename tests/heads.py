@@ -5,7 +5,13 @@ from __future__ import annotations
 from localeval.judgements.heads import FORM, Head, Probe, SoftMinimum, write
 
 
-def head(language: str = "en", bias: float = 1.0, sha256: str = "0" * 64, unknown: float = 0.0) -> Head:
+def head(
+    language: str = "en",
+    bias: float = 1.0,
+    sha256: str = "0" * 64,
+    unknown: float = 0.0,
+    clear: float | None = None,
+) -> Head:
     """One that gives every sentence the same logit, less what unknown numbers take."""
     return Head(
         judge={"name": "fake", "sha256": sha256},
@@ -15,6 +21,7 @@ def head(language: str = "en", bias: float = 1.0, sha256: str = "0" * 64, unknow
         sentence=Probe(states=(1.0,), overlap=(0, 0, unknown, 0, 0), bias=bias),
         token=Probe(states=(1.0,), bias=bias),
         answer=SoftMinimum(sharpness=1000.0),
+        clear=clear,
     )
 
 

@@ -257,7 +257,7 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     assert [v.probability for v in found.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
     scored = found.as_scored(found.samples[0])["support"].verdicts
     assert [v.probability for v in scored] == [STRICT.of(0.9), STRICT.of(0.6)]
-    assert found.signature.calibration == {"en": STRICT.model_dump(mode="json")}
+    assert Curve(**found.signature.calibration["en"]) == STRICT
     assert "|calibration:" in str(found.signature)
     assert "raw" not in str(found)
     assert "|calibration:" not in str(raw.signature)

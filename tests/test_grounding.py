@@ -71,7 +71,8 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
     """A signal that is answered inside the engine's callback would be lost, and the work would go on."""
     end = time.monotonic() + 60
 
-    def work() -> None:
+    def work(timer: threading.Timer) -> None:
+        timer.start()  # the signal may come before this returns
         while time.monotonic() < end:
             tiny.read(CONTEXT, ITEMS, [0])
             tiny.generate(TRUNK, "branch", ["One.", "Two."], DirectReply)
@@ -79,8 +80,7 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
     for i in range(30):
         timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
-            timer.start()  # the signal may come before this returns
-            work()
+            work(timer)
         timer.join()
 
 
@@ -227,6 +227,61 @@ def test_words_that_look_unsupported_are_marked_in_the_report(tmp_path: Path) ->
     result.to_html(tmp_path / "page.html")
     assert read_of(result.samples[0]).sentences[0].spans == ((0, 26),)
     assert 'doubtful">The mill was built in 1820' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+# Faithfulness of an answer that is read first
+
+
+BURNED = MILL.model_copy(update={"response": "The mill was built in 1820. It burned in 1931."})
+TELLS = write([head(unknown=-3.0, clear=0.6)])
+
+
+def test_only_sentences_that_are_not_clearly_supported_are_broken_up_and_asked_about() -> None:
+    engine = FakeEngine([{"statements": ["The mill burned in 1931."]}, {"verdict": 0.2}])
+    result = evaluate([BURNED], ["faithfulness"], fake_judge(engine), statements="auto", head=TELLS)
+    engine.close()  # nothing was left to be asked
+    clear, doubtful = result.samples[0].records["support"].verdicts  # type: ignore[attr-defined]
+    assert (clear.statement, clear.asked) == ("The mill was built in 1820.", False)
+    assert clear.probability == pytest.approx(1 / (1 + np.exp(-1)))
+    assert (doubtful.statement, doubtful.asked, doubtful.probability) == (
+        "The mill burned in 1931.",
+        True,
+        0.2,
+    )
+    assert doubtful.read == pytest.approx(1 / (1 + np.exp(2)))
+    assert result.samples[0].scores["faithfulness"].value == 1 / 2
+    assert result.signature.heads
+
+
+def test_an_answer_that_is_clearly_supported_is_asked_nothing_and_one_in_windows_may_be_so() -> None:
+    for contexts in (MILL.retrieved_contexts, ["The mill stands. " * 200, "The mill was built in 1820."]):
+        sample = Sample(response="The mill was built in 1820.", retrieved_contexts=contexts)
+        judge = fake_judge(FakeEngine([], n_ctx=2048))
+        assert judge.score("faithfulness", sample, statements="auto", head=TELLS).value == 1.0
+
+
+@pytest.mark.parametrize("given", ["none", write([head(unknown=-3.0)]), write([head("zh", clear=0.6)])])
+def test_without_a_head_that_tells_auto_keeps_the_records_of_llm(tmp_path: Path, given: str) -> None:
+    engine = FakeEngine(
+        [{"statements": ["One."]}, {"statements": ["Two."]}, {"verdict": 0.9}, {"verdict": 0.2}]
+    )
+    asked = evaluate([BURNED], ["faithfulness"], fake_judge(engine), tmp_path)
+    found = evaluate([BURNED], ["faithfulness"], fake_judge(engine), tmp_path, statements="auto", head=given)
+    assert found.scores == asked.scores
+    engine.close()
+
+
+def test_a_reference_is_broken_up_whole_and_every_statement_is_held_against_it() -> None:
+    statements = [{"statements": ["It burned."]}, {"statements": ["It was built."]}]
+    engine = FakeEngine([*statements, *[{"verdict": 0.9}] * 3])
+    sample = MILL.model_copy(
+        update={
+            "response": "The mill was built in 1820. It burned in 1931.",
+            "reference": "It was built in 1820.",
+        }
+    )
+    fake_judge(engine).score("factual_correctness", sample, statements="auto", head=TELLS)
+    engine.close()
 
 
 # Fitting

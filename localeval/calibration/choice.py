@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from localeval.calibration import JUDGEMENT, Calibration, Curves
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS, in_order
+from localeval.judgements.heads import Head
 from localeval.options import FileText, Options, file_text
 from localeval.prompts import LANGUAGES
 from localeval.texts import said
@@ -20,12 +21,20 @@ from localeval.texts import said
 SCHEMA = 1
 """Of a calibration file; another number is another form."""
 
+NONE: Mapping[str, Head] = {}
 
-def recipe(model_sha256: str, options: Options, language: str) -> dict[str, Any]:
+
+def recipe(
+    model_sha256: str, options: Options, language: str, heads: Mapping[str, Head] = NONE
+) -> dict[str, Any]:
     """What a calibration has to have been fitted on to act on verdicts made with this, in JSON values."""
-    forms = {"statements": options.statements, "verdict": options.verdict}
+    forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
+    if options.statements == "auto":
+        head = heads.get(language)
+        reads = head is not None and head.clear is not None
+        forms |= {"head": head.sha256} if head and reads else {"statements": "llm"}
     by = ["support_reasoned" if options.verdict == "reasoned" else "support"]
-    by += ["statements"] if options.statements == "llm" else []
+    by += ["statements"] if options.statements != "sentences" else []
     return {
         "model": model_sha256,
         "language": language,
@@ -35,8 +44,10 @@ def recipe(model_sha256: str, options: Options, language: str) -> dict[str, Any]
     }
 
 
-def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibration]:
-    """Those of `options.calibration` that fit the judge and the options, by language; often none.
+def calibrations_for(
+    model_sha256: str, options: Options, heads: Mapping[str, Head] = NONE
+) -> dict[str, Calibration]:
+    """Those of `options.calibration` that fit the judge, its heads and the options, by language; often none.
 
     Raises InputError for a file that can't be used, or that holds none that fits.
     """
@@ -49,7 +60,7 @@ def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibrati
         language: one
         for language in LANGUAGES
         for one in known
-        if one.fits(recipe(model_sha256, options, language))
+        if one.fits(recipe(model_sha256, options, language, heads))
     }
     if own and not fitting:
         raise InputError(
@@ -59,9 +70,9 @@ def calibrations_for(model_sha256: str, options: Options) -> dict[str, Calibrati
     return fitting
 
 
-def curves_for(model_sha256: str, options: Options) -> Curves:
+def curves_for(model_sha256: str, options: Options, heads: Mapping[str, Head] = NONE) -> Curves:
     """The maps of `calibrations_for`, by language."""
-    return {language: one.curve for language, one in calibrations_for(model_sha256, options).items()}
+    return {own: one.curve for own, one in calibrations_for(model_sha256, options, heads).items()}
 
 
 def read(text: str) -> list[Calibration]:

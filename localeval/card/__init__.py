@@ -108,7 +108,11 @@ def make(
     kind, samples, told = _asked(read_samples(source), metric, number, choices, where, sentences)
     result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)
     found = told(result)
-    in_force = {} if not result.signature.calibration else calibrations_for(judge.model["sha256"], choices)
+    in_force = (
+        {}
+        if not result.signature.calibration
+        else calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
+    )
     judged_rows, seconds = costs(output, result)
     card = Card(
         metric=metric,

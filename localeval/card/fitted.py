@@ -77,7 +77,7 @@ def calibrated(found: Sequence[Scored], judge: Judge, options: Options, dataset:
         labels, groups = [one.label for one in own], [one.group for one in own]
         whole = [one.scores[WHOLE] for one in own]
         figured = probabilities(whole, labels, Draws(labels, groups))
-        known = recipe(judge.model["sha256"], options, language)
+        known = recipe(judge.model["sha256"], options, language, judge.heads(options))
         known["judge"] = {"name": str(judge.model["name"]), "sha256": known.pop("model")}
         fitted_on = {
             "metric": "faithfulness",

@@ -34,6 +34,8 @@ class Verdict(Record):
     coverage         share of its terms that occur in the premise, 0 to 1 (see `lexical`)
     unknown_numbers  its numbers that the premise names nowhere
     core             it without its asides, where that was less probable and so decided (see `asides`)
+    read             P(supported) of its whole sentence, as that was read; None where it was not read
+    asked            False where that was so high that nobody was asked: then it is `probability` as well
     """
 
     statement: str
@@ -44,6 +46,8 @@ class Verdict(Record):
     coverage: float = Field(default=1.0, ge=0, le=1)
     unknown_numbers: tuple[str, ...] = ()
     core: str | None = None
+    read: float | None = None
+    asked: bool = True
 
 
 class SupportRecord(Record):
@@ -95,11 +99,15 @@ class Pair:
     def ask(self, desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
         """Each statement as a leaf on the branch of the premise, or as a pair with it for the classifier.
 
-        No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either.
+        No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either. Nor
+        is the judge about a sentence that it read as clearly supported by the contexts.
         """
         made: StatementsRecord = records[self.statements]
         premise = self.premise(sample)
         statements = [text for _, text in made.flat()]
+        of = [made.sentences[i] for i, _ in made.flat()]
+        by_reading = self.premise is contexts_of and self.decided_by(desk) == "llm"
+        asked = [not (by_reading and own.clear) for own in of]
         near = closest(statements, context_sentences(premise), CLOSEST)
         if not statements or not any(map(has_words, premise)):
             decided, count = [Decided(0.0)] * len(statements), 0
@@ -107,7 +115,12 @@ class Pair:
             shares, count = desk.classifier.support(premise, statements)
             decided = [Decided(share) for share in shares]
         else:
-            decided, count = decide(desk, premise, statements, as_shown(near), made.language)
+            chosen = [i for i, own in enumerate(asked) if own]
+            texts, shown = [statements[i] for i in chosen], as_shown([near[i] for i in chosen])
+            told, count = decide(desk, premise, texts, shown, made.language) if chosen else ([], 1)
+            decided = [Decided(own.read or 0.0) for own in of]
+            for i, one in zip(chosen, told, strict=True):
+                decided[i] = one
         looked = premise_of(premise)
         return SupportRecord(
             verdicts=tuple(
@@ -120,8 +133,12 @@ class Pair:
                     coverage=coverage(text, looked),
                     unknown_numbers=unknown_numbers(text, looked),
                     core=one.core,
+                    read=sentence.read if by_reading else None,
+                    asked=was_asked,
                 )
-                for (i, text), one, own in zip(made.flat(), decided, near, strict=True)
+                for (i, text), one, own, sentence, was_asked in zip(
+                    made.flat(), decided, near, of, asked, strict=True
+                )
             ),
             windows=count,
             by="hhem" if self.decided_by(desk) == "hhem" else "llm",
