@@ -10,16 +10,16 @@ Importing it loads neither torch nor llama_cpp; a judge does, when it is loaded.
 
 from __future__ import annotations
 
-from localeval.compare import Comparison, compare
 from localeval.errors import InputError, LocalevalError, ModelError, NetworkRefused, NotComparable
-from localeval.evaluate import aevaluate, evaluate, plan
 from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score, register
-from localeval.offline import offline
-from localeval.plan import Plan
-from localeval.rescore import rescore
-from localeval.result import Result
+from localeval.runs.compare import Comparison, compare
+from localeval.runs.evaluate import aevaluate, evaluate, plan
+from localeval.runs.plan import Plan
+from localeval.runs.rescore import rescore
+from localeval.runs.result import Result
 from localeval.samples import Sample, Samples, read_samples
+from localeval.system.offline import offline
 
 __all__ = [
     "METRICS",

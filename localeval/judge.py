@@ -13,27 +13,26 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from localeval.calibration import RAW, Curves, as_scored, told
-from localeval.calibration.choice import curves_for
-from localeval.companions import Companions
-from localeval.engine.interface import EngineSettings, TreeEngine
+from localeval.engine.companions import Companions, check_told
+from localeval.engine.interface import Embeds, EngineSettings, Supports, TreeEngine
 from localeval.engine.kept import KeptStates
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
-from localeval.journal import Journal
-from localeval.journal.records import as_record, forget, is_believed, key_of, plain
 from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
-from localeval.judgements.desk import Embeds, Supports
+from localeval.judgements.calibration import RAW, Curves, as_scored, told
+from localeval.judgements.calibration.choice import curves_for
 from localeval.judgements.heads import Head, heads_for
+from localeval.judgements.journal import Journal
+from localeval.judgements.journal.records import as_record, forget, is_believed, key_of, plain
 from localeval.metrics import Metric, Score
-from localeval.options import Options
+from localeval.metrics.signature import Signature, models_used, rows_of, signed, unsigned
+from localeval.metrics.summary import check_heads, choose_metrics, compute, nothing_to_judge
+from localeval.models import resolve
+from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
+from localeval.prompts.options import Options
 from localeval.samples import Sample
-from localeval.scoring import check_heads, choose_metrics, compute, nothing_to_judge
-from localeval.signature import Signature, check_told, package_versions
-from localeval.signing import models_used, rows_of, signed, unsigned
-from localeval.store import resolve
-from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
-from localeval.texts import said
+from localeval.system.versions import package_versions
+from localeval.text.display import said
 
 Records = dict[str, BaseModel]
 
@@ -104,7 +103,7 @@ class Judge:
         return cls(engine, named, source, Companions(embedder, classifier, chosen.n_threads))
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """The score of one sample. `options` are those of `localeval.options.Options`.
+        """The score of one sample. `options` are those of `localeval.prompts.options.Options`.
 
         Never raises for what a sample holds: see `Score.status`. Raises InputError for an unknown metric,
         option, or a sample of the wrong shape, and where the model does not fit into memory; ModelMissing or

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
-from localeval.companions import Companions
+from localeval.engine.companions import Companions
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
@@ -22,10 +22,10 @@ from localeval.engine.interface import (
     Reply,
     Spent,
     States,
-    Trunk,
 )
 from localeval.engine.tally import blank_states
 from localeval.judge import Judge
+from localeval.prompts.prefix import Trunk
 
 if TYPE_CHECKING:
     import numpy as np

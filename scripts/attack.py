@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 import click
 
 from localeval import Judge, Sample
-from localeval.journal import Journal
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
+from localeval.judgements.journal import Journal
 from localeval.judgements.support import closest_to, decide
-from localeval.options import DEFAULTS
+from localeval.metrics.statistics import mean_interval
+from localeval.models.catalog import DEFAULT_JUDGE
+from localeval.prompts.options import DEFAULTS
 from localeval.report.progress import live_line
-from localeval.resampling import mean_interval
-from localeval.sentences import split
-from localeval.signature import digest
-from localeval.store.catalog import DEFAULT_JUDGE
-from localeval.texts import one_line
+from localeval.system.versions import digest
+from localeval.text.display import one_line
+from localeval.text.overlap import coverage, premise_of, unknown_numbers
+from localeval.text.sentences import split
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -19,9 +19,9 @@ from localeval import Judge, read_samples
 from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.price import Speed
 from localeval.engine.speed import measure
-from localeval.evaluate import evaluate
-from localeval.store import resolve
-from localeval.store.catalog import DEFAULT_JUDGE
+from localeval.models import resolve
+from localeval.models.catalog import DEFAULT_JUDGE
+from localeval.runs.evaluate import evaluate
 
 # Tokens that stand before a row on the way: a trunk of worked examples and half a branch.
 BEHIND = 1500

@@ -16,16 +16,16 @@ import click
 from pydantic import create_model
 
 from localeval import Judge, Sample, read_samples
-from localeval.agreement import auroc, auroc_gain
-from localeval.card.labels import balanced, label
 from localeval.engine.interface import Reply
-from localeval.journal import Journal
 from localeval.judgements import JUDGEMENTS, support, windows
-from localeval.judgements.desk import Desk
-from localeval.options import Options
+from localeval.judgements.context import Desk
+from localeval.judgements.journal import Journal
+from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts import shape
-from localeval.signature import digest
-from localeval.store.catalog import DEFAULT_JUDGE
+from localeval.prompts.options import Options
+from localeval.runs.card.agreement import auroc, auroc_gain
+from localeval.runs.card.labels import balanced, label
+from localeval.system.versions import digest
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -23,7 +23,7 @@ import atexit, sys
 pickles = []
 sys.addaudithook(lambda event, of: pickles.append(".".join(of)) if event == "pickle.find_class" else None)
 from localeval.cli import main
-from localeval.offline import attempts
+from localeval.system.offline import attempts
 atexit.register(lambda: print("attempts:", attempts(), "pickled names:", len(pickles), file=sys.stderr))
 main(sys.argv[1:])
 """

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from localeval import evaluate, rescore
-from localeval.judgements import claims, evidence, windows
-from localeval.run import load
+from localeval.judgements import windows
+from localeval.runs.folder import load
 from localeval.samples import Sample
-from localeval.sentences import Sentence
+from localeval.text import claims, evidence
+from localeval.text.sentences import Sentence
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 MOST_MEGABYTES, MOST_MILLISECONDS = 150, 3

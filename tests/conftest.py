@@ -13,7 +13,7 @@ import pytest
 from localeval import Judge, Result, evaluate
 from localeval.engine.interface import EngineSettings
 from localeval.engine.tree import Engine
-from localeval.offline import SWITCHES
+from localeval.system.offline import SWITCHES
 from tests.tiny import write_tiny_model
 
 SHIPPED_METRICS = ["faithfulness", "answer_relevance", "context_relevance", "context_precision"]
@@ -31,7 +31,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _network_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A test may go offline, in the command line above all; the next one finds the network again."""
     before = {name: os.environ.get(name) for name in SWITCHES}
-    monkeypatch.setattr(sys.modules["localeval.offline"]._GUARD, "shut", False)
+    monkeypatch.setattr(sys.modules["localeval.system.offline"]._GUARD, "shut", False)
     yield
     for name, value in before.items():
         if value is None:

@@ -21,7 +21,7 @@ from localeval.engine import check
 from localeval.engine.interface import EngineSettings
 from localeval.engine.trial import begin_trial
 from localeval.errors import LocalevalError, ModelBroken
-from localeval.store import resolve
+from localeval.models import resolve
 from tests.tiny import write_tiny_bert, write_tiny_model
 
 CPU_SECONDS, WALL_SECONDS = 20, 600

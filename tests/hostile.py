@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from localeval.companions import Companions
-from localeval.engine.interface import ContextTooLong, EngineSettings, Frame, Reply, Spent, States, Trunk
+from localeval.engine.companions import Companions
+from localeval.engine.interface import ContextTooLong, EngineSettings, Frame, Reply, Spent, States
 from localeval.engine.tally import blank_states
 from localeval.judge import Judge
+from localeval.prompts.prefix import Trunk
 
 T = TypeVar("T", bound=BaseModel)
 

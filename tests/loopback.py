@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from localeval.store import catalog, hub
+from localeval.models import catalog, hub
 
 BYTES = b"GGUF\3\0\0\0" + (bytes(range(256)) * 8)[4:]
 SHA256 = hashlib.sha256(BYTES).hexdigest()

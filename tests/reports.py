@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from localeval import METRICS, Sample, Score
 from localeval.judgements import Failure
-from localeval.judgements.evidence import context_sentences
 from localeval.judgements.needed import NeededRecord, NeededSentence
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.reasons import ReasonsRecord
@@ -16,12 +15,13 @@ from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.judgements.useful import UsefulRecord
-from localeval.options import DEFAULTS
-from localeval.result import Result, SampleResult
-from localeval.scoring import compute, nothing_to_judge
-from localeval.sentences import split
-from localeval.signature import Signature
-from localeval.texts import language
+from localeval.metrics.signature import Signature
+from localeval.metrics.summary import compute, nothing_to_judge
+from localeval.prompts.options import DEFAULTS
+from localeval.runs.result import Result, SampleResult
+from localeval.text.language import language
+from localeval.text.overlap import context_sentences
+from localeval.text.sentences import split
 
 METRICS_SHOWN = [
     "faithfulness",

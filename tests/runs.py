@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from localeval import METRICS, Result, Sample, Score, evaluate
-from localeval.options import Options
-from localeval.result import SampleResult
-from localeval.signature import Signature
+from localeval.metrics.signature import Signature
+from localeval.prompts.options import Options
+from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 
 

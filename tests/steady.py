@@ -11,9 +11,10 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval import Judge
-from localeval.companions import Companions
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States, Trunk
+from localeval.engine.companions import Companions
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States
 from localeval.engine.tally import blank_states
+from localeval.prompts.prefix import Trunk
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localeval.agreement import (
+from localeval.runs.card.agreement import (
     Draws,
     Figure,
     auroc,
@@ -24,8 +24,8 @@ from localeval.agreement import (
     mean,
     probabilities,
 )
-from localeval.agreement.draws import Values
-from localeval.agreement.folds import best_threshold
+from localeval.runs.card.agreement.draws import Values
+from localeval.runs.card.agreement.folds import best_threshold
 
 SCORES = st.lists(st.floats(0, 1), min_size=4, max_size=20)
 

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localeval import Sample
-from localeval.journal import Journal
-from localeval.judgements.asides import without_asides
-from localeval.judgements.evidence import terms
-from localeval.judgements.lexical import premise_of
-from localeval.options import Options
+from localeval.judgements.journal import Journal
+from localeval.prompts.options import Options
 from localeval.testing import FakeEngine, fake_judge
+from localeval.text.claims import without_asides
+from localeval.text.overlap import premise_of, terms
 from tests.patience import timed
 
 CONTEXTS = [

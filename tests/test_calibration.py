@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localeval import InputError, evaluate, rescore
-from localeval.calibration import Calibration, Curve, all_supported, as_scored
-from localeval.calibration.choice import calibrations_for, recipe, shipped, write
-from localeval.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
+from localeval.judgements.calibration import Calibration, Curve, all_supported, as_scored
+from localeval.judgements.calibration.choice import calibrations_for, recipe, shipped, write
+from localeval.judgements.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
 from localeval.judgements.heads import logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.support import faithfulness
-from localeval.options import Options
-from localeval.store.catalog import DEFAULT_JUDGE, rows
+from localeval.models.catalog import DEFAULT_JUDGE, rows
+from localeval.prompts.options import Options
 from localeval.testing import FakeEngine, fake_judge
 
 STRICT = Curve(slope=2, intercept=-1)  # 0.5 stands at sigmoid(0.5), which is 0.62

@@ -16,20 +16,20 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Sample, evaluate
-from localeval.agreement.folds import FOLDS
-from localeval.calibration.fit import fit
-from localeval.card import Card, as_json, baseline, make
-from localeval.card.figures import rather_good
-from localeval.card.fitted import WHOLE, Scored, calibrated, refitted
-from localeval.card.labels import balanced, label
-from localeval.card.pairs import won
-from localeval.card.sentences import DECIDED, NEEDED, labelled
-from localeval.card.thresholds import f1, f1_across
 from localeval.errors import FolderError
+from localeval.judgements.calibration.fit import fit
 from localeval.judgements.support import Verdict
 from localeval.metrics import METRICS
-from localeval.options import Options
-from localeval.report.card import as_html, as_text
+from localeval.prompts.options import Options
+from localeval.runs.card import Card, as_json, baseline, make
+from localeval.runs.card.agreement.folds import FOLDS
+from localeval.runs.card.figures import rather_good
+from localeval.runs.card.fitted import WHOLE, Scored, calibrated, refitted
+from localeval.runs.card.labels import balanced, label
+from localeval.runs.card.pairs import won
+from localeval.runs.card.render import as_html, as_text
+from localeval.runs.card.sentences import DECIDED, NEEDED, labelled
+from localeval.runs.card.thresholds import f1, f1_across
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
 from tests.patience import timed
 from tests.steady import SteadyEngine, steady_judge

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from localeval.engine.chat import Chat
-from localeval.engine.interface import EngineSettings, Trunk
+from localeval.engine.interface import EngineSettings
 from localeval.engine.llama import Llama
 from localeval.errors import ModelBroken
+from localeval.prompts.prefix import Trunk
 from tests.tiny import CHATML, write_tiny_model
 
 # How Qwen3's hybrid models are told not to think: an empty thought opens the answer.

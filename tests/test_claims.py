@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from localeval.judgements import claims
 from localeval.judgements.statements import _without_duplicates
-from localeval.texts import language, strip_thinking
+from localeval.text import claims
+from localeval.text.language import language, strip_thinking
 from tests.patience import timed
 
 MILL = "**The mill was built in 1700**"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from localeval.classifier import LONGEST, WINDOW, Classifier
 from localeval.doctor.models import PUBLISHED
+from localeval.engine.hhem import LONGEST, WINDOW, Classifier
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError, ModelBroken, ModelMissing
 from tests.loopback import HUB, move_in, toml_row
@@ -145,7 +145,7 @@ def directly(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
 
 def test_importing_the_classifier_loads_neither_torch_nor_transformers() -> None:
     heavy = "{'torch', 'transformers', 'tokenizers', 'safetensors', 'huggingface_hub', 'llama_cpp'}"
-    code = f"import sys, localeval.classifier; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, localeval.engine.hhem; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -214,7 +214,7 @@ def sentences(number: int) -> str:
 def test_long_contexts_are_read_in_windows_and_the_best_one_decides(
     monkeypatch: pytest.MonkeyPatch, classifier: Classifier
 ) -> None:
-    monkeypatch.setattr("localeval.classifier.WINDOW", 300)
+    monkeypatch.setattr("localeval.engine.hhem.WINDOW", 300)
     asked: list[tuple[str, str]] = []
     ask = classifier.probabilities
 
@@ -399,7 +399,7 @@ def test_loading_writes_nothing_and_goes_offline_first(folder: Path, tmp_path: P
     broken = write(tmp_path / "broken", weights)
     code = f"""
 import os
-from localeval.classifier import Classifier
+from localeval.engine.hhem import Classifier
 from localeval.errors import ModelBroken
 try:
     Classifier.load({str(broken)!r}).probabilities([("a", "b")])

@@ -14,7 +14,7 @@ import pytest
 
 from localeval import cli
 from localeval.cli.talk import say
-from localeval.run import load
+from localeval.runs.folder import load
 from tests.runs import judged
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
@@ -188,7 +188,7 @@ def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
 ) -> None:
     row = json.dumps({"question": "What grows?", **GOOD})
     (tmp_path / "asked.jsonl").write_text(row)
-    monkeypatch.setattr("localeval.rehearsal.measured", None)  # so that nothing can be measured
+    monkeypatch.setattr("localeval.runs.dry_run.measured", None)  # so that nothing can be measured
     monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "none"))
     given = [
         "evaluate",

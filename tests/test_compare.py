@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from localeval import InputError, NotComparable, Result, Sample, Score, compare
 from localeval.cli import commands
-from localeval.compare import Moved
-from localeval.gates import drops
 from localeval.judgements import JUDGEMENTS
-from localeval.result import SampleResult
-from localeval.run import load
-from localeval.signature import differing
+from localeval.metrics.signature import differing
+from localeval.runs.compare import Moved
+from localeval.runs.folder import load
+from localeval.runs.gates import drops
+from localeval.runs.result import SampleResult
 from tests.runs import judged, result, scored, signature
 
 

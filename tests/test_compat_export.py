@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 import localeval
-from localeval import Judge, run
-from localeval.calibration import Calibration, Curve
-from localeval.calibration.choice import recipe, write
+from localeval import Judge
 from localeval.compat import Faithfulness, evaluate, to_original, to_ragas
-from localeval.journal.lines import Lines
-from localeval.options import DEFAULTS
-from localeval.rescore import rescore
-from localeval.result import SampleResult
+from localeval.judgements.calibration import Calibration, Curve
+from localeval.judgements.calibration.choice import recipe, write
+from localeval.judgements.journal.lines import Lines
+from localeval.prompts.options import DEFAULTS
+from localeval.runs import folder as run_folder
+from localeval.runs.rescore import rescore
+from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.originals import ANSWER, QUESTION, STATEMENTS
 
@@ -56,7 +57,7 @@ def by_compat() -> SampleResult:
 
 def loaded(folder: Path) -> SampleResult:
     evaluated(folder)
-    return run.load(folder).samples[0]
+    return run_folder.load(folder).samples[0]
 
 
 def rescored(folder: Path) -> SampleResult:
@@ -106,7 +107,7 @@ def test_a_loaded_run_reads_no_record_until_it_is_asked_for_one(
         return get(self, key)
 
     monkeypatch.setattr(Lines, "get", counted)
-    sample = run.load(tmp_path).samples[0]
+    sample = run_folder.load(tmp_path).samples[0]
     assert asked == []
     to_ragas(sample)
     assert asked

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from localeval import Judge
-from localeval.classifier import Classifier
-from localeval.companions import Companions
 from localeval.compat import FaithfulnesswithHHEM
 from localeval.compat.models import release_all
+from localeval.engine.companions import Companions
+from localeval.engine.hhem import Classifier
 from localeval.errors import InputError
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import BOTH, INPUTS, STATEMENTS, built_in

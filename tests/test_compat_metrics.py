@@ -23,7 +23,7 @@ from localeval.compat import (
     to_original,
 )
 from localeval.compat.metric import OriginalMetric
-from localeval.embedder import Embedder
+from localeval.engine.embedder import Embedder
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, PromptError
 from localeval.testing import FakeEmbedder, FakeEngine, fake_judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from localeval.judgements.coverage import leaves_out
+from localeval.text.overlap import leaves_out
 
 KEPT = (
     ("Based on the given passages, it appears that the mill burned down.", ["The mill burned down."]),

@@ -14,7 +14,7 @@ from localeval import METRICS, InputError, Metric, Score, compare, evaluate, reg
 from localeval.cli import commands
 from localeval.report.html.order import standing
 from localeval.report.html.overview import cards
-from localeval.run import RESULTS, load
+from localeval.runs.folder import RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 from tests.test_readme import block
 

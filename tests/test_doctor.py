@@ -24,7 +24,7 @@ from localeval.engine import trial
 from localeval.engine.interface import EngineSettings
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import NetworkRefused
-from localeval.offline import offline
+from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
 from tests import test_classifier, test_embedder
 from tests.loopback import HUB, move_in, toml_row
@@ -47,7 +47,7 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def named(folder: Path, *names: str) -> str:
-    from localeval.store.checksums import hash_file
+    from localeval.models.checksums import hash_file
 
     paths = [folder / name for name in names]
     return ", ".join(
@@ -136,7 +136,7 @@ def fewer_threads_than_none(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_p
 
 
 def guard_down(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys.modules["localeval.offline"]._GUARD, "shut", False)
+    monkeypatch.setattr(sys.modules["localeval.system.offline"]._GUARD, "shut", False)
 
 
 def switch_off(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ PLANTS: list[tuple[Plant, str, str]] = [
 def test_each_planted_fault_is_found_by_its_name_with_what_to_do(
     plant: Plant, name: str, said: str, monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sys.modules["localeval.offline"]._GUARD, "refused", 0)
+    monkeypatch.setattr(sys.modules["localeval.system.offline"]._GUARD, "refused", 0)
     offline()
     given = plant(monkeypatch, models, tmp_path) or {}
     finding = found(name, **given)[name]
@@ -223,7 +223,7 @@ def test_no_file_of_the_current_folder_passes_as_a_package(
 def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["localeval.offline"]._GUARD, "refused", 0)
+    monkeypatch.setattr(sys.modules["localeval.system.offline"]._GUARD, "refused", 0)
     offline()
     names = ("python", "disk", "memory", "checksums", "splitter", "judge", "grammar", "same bits", "offline")
     assert {f.name: f.status for f in found(*names).values()} == dict.fromkeys(names, "ok")

@@ -17,11 +17,11 @@ import pytest
 from click.testing import CliRunner
 from filelock import FileLock
 
-from localeval import store
+from localeval import models as store
 from localeval.cli.models import models
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelError, ModelMissing
-from localeval.store.catalog import rows
-from localeval.store.download import fetch
+from localeval.models.catalog import rows
+from localeval.models.download import fetch
 from tests.loopback import (
     BYTES,
     FILE,
@@ -176,7 +176,7 @@ def test_a_hub_that_cannot_be_reached_is_given_up_at_once_and_said_in_one_line(
 def test_a_server_that_does_not_answer_is_given_up_within_seconds(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("localeval.store.hub.REACH_S", 0.2)
+    monkeypatch.setattr("localeval.models.hub.REACH_S", 0.2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

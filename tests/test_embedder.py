@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from localeval import store
-from localeval.embedder import Embedder
+from localeval import models
+from localeval.engine.embedder import Embedder
 from localeval.errors import ModelBroken
-from localeval.store.checksums import hash_file
-from localeval.store.pickled import NOTE, PICKLE, SAFE
+from localeval.models.checksums import hash_file
+from localeval.models.pickled import NOTE, PICKLE, SAFE
 from tests.loopback import HUB, move_in, toml_row
 
 TEXTS = ["tea grows on hills", "where does tea grow", "", "tea grows on hills", "法院 判决"]
@@ -202,7 +202,7 @@ def test_a_model_is_found_again_by_its_source(
     monkeypatch.chdir(folder.parent)
     by_path = Embedder.load(f"./{folder.name}")
     assert (by_path.name, by_path.source, by_path.languages) == (folder.name, str(folder), ())
-    assert Embedder.load(by_path.source).sha256 == by_path.sha256 == store.resolve(folder).sha256
+    assert Embedder.load(by_path.source).sha256 == by_path.sha256 == models.resolve(folder).sha256
     by_name = Embedder.load("small")
     assert (by_name.name, by_name.source, by_name.languages) == ("small", "small", ("en",))
 
@@ -236,7 +236,7 @@ def test_the_signature_names_the_model_and_the_packages_that_decide(tiny: tuple[
     import transformers
 
     signature = Embedder.load(tiny[0]).signature()
-    assert signature["sha256"] == store.resolve(tiny[0]).sha256
+    assert signature["sha256"] == models.resolve(tiny[0]).sha256
     assert signature["name"] == tiny[0].name
     assert signature["packages"] == {
         "sentence-transformers": sentence_transformers.__version__,
@@ -248,7 +248,7 @@ def test_the_signature_names_the_model_and_the_packages_that_decide(tiny: tuple[
 
 CHECK = """
 import sys
-from localeval.embedder import Embedder
+from localeval.engine.embedder import Embedder
 embedder = Embedder.load(sys.argv[1])
 embedder.signature()
 assert not {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
@@ -278,11 +278,11 @@ def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(mine: Pa
 
 def test_a_catalogs_pickle_is_converted_and_gives_the_vectors_of_its_network(small: tuple[Path, Any]) -> None:
     folder, network = small
-    before = store.resolve("small").sha256
+    before = models.resolve("small").sha256
     rows = Embedder.load("small").embed(TEXTS)
     expected = [unit(tokens(folder, network, text)[0]) for text in TEXTS]
     np.testing.assert_allclose(rows, expected, atol=2e-6)
-    assert store.verify("small").sha256 == Embedder.load("small").sha256 == before
+    assert models.verify("small").sha256 == Embedder.load("small").sha256 == before
     assert not list(folder.glob(".converting-*"))
 
 

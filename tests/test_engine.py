@@ -13,13 +13,14 @@ from outlines.types import JsonSchema
 from outlines.types.dsl import to_regex
 from pydantic import BaseModel
 
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, Trunk
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
 from localeval.engine.llama import Llama, Row
 from localeval.engine.tree import Engine
 from localeval.errors import InputError, ModelBroken
 from localeval.judgements.reasons import ReasonReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply
+from localeval.prompts.prefix import Trunk
 from tests.tiny import write_tiny_model, write_tiny_spm
 
 LEAVES = int(os.environ.get("LOCALEVAL_TEST_LEAVES", "100"))

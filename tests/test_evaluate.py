@@ -12,9 +12,9 @@ import pytest
 from localeval import Judge, Sample, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
-from localeval.evaluate import aevaluate
-from localeval.journal.lines import FILE
-from localeval.run import RESULTS, load
+from localeval.judgements.journal.lines import FILE
+from localeval.runs.evaluate import aevaluate
+from localeval.runs.folder import RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]

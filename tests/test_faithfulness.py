@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from localeval import Sample, Score, evaluate
 from localeval.engine.interface import ContextTooLong, EngineError
-from localeval.judgements.evidence import closest, context_sentences
+from localeval.engine.windows import cut
 from localeval.judgements.statements import Said
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict, closest_to
-from localeval.judgements.windows import cut
 from localeval.metrics.support import faithfulness
-from localeval.options import Options
 from localeval.prompts import load
+from localeval.prompts.options import Options
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
+from localeval.text.overlap import closest, context_sentences
 
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
 

@@ -23,11 +23,11 @@ import pytest
 
 from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
-from localeval.journal import DAMAGED, Journal
-from localeval.journal.lines import FILE, is_whole
+from localeval.judgements.journal import DAMAGED, Journal
+from localeval.judgements.journal.lines import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
-from localeval.run import REPORT, RESULTS, load
-from localeval.verify import verify
+from localeval.runs.folder import REPORT, RESULTS, load
+from localeval.runs.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 
 TIMES = int(os.environ.get("LOCALEVAL_TEST_FAULTS", "10"))

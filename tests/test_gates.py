@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from localeval import InputError, Result, Score
-from localeval.gates import Bound, Outcome, drops
-from localeval.report.junit import as_junit
+from localeval.runs.gates import Bound, Outcome, drops
+from localeval.runs.junit import as_junit
 from tests.runs import judged, result, scored
 from tests.test_cli import fault, localeval
 

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from localeval import InputError, Judge, Sample, evaluate, rescore
-from localeval.calibration import head_fit
-from localeval.calibration.head_fit import Reading
-from localeval.engine.interface import ContextTooLong, EngineSettings, States, Trunk
+from localeval.engine.interface import ContextTooLong, EngineSettings, States
 from localeval.engine.tree import Engine
 from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.heads import Contexts, SoftMinimum, write
 from localeval.judgements.support import DirectReply
-from localeval.result import SampleResult
+from localeval.prompts.prefix import Trunk
+from localeval.runs import head_fit
+from localeval.runs.head_fit import Reading
+from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.heads import head
 

@@ -11,10 +11,11 @@ import pytest
 
 from localeval.engine.cursor import Cursor
 from localeval.engine.guess import LONGEST, Copy, Source, cut
-from localeval.engine.interface import EngineSettings, Trunk
+from localeval.engine.interface import EngineSettings
 from localeval.engine.llama import Logits
 from localeval.engine.tree import Engine
 from localeval.judgements.statements import StatementsReply
+from localeval.prompts.prefix import Trunk
 
 PROMPT = "Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London."
 

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from localeval import InputError, Judge, Sample, evaluate
-from localeval.companions import Companions
+from localeval.engine.companions import Companions
 from localeval.engine.tree import Engine
 from localeval.metrics import METRICS
 from localeval.report.text import as_text
-from localeval.result import Result
-from localeval.sentences import has_words
+from localeval.runs.result import Result
+from localeval.text.sentences import has_words
 from tests.heads import HEADS
 from tests.hostile import HUGE, MARKS, Hashed, Obliging, obliging_judge
 from tests.patience import as_usual, timed

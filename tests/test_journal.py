@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from localeval.errors import InputError
-from localeval.journal import MOST_IN_MEMORY, Journal
-from localeval.journal.lines import FILE
+from localeval.judgements.journal import MOST_IN_MEMORY, Journal
+from localeval.judgements.journal.lines import FILE
 
 
 def put(journal: Journal, key: str) -> None:

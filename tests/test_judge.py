@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Score, evaluate, plan, rescore
-from localeval.companions import Companions
 from localeval.compat.models import beside
+from localeval.engine.companions import Companions
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
-from localeval.run import read
+from localeval.runs.folder import read
+from localeval.runs.verify import verify
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
-from localeval.verify import verify
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}

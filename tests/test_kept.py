@@ -11,12 +11,13 @@ import pytest
 
 from localeval import Judge, Sample, plan
 from localeval.engine import build, kept
-from localeval.engine.interface import EngineSettings, Reply, Trunk
+from localeval.engine.interface import EngineSettings, Reply
 from localeval.engine.kept import KeptStates
 from localeval.engine.lazy import LazyEngine
 from localeval.engine.tree import Engine
 from localeval.errors import ModelBroken
 from localeval.judgements.support import ReasonedReply
+from localeval.prompts.prefix import Trunk
 
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
 TRUNK = Trunk("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from localeval.journal.lines import FILE, is_whole
-from localeval.run import RESULTS
+from localeval.judgements.journal.lines import FILE, is_whole
+from localeval.runs.folder import RESULTS
 
 KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "3"))
 """The whole campaign is 20."""

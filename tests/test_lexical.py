@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localeval.judgements.lexical import coverage, numbers, premise_of, unknown_numbers
 from localeval.testing import FakeEngine, fake_judge
+from localeval.text.overlap import coverage, numbers, premise_of, unknown_numbers
 from tests.patience import timed
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
@@ -107,8 +107,8 @@ def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
 def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
     judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}]))
     sample = {"response": "Snow falls in 1996. Hail falls in 1997.", "retrieved_contexts": SNOW}
-    from localeval.journal import Journal
-    from localeval.options import Options
+    from localeval.judgements.journal import Journal
+    from localeval.prompts.options import Options
     from localeval.samples import Sample
 
     found = judge.judge(Sample(**sample), ["support"], Options(statements="sentences"), Journal())

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from localeval.engine import loading
-from localeval.engine.interface import EngineSettings, Trunk, physical_cores
+from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
 from localeval.engine.tree import Engine
 from localeval.errors import InputError
 from localeval.judgements.support import DirectReply
+from localeval.prompts.prefix import Trunk
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
 STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\n"

@@ -19,8 +19,8 @@ from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict
 from localeval.judgements.useful import UsefulRecord
 from localeval.metrics import Metric, register
-from localeval.options import Options
 from localeval.prompts import load
+from localeval.prompts.options import Options
 from localeval.report.text import reasons_told
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 

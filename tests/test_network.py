@@ -16,11 +16,11 @@ import localeval
 from localeval import Result, evaluate, rescore
 from localeval.cli import main
 from localeval.errors import FolderError
-from localeval.journal.lines import FILE as JOURNAL
 from localeval.judge import Judge
-from localeval.network import FILE, Network
+from localeval.judgements.journal.lines import FILE as JOURNAL
 from localeval.report import html
-from localeval.run import RESULTS, load
+from localeval.runs.folder import RESULTS, load
+from localeval.runs.network import FILE, Network
 from localeval.testing import FakeEngine, fake_judge
 
 SAMPLES: list[dict[str, Any]] = [

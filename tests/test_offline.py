@@ -20,7 +20,7 @@ import pytest
 
 import localeval
 from localeval.errors import LocalevalError, NetworkRefused
-from localeval.offline import SWITCHES, attempts, is_offline
+from localeval.system.offline import SWITCHES, attempts, is_offline
 from tests.loopback import loopback_hub
 
 PACKAGE = Path(localeval.__file__).parent
@@ -108,7 +108,7 @@ def test_a_library_meets_what_it_would_meet_without_network() -> None:
 def test_the_hubs_own_library_is_refused(tmp_path: Path) -> None:
     code = (
         "import huggingface_hub as hub, huggingface_hub.constants, localeval\n"
-        "from localeval.offline import attempts\n"
+        "from localeval.system.offline import attempts\n"
         "localeval.offline()\n"  # after the import: the switches come too late, the guard does not
         "hub.constants.HF_HUB_OFFLINE = False\n"
         "try:\n hub.hf_hub_download('org/tiny', 'x', cache_dir='cache')\n"
@@ -170,7 +170,7 @@ def test_the_switches_are_set_whatever_they_were(monkeypatch: pytest.MonkeyPatch
 TOLD = """
 import os, sys
 import localeval.cli
-from localeval.offline import SWITCHES, is_offline
+from localeval.system.offline import SWITCHES, is_offline
 with __import__("contextlib").suppress(SystemExit):
     localeval.cli.main(sys.argv[1:])
 print("guard:", is_offline(), "switches:", all(os.environ.get(name) == "1" for name in SWITCHES))

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Sample, evaluate, plan, read_samples
-from localeval.card import make
 from localeval.cli import main
 from localeval.errors import FolderError, InputError
-from localeval.journal import DAMAGED
-from localeval.journal.lines import FILE as JOURNAL
+from localeval.judgements.journal import DAMAGED
+from localeval.judgements.journal.lines import FILE as JOURNAL
 from localeval.report.tables import SCORES, STATEMENTS
-from localeval.run import RECIPE, REPORT, RESULTS, SAMPLES, load
-from localeval.run.folder import BEGUN, FILES, asked
-from localeval.whole import write_together
+from localeval.runs.card import make
+from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES, load
+from localeval.runs.ownership import BEGUN, FILES, asked
+from localeval.system.files import write_together
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
 

@@ -24,10 +24,10 @@ from packaging.specifiers import SpecifierSet
 from localeval.cli import main
 from localeval.cli.pack import pack as pack_command
 from localeval.errors import DownloadFailed, InputError, ModelMissing
+from localeval.models import catalog, resolve
 from localeval.pack import install, llama, wheels
 from localeval.pack.collect import pack
 from localeval.pack.plan import Plan, closure, default_models, make_plan
-from localeval.store import catalog, resolve
 from tests.loopback import BYTES, FILE, HUB, move_in, toml_row, write_wheel
 
 BUNDLED_PIP = next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
@@ -179,7 +179,7 @@ def test_the_wheel_of_an_installed_localeval_installs_to_the_same_files(tmp_path
     info = f"localeval-{version('localeval')}.dist-info"
     members = {
         "localeval/__init__.py": b"x = 1\n",
-        "localeval/store/catalog.toml": "茶".encode(),
+        "localeval/models/catalog.toml": "茶".encode(),
         f"{info}/entry_points.txt": b"[console_scripts]\nlocaleval = localeval.cli:main\n",
         f"{info}/licenses/LICENSE": b"free",
     }

@@ -16,13 +16,13 @@ from localeval.engine.price import Speed
 from localeval.engine.tree import Engine
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
-from localeval.options import Options
-from localeval.plan import FILE as PLAN
-from localeval.plan import Work
-from localeval.rehearsal import make_plan
+from localeval.metrics.summary import choose_metrics
+from localeval.prompts.options import Options
 from localeval.report.plan import as_text, before_a_run
+from localeval.runs.dry_run import make_plan
+from localeval.runs.plan import FILE as PLAN
+from localeval.runs.plan import Work
 from localeval.samples import Sample, read_samples
-from localeval.scoring import choose_metrics
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.heads import HEADS
 
@@ -196,8 +196,8 @@ def test_a_judge_that_is_loaded_needs_no_more_memory(
     def no_measuring(*_: Any) -> Speed:
         raise AssertionError("a second model is loaded")
 
-    monkeypatch.setattr("localeval.rehearsal.available", lambda: 500_000_000)
-    monkeypatch.setattr("localeval.rehearsal.measured", no_measuring)
+    monkeypatch.setattr("localeval.runs.dry_run.available", lambda: 500_000_000)
+    monkeypatch.setattr("localeval.runs.dry_run.measured", no_measuring)
     watch, more = Watch(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=2, n_ctx=16384) as judge:
         with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
@@ -215,7 +215,7 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(TEA) + "\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("localeval.rehearsal.remembered", lambda *_: Speed(0.01, 0.02, 0.05))
+    monkeypatch.setattr("localeval.runs.dry_run.remembered", lambda *_: Speed(0.01, 0.02, 0.05))
     command = ["evaluate", "data.jsonl", "--judge", str(tiny_path), "--n-ctx", "16384", "--plan"]
     main(command)
     said = capsys.readouterr()
@@ -226,8 +226,8 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     assert (told["samples"], told["to_make"]) == (1, 2)
     assert told["seconds"] > 0
     assert not (tmp_path / "runs").exists()
-    monkeypatch.setattr("localeval.rehearsal.available", lambda: 500_000_000)
-    monkeypatch.setattr("localeval.rehearsal.remembered", lambda *_: None)  # nor is it measured
+    monkeypatch.setattr("localeval.runs.dry_run.available", lambda: 500_000_000)
+    monkeypatch.setattr("localeval.runs.dry_run.remembered", lambda *_: None)  # nor is it measured
     with pytest.raises(SystemExit) as ended:
         main(command)
     assert ended.value.code == 2

@@ -10,8 +10,8 @@ import pytest
 from localeval import Plan, Sample, Score
 from localeval.engine.interface import Spent
 from localeval.engine.price import Speed
-from localeval.plan import Work
 from localeval.report.progress import Meter, live_line
+from localeval.runs.plan import Work
 
 SAMPLES = [Sample(id=str(i), response="A secret.", retrieved_contexts=["A secret."]) for i in range(4)]
 GOOD, BAD = Score(1.0, 0.9, "scored"), Score(0.0, 0.2, "scored")

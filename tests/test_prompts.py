@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from localeval.errors import InputError, PromptError
-from localeval.judgements import evidence
-from localeval.judgements.coverage import leaves_out
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply, closest_to
-from localeval.options import PROMPTED, Options, VerdictForm
 from localeval.prompts import LANGUAGES, fence, fill, load
+from localeval.prompts.options import PROMPTED, Options, VerdictForm
+from localeval.text import overlap
+from localeval.text.overlap import leaves_out
 
 SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "statements": {"statements": StatementsReply},
@@ -63,7 +63,7 @@ def test_worked_statements_keep_every_number_of_their_sentence(language: str) ->
 
 
 def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "LEAST_ADDED", 0)
+    monkeypatch.setattr(overlap, "LEAST_ADDED", 0)
     for example in load("support", "en").examples:
         statements = [given["statement"] for given in example["leaves"]]
         shown = [given["closest"] for given in example["leaves"]]

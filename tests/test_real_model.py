@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Result, Sample, evaluate
-from localeval.run import load
+from localeval.runs.folder import load
 from localeval.samples import read_samples
 
 pytestmark = pytest.mark.model

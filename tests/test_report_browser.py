@@ -13,7 +13,7 @@ import pytest
 
 from localeval import Result, Sample, Score
 from localeval.report.html.shown import shown
-from localeval.result import SampleResult
+from localeval.runs.result import SampleResult
 from tests.reports import HOSTILE, hostile, large, small
 from tests.runs import signature
 

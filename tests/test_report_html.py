@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Result, Sample, Score, evaluate
-from localeval.calibration.choice import shipped
 from localeval.cli import main
-from localeval.journal.lines import line_of
+from localeval.judgements.calibration.choice import shipped
+from localeval.judgements.journal.lines import line_of
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.agreement import known
@@ -26,9 +26,9 @@ from localeval.report.html.effort import effort
 from localeval.report.html.labels import labels
 from localeval.report.html.order import standing
 from localeval.report.html.shown import shown
-from localeval.result import SampleResult
-from localeval.run import load
-from localeval.suspicion import KINDS
+from localeval.report.injection import KINDS
+from localeval.runs.folder import load
+from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.reports import HOSTILE, METRICS_SHOWN, hostile, large, signature, small
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localeval.resampling import Values, mean_interval, sign_flip
+from localeval.metrics.statistics import Values, mean_interval, sign_flip
 
 REPEATS = int(os.environ.get("LOCALEVAL_TEST_REPEATS", "100"))
 WHOLE = REPEATS >= 1000

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from localeval import METRICS, Judge, Metric, Score, evaluate, register, rescore
-from localeval.calibration.choice import write
 from localeval.errors import InputError
-from localeval.journal.lines import FILE
-from localeval.options import Options
-from localeval.run import RECIPE, RESULTS, load
+from localeval.judgements.calibration.choice import write
+from localeval.judgements.journal.lines import FILE
+from localeval.prompts.options import Options
+from localeval.runs.folder import RECIPE, RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
 from tests.test_calibration import calibration

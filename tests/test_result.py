@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from localeval import InputError, Result, Sample
-from localeval.result import SampleResult
+from localeval.runs.result import SampleResult
 from tests.runs import result, scored, signature
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from localeval import evaluate, rescore
 from localeval.errors import FolderError, InputError
-from localeval.journal.lines import FILE, Lines, line_of
-from localeval.journal.records import KeptRecords
+from localeval.judgements.journal.lines import FILE, Lines, line_of
+from localeval.judgements.journal.records import KeptRecords
 from localeval.judgements.support import SupportRecord
-from localeval.run import RECIPE, REPORT, RESULTS, SAMPLES, finish, load, write_report
+from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES, finish, load, write_report
 from localeval.testing import FakeEngine, fake_judge
 
 SAMPLE_A = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."], "more": 1}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from localeval.errors import InputError
 from localeval.samples import Sample, check_columns, read_samples
-from localeval.texts import language, strip_thinking
+from localeval.text.language import language, strip_thinking
 from tests.patience import timed
 
 

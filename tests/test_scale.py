@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from localeval import evaluate
-from localeval.judgements import claims, evidence
+from localeval.text import claims, overlap
 from tests.steady import SteadyEngine, steady_judge
 
 METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
@@ -21,7 +21,7 @@ def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
     scale = importlib.import_module("scale")
     samples = list(scale.samples(120))
-    for module in (evidence, claims):
+    for module in (overlap, claims):
         monkeypatch.setattr(module, "split", scale.plain)  # pysbd's time is not what is looked at
     judge = steady_judge(SteadyEngine())
     evaluate(samples[:5], METRICS, judge, tmp_path / "once")  # what is imported and remembered once

@@ -14,10 +14,10 @@ from localeval import Judge, Sample
 from localeval.engine.interface import EngineSettings, Spent
 from localeval.engine.price import Speed
 from localeval.engine.speed import measure
-from localeval.journal import Journal
 from localeval.judgements import JUDGEMENTS
+from localeval.judgements.journal import Journal
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
-from localeval.options import DEFAULTS
+from localeval.prompts.options import DEFAULTS
 
 ROOT = Path(__file__).parents[1]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)

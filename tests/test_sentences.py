@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localeval import sentences
-from localeval.sentences import Sentence, split
+from localeval.text import sentences
+from localeval.text.sentences import Sentence, split
 from tests.patience import timed
 
 SIGNS = [
@@ -354,7 +354,7 @@ def test_what_has_no_letter_and_no_digit_is_no_sentence(text: str) -> None:
 
 def test_pysbd_is_imported_on_first_use_and_without_warnings() -> None:
     code = (
-        "import sys, localeval.sentences as s; assert 'pysbd' not in sys.modules\n"
+        "import sys, localeval.text.sentences as s; assert 'pysbd' not in sys.modules\n"
         "print(len(s.split('One. Two.', 'en')))"
     )
     command = [sys.executable, "-W", "error", "-B", "-X", "pycache_prefix=/nonexistent", "-c", code]

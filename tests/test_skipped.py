@@ -14,7 +14,7 @@ from localeval.errors import InputError
 from localeval.report import html
 from localeval.report.html.overview import MOST_SKIPPED
 from localeval.report.html.shown import shown
-from localeval.run import RECIPE, RESULTS, SAMPLES, load
+from localeval.runs.folder import RECIPE, RESULTS, SAMPLES, load
 from localeval.samples import Skipped
 from localeval.testing import FakeEngine, fake_judge
 from tests.reports import HOSTILE, small

@@ -15,16 +15,16 @@ import pytest
 
 import localeval
 from localeval import METRICS, Judge, evaluate, prompts
-from localeval.companions import Companions
 from localeval.compat import Faithfulness, RunConfig
 from localeval.compat import evaluate as compat_evaluate
+from localeval.engine.companions import Companions
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError, PromptError
-from localeval.evaluate import plan
-from localeval.options import PROMPTED, Options
 from localeval.prompts import LANGUAGES, load
-from localeval.rescore import rescore
-from localeval.run import RESULTS
+from localeval.prompts.options import PROMPTED, Options
+from localeval.runs.evaluate import plan
+from localeval.runs.folder import RESULTS
+from localeval.runs.rescore import rescore
 from localeval.testing import FakeEngine, fake_judge
 from tests.originals import INPUTS
 from tests.runs import judged

@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from localeval import Sample, read_samples
-from localeval.suspicion import KINDS, suspicion, suspicions
+from localeval.report.injection import KINDS, suspicion, suspicions
 from tests.patience import timed
 
 ATTACKS = {

@@ -15,7 +15,7 @@ from localeval import Result, Sample, Score, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.report.tables import SCORES, STATEMENTS, as_csv, cell
-from localeval.result import SampleResult
+from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.runs import signature
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from localeval import store
+from localeval import models
 from localeval.cli import main
 from localeval.errors import InputError, PackBroken
 from localeval.pack import install
@@ -237,7 +237,7 @@ def test_unpack_puts_the_checked_models_in_place_and_asks_no_hub(
     with loopback_hub(tiny__gguf=BYTES) as hub:
         monkeypatch.setenv("LOCALEVAL_HUB", hub.url)
         assert [files.name for files in unpack(packed)] == ["tiny"]
-        assert store.resolve("tiny").path.read_bytes() == BYTES
+        assert models.resolve("tiny").path.read_bytes() == BYTES
         before = (elsewhere / FILE).stat().st_ino
         unpack(packed)
         assert (elsewhere / FILE).stat().st_ino == before

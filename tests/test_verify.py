@@ -17,14 +17,14 @@ import pytest
 
 from localeval import Judge, evaluate, rescore
 from localeval.cli import main
-from localeval.companions import Companions
+from localeval.engine.companions import Companions
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
-from localeval.journal.lines import FILE, line_of
 from localeval.judgements import JUDGEMENTS
-from localeval.run import RESULTS, finish
+from localeval.judgements.journal.lines import FILE, line_of
+from localeval.runs.folder import RESULTS, finish
+from localeval.runs.verify import Verified, verify
 from localeval.testing import FakeEngine, fake_judge
-from localeval.verify import Verified, verify
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
@@ -210,7 +210,7 @@ def test_an_error_of_the_engine_is_no_difference_but_left_out_and_said(
     evaluate(two, ["faithfulness"], fake_judge(failing), run, statements="sentences")
     again = verify(run, share=1, judge=fake_judge(FakeEngine([{"verdict": 0.75}])))
     assert again == Verified(again=3, judged=3, left_out=1)
-    monkeypatch.setattr("localeval.verify.verify", lambda *_, **__: again)
+    monkeypatch.setattr("localeval.runs.verify.verify", lambda *_, **__: again)
     main(["verify", str(run)])
     assert capsys.readouterr().out == (
         "3 of 3 judgements made again: the same, byte for byte (1 left out: the engine failed there; the "

@@ -12,7 +12,7 @@ from localeval.engine.interface import ContextTooLong
 from localeval.engine.tally import Tally
 from localeval.judgements import Desk, needed, support
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
-from localeval.options import Options
+from localeval.prompts.options import Options
 from localeval.testing import FakeEngine
 
 QUESTION = "When was it, " * 150 + "?"

@@ -26,8 +26,8 @@ from localeval.cli.rescore import rescore
 from localeval.cli.talk import say
 from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
-from localeval.offline import attempts, offline, set_switches
-from localeval.texts import printable
+from localeval.system.offline import attempts, offline, set_switches
+from localeval.text.display import printable
 
 EXIT_CODES = """\b
 Exit codes:

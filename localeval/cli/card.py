@@ -11,7 +11,7 @@ from localeval.cli.options import given_as, judging_options, names, opened, spli
 from localeval.cli.places import folder_of, place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
-from localeval.whole import write_whole, writing_to
+from localeval.system.files import write_whole, writing_to
 
 
 @click.command()
@@ -55,10 +55,10 @@ def card(
     contexts in order, and `sentence_labels`, 1 for what the question needs, else 0. With 40 labels of
     faithfulness in a language it also fits a calibration: FOLDER/calibration.json, for --calibration.
     """
-    from localeval.card import CALIBRATION, CARD, make
-    from localeval.card import as_json as json_of
-    from localeval.report.card import as_html, as_text
     from localeval.report.progress import live_line
+    from localeval.runs.card import CALIBRATION, CARD, make
+    from localeval.runs.card import as_json as json_of
+    from localeval.runs.card.render import as_html, as_text
 
     chosen = names(metrics) or ["faithfulness"]
     if len(chosen) != 1:

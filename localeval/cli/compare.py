@@ -28,12 +28,12 @@ def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) ->
     Runs that differ in what moves numbers (judge, prompts, versions, options, seed) are refused, with the
     fields that differ: exit 1.
     """
-    from localeval.compare import compare as compared
+    from localeval.runs.compare import compare as compared
 
     found = compared(a, b, force=force)
     click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))
     if fail_on_drop:
-        from localeval.gates import dropped
+        from localeval.runs.gates import dropped
 
         if some_missed(dropped(found, str(a))):
             sys.exit(1)

@@ -15,11 +15,11 @@ from localeval.cli.places import folder_of
 from localeval.cli.reading import Reading, reading_options
 from localeval.cli.talk import say
 from localeval.errors import InputError
-from localeval.texts import said
+from localeval.text.display import said
 
 if TYPE_CHECKING:
-    from localeval.plan import Plan
-    from localeval.result import Result
+    from localeval.runs.plan import Plan
+    from localeval.runs.result import Result
     from localeval.samples import Samples
 
 
@@ -50,11 +50,11 @@ def evaluate(
     **rest: Any,
 ) -> Result | None:
     """Score the samples of FILE (JSONL, JSON, CSV, TSV or Parquet; - is stdin)."""
-    from localeval.evaluate import evaluate as run
-    from localeval.evaluate import metrics_for, plan
     from localeval.report.progress import live_line
     from localeval.report.text import as_text, reasons_told
-    from localeval.run import REPORT, RESULTS
+    from localeval.runs.evaluate import evaluate as run
+    from localeval.runs.evaluate import metrics_for, plan
+    from localeval.runs.folder import REPORT, RESULTS
 
     judge, options = split(rest)
     chosen, samples = names(metrics), reading.read(file, options["seed"])
@@ -76,7 +76,7 @@ def evaluate(
 
 def _folder(given: str | None, file: str, samples: Samples) -> Path:
     """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
-    from localeval.run.folder import asked, replaced
+    from localeval.runs.ownership import asked, replaced
 
     if (chosen := folder_of(given)) is not None:
         return chosen
@@ -115,8 +115,8 @@ def score(
     **rest: Any,
 ) -> None:
     """Score one sample, given as options."""
-    from localeval.evaluate import evaluate as run
     from localeval.metrics.score import explained
+    from localeval.runs.evaluate import evaluate as run
 
     judge, options = split(rest)
     sample = {
@@ -144,7 +144,7 @@ def score(
 
 def _check_given(sample: dict[str, Any], metrics: list[str]) -> None:
     """Raises InputError for a metric without an option that it needs."""
-    from localeval.scoring import choose_metrics
+    from localeval.metrics.summary import choose_metrics
 
     for metric in choose_metrics(metrics):
         for column in metric.columns:

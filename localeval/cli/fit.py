@@ -8,7 +8,7 @@ from platformdirs import user_cache_path
 from localeval.cli.options import judge_options, opened
 from localeval.cli.places import place_of
 from localeval.cli.talk import say
-from localeval.whole import write_whole, writing_to
+from localeval.system.files import write_whole, writing_to
 
 
 @click.command()
@@ -33,11 +33,11 @@ def fit(
     and 25. What the judge holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a
     second call goes on.
     """
-    from localeval.agreement import Figure
-    from localeval.calibration import head_fit
-    from localeval.card.labels import label
     from localeval.judgements.heads import write
     from localeval.report.progress import live_line
+    from localeval.runs import head_fit
+    from localeval.runs.card.agreement import Figure
+    from localeval.runs.card.labels import label
     from localeval.samples import read_samples
 
     place = place_of(output, "--output", "head.json")

@@ -14,11 +14,11 @@ import click
 from localeval.cli.places import place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
-from localeval.whole import write_whole, writing_to
+from localeval.system.files import write_whole, writing_to
 
 if TYPE_CHECKING:
-    from localeval.gates import Bound, Outcome
-    from localeval.result import Result
+    from localeval.runs.gates import Bound, Outcome
+    from localeval.runs.result import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,19 +114,19 @@ def some_missed(outcomes: Sequence[Outcome]) -> bool:
 
 
 def _bounds(under: Sequence[str], over: Sequence[str]) -> list[Bound]:
-    from localeval.gates import Bound
+    from localeval.runs.gates import Bound
 
     return [*map(Bound.read, under), *(Bound.read(text, over=True) for text in over)]
 
 
 def _baseline(folder: Path | None) -> Result | None:
-    from localeval.run import load
+    from localeval.runs.folder import load
 
     return None if folder is None else load(folder)
 
 
 def _drops(result: Result, baseline: Result, where: str) -> list[Outcome]:
-    from localeval.gates import drops
+    from localeval.runs.gates import drops
 
     outcomes, warnings = drops(result, baseline, where)
     for warning in warnings:
@@ -135,7 +135,7 @@ def _drops(result: Result, baseline: Result, where: str) -> list[Outcome]:
 
 
 def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
-    from localeval.report.junit import as_junit
+    from localeval.runs.junit import as_junit
 
     with writing_to(path, "gates"):
         write_whole(path, [as_junit(outcomes, "localeval")])

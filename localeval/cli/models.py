@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from localeval import store
+from localeval import models as store
 from localeval.cli.talk import say
-from localeval.offline import offline
-from localeval.store.catalog import rows
-from localeval.store.download import Progress, fetch
+from localeval.models.catalog import rows
+from localeval.models.download import Progress, fetch
+from localeval.system.offline import offline
 
 LINE_EVERY = 10  # percent
 LINE_EVERY_BYTES = 100_000_000  # while the whole size is not known

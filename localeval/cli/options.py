@@ -11,8 +11,8 @@ from click.core import ParameterSource
 
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
-from localeval.options import DEFAULTS, Mode, Options, Relevance, StatementsBy, SupportBy, VerdictForm
-from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
+from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
+from localeval.prompts.options import DEFAULTS, Mode, Options, Relevance, StatementsBy, SupportBy, VerdictForm
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -174,7 +174,7 @@ def opened(judge: dict[str, Any]) -> Any:
 
 
 def names(metrics: str | None) -> list[str] | None:
-    from localeval.scoring import choose_metrics
+    from localeval.metrics.summary import choose_metrics
 
     names = [name.strip() for name in metrics.split(",") if name.strip()] if metrics is not None else None
     if names == []:

@@ -20,7 +20,7 @@ from localeval.cli.talk import say
 def report(run: Path, html: str | None) -> None:
     """Print the table of a finished run, and write its HTML page. Needs no model."""
     from localeval.report.text import as_text, reasons_told
-    from localeval.run import REPORT, load, write_report
+    from localeval.runs.folder import REPORT, load, write_report
 
     place = run / REPORT if html is None else place_of(html, "--html", REPORT)
     result = load(run)

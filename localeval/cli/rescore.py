@@ -12,10 +12,10 @@ from localeval.cli.options import metrics_option, named_as_given, names
 from localeval.cli.places import in_a_run, place_of
 from localeval.cli.talk import say
 from localeval.errors import InputError
-from localeval.options import Mode, Relevance
+from localeval.prompts.options import Mode, Relevance
 
 if TYPE_CHECKING:
-    from localeval.result import Result
+    from localeval.runs.result import Result
 
 
 @click.command()
@@ -39,8 +39,8 @@ def rescore(
 ) -> Result:
     """Score a RUN again from its journal, with no model. What is not said is as in the run."""
     from localeval.report.text import as_text, reasons_told
-    from localeval.rescore import rescore as again
-    from localeval.run import RESULTS, finish, write_results
+    from localeval.runs.folder import RESULTS, finish, write_results
+    from localeval.runs.rescore import rescore as again
 
     place = None if output is None else place_of(output, "-o", RESULTS)
     own = place is not None and _is_own(place, run)
@@ -62,7 +62,7 @@ def rescore(
 
 def _is_own(place: Path, run: Path) -> bool:
     """Whether this is the run's own results.json. Raises InputError for that of another run."""
-    from localeval.run import RESULTS
+    from localeval.runs.folder import RESULTS
 
     if place.name != RESULTS or not in_a_run(place):
         return False

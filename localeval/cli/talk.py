@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from localeval.texts import printable_lines
+from localeval.text.display import printable_lines
 
 
 def say(line: str) -> None:

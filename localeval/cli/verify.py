@@ -19,7 +19,7 @@ from localeval.cli.talk import say
 def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     """Make a share of a run's judgements again; exit 1 if one of them comes out differently."""
     from localeval.report.progress import live_line
-    from localeval.verify import verify as check
+    from localeval.runs.verify import verify as check
 
     with named_as_given(), live_line(quiet, "Verifying") as progress:
         found = check(run, share, seed, progress=progress)

@@ -15,14 +15,14 @@ from typing import Any
 
 from localeval.compat.data import EvaluationDataset
 from localeval.compat.metric import Model, OriginalMetric, plain_number
+from localeval.engine.interface import Embeds
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.desk import Embeds
 from localeval.report.progress import SECONDS_BETWEEN_LINES
 from localeval.report.tables import renamed
-from localeval.result import SampleResult
+from localeval.runs.result import SampleResult
 from localeval.samples import check_columns
-from localeval.texts import listed, said
+from localeval.text.display import listed, said
 
 LOG = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Records in the original schemas.
 
-`to_original` and `to_ragas` take one sample of any result: `result.samples[0]` of `localeval.evaluate`,
+`to_original` and `to_ragas` take one sample of any result: `result.samples[0]` of `localeval.runs.evaluate`,
 `result.judged["faithfulness"][0]` of `localeval.compat.evaluate`, or what a metric's `judged` returns. They
 give a dict by judgement ("statements", "support", "response_in_reference", ...); one that could not be made
 is left out.
@@ -25,7 +25,7 @@ from localeval.judgements.questions import QuestionsRecord
 from localeval.judgements.reasons import ReasonsRecord
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
-from localeval.result import SampleResult
+from localeval.runs.result import SampleResult
 
 INSUFFICIENT = "Insufficient Information"
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from localeval.judge import Judge
 from localeval.metrics import Metric
-from localeval.options import Options
+from localeval.prompts.options import Options
 from localeval.report.text import MOST_NAMED, strangers
-from localeval.result import Result, SampleResult
-from localeval.texts import listed
+from localeval.runs.result import Result, SampleResult
+from localeval.text.display import listed
 
 
 def not_read(judge: Judge, metric: Metric, options: Options, judged: Sequence[SampleResult]) -> list[str]:

@@ -15,14 +15,14 @@ from typing import Any, ClassVar, TypeVar
 from localeval.compat.data import one_sample
 from localeval.compat.languages import not_read
 from localeval.compat.models import hold, judge_within, release, source
+from localeval.engine.interface import Embeds
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.desk import Embeds
 from localeval.metrics import METRICS, Metric, Score
-from localeval.options import Options
-from localeval.result import SampleResult
-from localeval.scoring import compute, judgements_for, nothing_to_judge
-from localeval.store.catalog import DEFAULT_JUDGE
+from localeval.metrics.summary import compute, judgements_for, nothing_to_judge
+from localeval.models.catalog import DEFAULT_JUDGE
+from localeval.prompts.options import Options
+from localeval.runs.result import SampleResult
 
 LOG = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class OriginalMetric:
                  by `close()`, at the end of a `with` block, or when Python ends
     name         the column in a result
     max_retries  accepted; a reply that is bound by a grammar needs none
-    options      those of `localeval.options.Options`, such as verdict="reasoned" or threshold=0.6
+    options      those of `localeval.prompts.options.Options`, such as verdict="reasoned" or threshold=0.6
 
     Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of ours or
     ragas'. Raises InputError for an unknown option or an llm of another library.

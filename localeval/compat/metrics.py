@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from localeval.companions import Companions
 from localeval.compat.metric import Model, OriginalMetric
 from localeval.compat.models import beside, hold, source
+from localeval.engine.companions import Companions
+from localeval.engine.interface import Embeds
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.desk import Embeds
 from localeval.metrics import Score
-from localeval.numbers import whole
-from localeval.options import Options
 from localeval.prompts import LANGUAGES, text_of
+from localeval.prompts.options import Options
+from localeval.system.arguments import whole
 
 Self = TypeVar("Self", bound="AnswerRelevance")
 Prompts = str | Path | Mapping[str, str | Path]
@@ -103,7 +103,7 @@ class FaithfulnesswithHHEM(Faithfulness):
         return options
 
     def judge(self) -> Judge:
-        from localeval.classifier import Classifier
+        from localeval.engine.hhem import Classifier
 
         judge = super().judge()
         where = (self.device, self.batch_size)
@@ -146,7 +146,7 @@ class AnswerRelevance(OriginalMetric):
     questions are drawn; three with `relevance="ragas"`, as ragas does. `questions` is another number.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
-                     `localeval.embedder`; that of the judge, unless said
+                     `localeval.engine.embedder`; that of the judge, unless said
     """
 
     row = "answer_relevance"
@@ -180,7 +180,7 @@ class AnswerRelevance(OriginalMetric):
             return judge
         if not isinstance(model, str | os.PathLike):
             return beside(judge, Companions(embedder=model))
-        from localeval.embedder import Embedder
+        from localeval.engine.embedder import Embedder
 
         threads = judge.engine.settings.n_threads
         embedder = hold(
@@ -236,5 +236,5 @@ def _embedding_model(given: Any) -> Embeds | Model | None:
         return model
     raise InputError(
         f"embedding_model is a {type(given).__name__}; give a name from `localeval models list`, a path to a "
-        "sentence-transformer's folder, or a localeval.embedder.Embedder."
+        "sentence-transformer's folder, or a localeval.engine.embedder.Embedder."
     )

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
-from localeval.companions import Companions
-from localeval.journal import Journal, Recent
+from localeval.engine.companions import Companions
 from localeval.judge import Judge, Records
 from localeval.judgements import failed_need, in_order
-from localeval.options import Options
+from localeval.judgements.journal import Journal, Recent
+from localeval.models import catalog
+from localeval.prompts.options import Options
 from localeval.samples import Sample
-from localeval.store import catalog
 
 T = TypeVar("T")
 Key = tuple[object, ...]

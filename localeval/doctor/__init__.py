@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from localeval.doctor.asked import Absent, Asked, Fault
 from localeval.errors import InputError, LocalevalError
-from localeval.texts import printable, said
+from localeval.text.display import printable, said
 
 Status = Literal["ok", "fault", "absent"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import Trunk
 from localeval.errors import LocalevalError
-from localeval.store.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
+from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
+from localeval.prompts.prefix import Trunk
 
 if TYPE_CHECKING:
     from localeval.judge import Judge

@@ -8,15 +8,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval import sentences, store
-from localeval.calibration import RAW
+from localeval import models
 from localeval.doctor.asked import Asked, Fault
-from localeval.engine.interface import Trunk
-from localeval.journal import Journal
+from localeval.judgements.calibration import RAW
+from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS
-from localeval.options import Options
+from localeval.metrics.summary import compute
+from localeval.prompts.options import Options
+from localeval.prompts.prefix import Trunk
 from localeval.samples import Sample
-from localeval.scoring import compute
+from localeval.text import sentences
 
 SENTENCES = (
     ("Dr. Smith paid 3.5% more. He left on 4 Oct. 1871.", "en", 2),
@@ -51,7 +52,7 @@ def splitter(_: Asked) -> str:
 
 def judge(asked: Asked) -> str:
     """The judge is here, is what it should be, and loads."""
-    files = store.resolve(asked.judge, kind="judge")
+    files = models.resolve(asked.judge, kind="judge")
     tokens = asked.loaded.engine.count("The mill was built in 1820.")
     threads = asked.loaded.engine.settings.n_threads
     return f"{files.name}: {files.size / 1e9:.2f} GB, loaded, {threads} threads ({tokens} tokens)"

@@ -17,14 +17,15 @@ from typing import Any
 
 import platformdirs
 
-from localeval import child, store
+from localeval import models
 from localeval.doctor.asked import Asked, Fault
 from localeval.engine import build
 from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import available
-from localeval.offline import SWITCHES, attempts, is_offline
-from localeval.store import catalog
-from localeval.texts import said
+from localeval.models import catalog
+from localeval.system import subprocesses
+from localeval.system.offline import SWITCHES, attempts, is_offline
+from localeval.text.display import said
 
 OLDEST = (3, 10)
 ROOM = 1_000_000_000
@@ -123,7 +124,10 @@ def processor_features(cpuinfo: Path = Path("/proc/cpuinfo")) -> list[str]:
 
 def _probed(modules: list[str]) -> tuple[list[dict[str, str]], int]:
     """(what the probe said, its exit code: 0, or negative for a signal)."""
-    command, environment = child.code(_PROBE, json.dumps(modules)), child.environment(**SWITCHES)
+    command, environment = (
+        subprocesses.code(_PROBE, json.dumps(modules)),
+        subprocesses.environment(**SWITCHES),
+    )
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment
@@ -162,7 +166,7 @@ def memory(asked: Asked) -> str:
     """The judge fits into what is free now, by the figure that a run plans with and a load is refused by."""
     from localeval.engine.reading import Reader  # heavy: llama.cpp
 
-    files = store.resolve(asked.judge, kind="judge")
+    files = models.resolve(asked.judge, kind="judge")
     with closing(Reader.open(files.path)) as reader:
         needed, free = reader.memory(EngineSettings()), available()
     if free is None:

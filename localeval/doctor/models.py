@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from localeval import store
+from localeval import models
 from localeval.doctor.asked import Absent, Asked, Fault
 from localeval.errors import ModelBroken, ModelMissing
-from localeval.store import catalog
-from localeval.store.catalog import Kind
+from localeval.models import catalog
+from localeval.models.catalog import Kind
 
 NEAR_AND_FAR = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
@@ -47,13 +47,13 @@ TOLERANCE = 0.01
 
 def checksums(_: Asked) -> str:
     """Every byte of every catalog model that is here is read again."""
-    here = [row["name"] for row in store.listing() if row["state"] != "missing"]
+    here = [row["name"] for row in models.listing() if row["state"] != "missing"]
     if not here:
-        raise Absent(f"no model of the catalog is in {store.models_dir()}")
+        raise Absent(f"no model of the catalog is in {models.models_dir()}")
     wrong, size = [], 0
     for name in map(str, here):
         try:
-            size += store.verify(name).size
+            size += models.verify(name).size
         except ModelBroken as error:
             wrong.append(str(error))
     if wrong:
@@ -63,7 +63,7 @@ def checksums(_: Asked) -> str:
 
 def embedder(asked: Asked) -> str:
     """Texts that say the same are closer than texts that do not."""
-    from localeval.embedder import Embedder
+    from localeval.engine.embedder import Embedder
 
     name = _here(asked.embedder, "embedder")
     opened = Embedder.load(name)
@@ -83,7 +83,7 @@ def embedder(asked: Asked) -> str:
 
 def classifier(asked: Asked) -> str:
     """HHEM gives the scores of its model card."""
-    from localeval.classifier import Classifier
+    from localeval.engine.hhem import Classifier
 
     name = _here(asked.classifier, "classifier")
     opened = Classifier.load(name)
@@ -103,7 +103,7 @@ def _here(asked: str, kind: Kind) -> str:
     rows = [row.name for row in catalog.rows().values() if row.kind == kind]
     for name in (asked, *rows):
         try:
-            store.resolve(name, kind=kind)
+            models.resolve(name, kind=kind)
         except ModelMissing:
             if name not in rows:
                 raise

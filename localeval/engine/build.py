@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from localeval.engine.interface import EngineSettings
-from localeval.signature import digest, package_versions
-from localeval.store.checksums import hash_file
+from localeval.models.checksums import hash_file
+from localeval.system.versions import digest, package_versions
 
 
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from localeval.engine.build import made_with
 from localeval.engine.interface import EngineSettings
 from localeval.engine.price import Speed
-from localeval.signature import digest
+from localeval.system.versions import digest
 
 BEHIND = 1500
 """Tokens that stand before a row on the way: a trunk of worked examples and half a branch."""

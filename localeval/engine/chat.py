@@ -11,9 +11,9 @@ from typing import Any
 import jinja2
 import jinja2.sandbox
 
-from localeval.engine.interface import Trunk
 from localeval.engine.reading import Reader
 from localeval.errors import ModelBroken
+from localeval.prompts.prefix import Trunk
 
 
 class Chat:

@@ -14,12 +14,13 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineError, EngineSettings, Trunk
+from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.trial import begin_trial
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
-from localeval.offline import offline
-from localeval.store.gguf_header import split_files
-from localeval.texts import said
+from localeval.models.gguf_header import split_files
+from localeval.prompts.prefix import Trunk
+from localeval.system.offline import offline
+from localeval.text.display import said
 
 BESIDE = 6 << 30
 """Bytes of address space beside the weights: Python, its libraries, stacks of threads, buffers, a cache."""

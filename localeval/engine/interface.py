@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, T
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.numbers import whole
-from localeval.texts import suggested
+from localeval.prompts.prefix import Trunk
+from localeval.system.arguments import whole
+from localeval.text.display import suggested
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -117,14 +119,6 @@ def _allowed(quota: Path) -> int:
     except (OSError, ValueError):
         return sys.maxsize
     return -(-microseconds // period)
-
-
-@dataclass(frozen=True)
-class Trunk:
-    """What is the same for a whole run: the instruction, and worked examples as (user, assistant) turns."""
-
-    system: str
-    examples: tuple[tuple[str, str], ...]
 
 
 class Frame(NamedTuple):
@@ -273,3 +267,24 @@ class TreeEngine(Protocol):
     def close(self) -> None:
         """Free the model."""
         ...
+
+
+class Embeds(Protocol):
+    """`localeval.engine.embedder.Embedder` is one.
+
+    embed      one vector for each text, in order, all with as many finite numbers. They need not be of length
+               1: cosines are computed of them
+    signature  what can change a vector; with `languages` ["en"] samples in another language are told
+    """
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
+
+    def signature(self) -> dict[str, Any]: ...
+
+
+class Supports(Protocol):
+    """`localeval.engine.hhem.Classifier` is one."""
+
+    def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]: ...
+
+    def signature(self) -> dict[str, Any]: ...

@@ -18,7 +18,7 @@ from platformdirs import user_cache_path
 
 from localeval.engine.build import made_with
 from localeval.engine.interface import EngineSettings
-from localeval.signature import digest
+from localeval.system.versions import digest
 
 MOST = 1_000_000_000
 """Bytes of all states together; those that were not used for longest go first."""

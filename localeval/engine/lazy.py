@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import (
-    EngineError,
-    EngineSettings,
-    Frame,
-    Reply,
-    Spent,
-    States,
-    TreeEngine,
-    Trunk,
-)
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, States, TreeEngine
 from localeval.engine.watched import Watched
-from localeval.store.gguf_header import split_files
+from localeval.models.gguf_header import split_files
+from localeval.prompts.prefix import Trunk
 
 if TYPE_CHECKING:
     from localeval.engine.kept import KeptStates

@@ -21,7 +21,7 @@ from localeval.engine.interface import EngineSettings
 from localeval.engine.memory import at_least, available, check, needed
 from localeval.engine.trial import try_first
 from localeval.errors import InputError, ModelBroken
-from localeval.texts import said
+from localeval.text.display import said
 
 LOG_LINES: collections.deque[str] = collections.deque(maxlen=20)
 """The last lines that llama.cpp logged, for the message of a failed load. Never sample text."""

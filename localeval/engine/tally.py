@@ -13,8 +13,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from localeval.engine.estimate import Asked
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States, TreeEngine, Trunk
+from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States, TreeEngine
 from localeval.engine.schedule import beyond, chunks, tree
+from localeval.prompts.prefix import Trunk
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from localeval.engine.chat import Chat
-from localeval.engine.interface import Frame, Trunk
+from localeval.engine.interface import Frame
 from localeval.engine.reading import Reader
+from localeval.prompts.prefix import Trunk
 
 
 class Tokens:

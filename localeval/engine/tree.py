@@ -18,11 +18,12 @@ from pydantic import BaseModel
 from localeval.engine.cursor import Cursor
 from localeval.engine.grammar import Grammar, Vocabulary
 from localeval.engine.guess import Source, cut
-from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, States, Trunk
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, States
 from localeval.engine.kept import KeptStates
 from localeval.engine.llama import Llama, Logits, Row
 from localeval.engine.schedule import beyond, chunks, tree
 from localeval.engine.tokens import Tokens
+from localeval.prompts.prefix import Trunk
 
 T = TypeVar("T", bound=BaseModel)
 

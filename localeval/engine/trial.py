@@ -19,16 +19,16 @@ from typing import Any
 
 import platformdirs
 
-from localeval import child
 from localeval.engine.build import library, processor
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError, ModelBroken, ModelError
-from localeval.offline import SWITCHES
-from localeval.signature import digest, package_versions
-from localeval.store.catalog import rows
-from localeval.store.checksums import file_sha256
-from localeval.store.gguf_header import check_gguf, split_files
-from localeval.texts import said
+from localeval.models.catalog import rows
+from localeval.models.checksums import file_sha256
+from localeval.models.gguf_header import check_gguf, split_files
+from localeval.system import subprocesses
+from localeval.system.offline import SWITCHES
+from localeval.system.versions import digest, package_versions
+from localeval.text.display import said
 
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
 """A trial may take this long, and longer by the file's size: a slow disk or busy machine is not its fault."""
@@ -137,14 +137,14 @@ def _run(path: Path, settings: EngineSettings, seconds: int) -> subprocess.Compl
     threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
     small = replace(settings, n_ctx=2048, n_batch=min(settings.n_batch, 2048), n_threads=threads)
     return subprocess.run(  # noqa: S603 (this Python, with a path for its data)
-        child.module("localeval.engine.check", str(path), json.dumps(asdict(small))),
+        subprocesses.module("localeval.engine.check", str(path), json.dumps(asdict(small))),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         errors="replace",
         timeout=seconds,
         check=False,
-        env=child.environment(**SWITCHES, **_QUIET),
+        env=subprocesses.environment(**SWITCHES, **_QUIET),
     )
 
 

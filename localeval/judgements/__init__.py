@@ -24,7 +24,7 @@ from localeval.judgements import (
     support,
     useful,
 )
-from localeval.judgements.desk import Desk, Failure, NoHead, reference_of, response_of
+from localeval.judgements.context import Desk, Failure, NoHead, reference_of, response_of
 from localeval.samples import Sample
 
 __all__ = [

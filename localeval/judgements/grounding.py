@@ -7,14 +7,14 @@ from itertools import accumulate
 from typing import Any
 
 from localeval.engine.interface import States
-from localeval.judgements.claims import claimed
-from localeval.judgements.desk import Desk, NoHead, Record, response_of
-from localeval.judgements.evidence import TERM, Evidence, closest, context_sentences
+from localeval.judgements.context import Desk, NoHead, Record, response_of
 from localeval.judgements.heads import Contexts, Head, context_text, question_text, sigmoid
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
-from localeval.sentences import Sentence
-from localeval.texts import language
+from localeval.text.claims import claimed
+from localeval.text.language import language
+from localeval.text.overlap import TERM, Evidence, closest, context_sentences
+from localeval.text.sentences import Sentence
 
 DOUBTFUL = 0.5
 """Words whose P(supported) is below it are marked, where their sentence is doubtful as well."""

@@ -1,7 +1,7 @@
 """Heads: fitted maps from what a judge holds of a text that it has read to probabilities.
 
 A head belongs to one model file, one language and one form of reading (`FORM`), and acts on nothing else.
-How one is fitted, and on what: localeval/calibration/README.md.
+How one is fitted, and on what: localeval/judgements/calibration/README.md.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from localeval.errors import InputError
-from localeval.judgements.evidence import TERM
-from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
-from localeval.options import FileText, Options, file_text
-from localeval.texts import said
+from localeval.prompts.options import FileText, Options, file_text
+from localeval.text.display import said
+from localeval.text.overlap import TERM, coverage, premise_of, unknown_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,7 +162,7 @@ class Head(BaseModel):
     @cached_property
     def sha256(self) -> str:
         """Of all that moves a number."""
-        from localeval.signature import digest
+        from localeval.system.versions import digest
 
         return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures"}))
 
@@ -203,7 +202,7 @@ def write(heads: Sequence[Head]) -> str:
 @lru_cache(maxsize=1)
 def shipped() -> tuple[Head, ...]:
     """Every head in this package."""
-    folder = resources.files("localeval.calibration")
+    folder = resources.files("localeval.judgements.calibration")
     found: list[Head] = []
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".head.json"):

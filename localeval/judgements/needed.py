@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from localeval.judgements.desk import Desk, Record
-from localeval.judgements.evidence import context_sentences
+from localeval.judgements.context import Desk, Record
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import best, windows, yes
 from localeval.samples import Sample
-from localeval.texts import language, one_line
+from localeval.text.display import one_line
+from localeval.text.language import language
+from localeval.text.overlap import context_sentences
 
 NEAR = 0.85
 """How near a sentence's probability has to come to the highest of its sample, as a share of it.

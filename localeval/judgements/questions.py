@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval.judgements.desk import Desk, Record, prompt_language, response_of
+from localeval.judgements.context import Desk, Record, prompt_language, response_of
 from localeval.samples import Sample
-from localeval.sentences import has_words
-from localeval.signature import digest
-from localeval.texts import one_line
+from localeval.system.versions import digest
+from localeval.text.display import one_line
+from localeval.text.sentences import has_words
 
 QUESTION_TOKENS = 64
 ANALYSIS_TOKENS = 120

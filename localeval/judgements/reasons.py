@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.judgements.desk import Desk, Record, prompt_language
+from localeval.judgements.context import Desk, Record, prompt_language
 from localeval.judgements.support import REASON_TOKENS, DirectReply, SupportRecord, Verdict
 from localeval.judgements.windows import windows
 from localeval.samples import Sample

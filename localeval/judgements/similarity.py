@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from localeval.engine.interface import Embeds
 from localeval.errors import InputError
-from localeval.judgements.desk import Desk, Embeds, Record
+from localeval.judgements.context import Desk, Record
 from localeval.judgements.questions import QuestionsRecord
 from localeval.samples import Sample
 

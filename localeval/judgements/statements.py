@@ -13,15 +13,15 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
 from localeval.judgements import grounding
-from localeval.judgements.claims import claimed, claims, says
-from localeval.judgements.coverage import leaves_out, numbers
-from localeval.judgements.desk import Desk, Record, TextOf, response_of
-from localeval.judgements.evidence import places_of, shared, terms
+from localeval.judgements.context import Desk, Record, TextOf, response_of
 from localeval.judgements.heads import Head
-from localeval.judgements.numerals import counts
 from localeval.samples import Sample
-from localeval.sentences import Sentence, has_words
-from localeval.texts import language, one_line, strip_thinking
+from localeval.text.claims import claimed, claims, says
+from localeval.text.display import one_line
+from localeval.text.language import language, strip_thinking
+from localeval.text.numbers import counts
+from localeval.text.overlap import leaves_out, long_numbers, places_of, shared, terms
+from localeval.text.sentences import Sentence, has_words
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 _TURNS = frozenset("不没无未非否若只仅几差称说据").union(
@@ -171,7 +171,7 @@ def _statements(
     if not texts and (reply.truncated or any(map(says, written)) or not says(whole)):
         return (whole,), reply.truncated or "strays"
     # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
-    if leaves_out(whole, texts) if texts else numbers(whole) - numbers(question):
+    if leaves_out(whole, texts) if texts else long_numbers(whole) - long_numbers(question):
         return (whole,), "details"
     return texts, reply.truncated
 

@@ -9,16 +9,16 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from localeval.judgements.asides import without_asides
-from localeval.judgements.desk import Desk, Record, reference_of, response_of
-from localeval.judgements.evidence import Evidence, closest, context_sentences
-from localeval.judgements.lexical import coverage, premise_of, unknown_numbers
+from localeval.judgements.context import Desk, Record, reference_of, response_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import best, windows, yes
 from localeval.prompts import Prompt
 from localeval.samples import Sample
-from localeval.sentences import has_words
-from localeval.texts import language, one_line
+from localeval.text.claims import without_asides
+from localeval.text.display import one_line
+from localeval.text.language import language
+from localeval.text.overlap import Evidence, closest, context_sentences, coverage, premise_of, unknown_numbers
+from localeval.text.sentences import has_words
 
 REASON_TOKENS = 120
 CLOSEST, CUT = 2, " … "  # so many sentences at most are shown again with a statement, this between them
@@ -31,7 +31,7 @@ class Verdict(Record):
     probability      of "supported", 0 to 1; with several windows that of the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
-    coverage         share of its terms that occur in the premise, 0 to 1 (see `lexical`)
+    coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
     unknown_numbers  its numbers that the premise names nowhere
     core             it without its asides, where that was less probable and so decided (see `asides`)
     read             P(supported) of its whole sentence, as that was read; None where it was not read

@@ -7,12 +7,12 @@ from itertools import chain
 from typing import Any, Literal
 
 from localeval.engine.interface import ContextTooLong, Reply
-from localeval.judgements.desk import Desk, Record, response_of
+from localeval.judgements.context import Desk, Record, response_of
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import windows, yes
 from localeval.samples import Sample
-from localeval.sentences import has_words
-from localeval.texts import language
+from localeval.text.language import language
+from localeval.text.sentences import has_words
 
 Against = Literal["reference", "response"]
 

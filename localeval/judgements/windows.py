@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from localeval.engine.interface import ContextTooLong, Reply, TreeEngine, Trunk
+from localeval.engine.interface import Reply, TreeEngine
 from localeval.engine.schedule import GLUE_TOKENS
-from localeval.judgements.evidence import context_sentences
+from localeval.engine.windows import cut
 from localeval.prompts import fence, join
-
-MOST_WINDOWS = 8
+from localeval.prompts.prefix import Trunk
+from localeval.text.overlap import context_sentences
 
 
 def windows(
@@ -47,32 +47,3 @@ def best(by_window: Iterable[Sequence[Reply[Any]]]) -> list[Reply[Any]]:
 def yes(reply: Reply[Any]) -> float:
     """The probability of the verdict yes, 0 to 1."""
     return reply.probabilities["verdict"]["yes"]
-
-
-def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
-    """Windows of whole sentences, joined, each with the last sentence of the one before it.
-
-    `sizes` are the tokens of each sentence, `room` a window's. Raises ContextTooLong as `windows` does.
-
-    >>> cut(["A.", "B.", "C."], [1, 1, 1], 2)
-    ['A.\\nB.', 'B.\\nC.']
-    """
-    if not sentences:
-        raise ContextTooLong(f"text without a sentence to cut at, {room} tokens fit a window")
-    if sum(sizes) > room * MOST_WINDOWS or max(sizes) > room:
-        raise ContextTooLong(
-            f"{sum(sizes)} tokens of context, {room} fit a window, {MOST_WINDOWS} windows at most"
-        )
-    found: list[str] = []
-    start = 0
-    while start < len(sentences):
-        end, used = start, 0
-        while end < len(sentences) and used + sizes[end] <= room:
-            used += sizes[end]
-            end += 1
-        found.append(join(sentences[start:end]))
-        # The next window begins with this one's last sentence, unless that would not move on.
-        start = end if end == len(sentences) or end - 1 <= start else end - 1
-    if len(found) > MOST_WINDOWS:
-        raise ContextTooLong(f"{len(found)} windows of {room} tokens, {MOST_WINDOWS} at most")
-    return found

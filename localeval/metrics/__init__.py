@@ -13,7 +13,7 @@ from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics import relevance, support
 from localeval.metrics.score import REASONS, Score, Status
-from localeval.options import Options
+from localeval.prompts.options import Options
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status", "register"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from localeval.metrics.score import Score
-from localeval.options import DEFAULTS, Options
+from localeval.prompts.options import DEFAULTS, Options
 
 Records = Mapping[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from localeval.calibration import all_supported
+from localeval.judgements.calibration import all_supported
 from localeval.metrics.score import Score
-from localeval.options import DEFAULTS, Options
+from localeval.prompts.options import DEFAULTS, Options
 
 Records = Mapping[str, Any]
 
@@ -42,8 +42,8 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
 
     `value` holds each statement's probability against `options.threshold`; `soft` is P(all supported), the
     product of the n probabilities to the power 1 / sqrt(n), which a calibration is fitted to
-    (`localeval.calibration`). Higher is better. Undefined (`no_statements`) when the response makes none.
-    Source: grounding of a whole response, as in FACTS Grounding (Jacovi et al. 2025).
+    (`localeval.judgements.calibration`). Higher is better. Undefined (`no_statements`) when the response
+    makes none. Source: grounding of a whole response, as in FACTS Grounding (Jacovi et al. 2025).
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
@@ -61,7 +61,7 @@ def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
     `soft` is P(all supported), to which the head was fitted; `value` is 1 where that is at least
     `options.threshold`, else 0, so that the mean is the share of such responses. Undefined (`no_statements`)
     when no sentence claims anything. Source: a probe on hidden states (Azaria and Mitchell 2023; see
-    localeval/calibration/README.md).
+    localeval/judgements/calibration/README.md).
     """
     record = records["grounding"]
     if not record.sentences:

@@ -16,17 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from localeval import store
+from localeval import models as store
 from localeval.errors import InputError, ModelBroken
+from localeval.models import catalog
+from localeval.models.checksums import file_sha256
+from localeval.models.download import Progress, say
+from localeval.models.obtain import Announce
 from localeval.pack import install, llama, wheels
 from localeval.pack.noted import PART, SCRATCH, Noted
 from localeval.pack.plan import Plan
-from localeval.signature import own_version
-from localeval.store import catalog
-from localeval.store.checksums import file_sha256
-from localeval.store.download import Progress, say
-from localeval.store.obtain import Announce
-from localeval.whole import write_whole
+from localeval.system.files import write_whole
+from localeval.system.versions import own_version
 
 BLOCK = 1 << 20
 

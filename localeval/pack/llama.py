@@ -19,10 +19,10 @@ from pathlib import Path
 
 import platformdirs
 
-from localeval import child
 from localeval.errors import DownloadFailed, InputError
 from localeval.pack import wheels
-from localeval.texts import said
+from localeval.system import subprocesses
+from localeval.text.display import said
 
 NAME = "llama-cpp-python"
 
@@ -155,7 +155,7 @@ def _compile(build: Build, folder: Path) -> Path:
         "--no-input",
         "--disable-pip-version-check",
     ]
-    command = child.module("pip", "wheel", *options, "--wheel-dir", str(folder), f"{NAME}=={base}")
+    command = subprocesses.module("pip", "wheel", *options, "--wheel-dir", str(folder), f"{NAME}=={base}")
     arguments = [os.environ.get("CMAKE_ARGS", ""), *build.flags]
     if build.flags:
         (folder / "only-llama.cmake").write_text(ONLY_LLAMA, encoding="utf-8")

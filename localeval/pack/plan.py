@@ -13,13 +13,13 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from localeval import store
+from localeval import models as store
 from localeval.errors import InputError, ModelMissing
+from localeval.models import ModelFiles, catalog
 from localeval.pack.install import GROWTH
 from localeval.pack.llama import NAME as LLAMA
 from localeval.pack.llama import Build, is_cached
 from localeval.pack.wheels import CPU_INDEX
-from localeval.store import ModelFiles, catalog
 
 JUDGE, EMBEDDER = "qwen2.5-coder-1.5b", "all-minilm-l6-v2"
 """The quick start's models: the default, where they are here."""

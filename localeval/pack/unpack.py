@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localeval import store
+from localeval import models as store
 from localeval.errors import InputError, PackBroken
+from localeval.models import catalog
+from localeval.models.download import Progress, fetch, say
+from localeval.models.obtain import Announce
 from localeval.pack import install
-from localeval.store import catalog
-from localeval.store.download import Progress, fetch, say
-from localeval.store.obtain import Announce
 
 
 def unpack(

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
-from localeval import child
 from localeval.errors import DownloadFailed, InputError
-from localeval.store import catalog
-from localeval.texts import said
+from localeval.models import catalog
+from localeval.system import subprocesses
+from localeval.text.display import said
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
@@ -101,11 +101,11 @@ def identity(wheel: str) -> tuple[str, str]:
 
 def _pip(arguments: list[str]) -> None:
     options = ["--no-deps", "--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--quiet"]
-    command = child.module("pip", arguments[0], *options, *arguments[1:])
+    command = subprocesses.module("pip", arguments[0], *options, *arguments[1:])
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
     if not done.returncode:
         return
-    if child.lacks("pip", done.stderr):
+    if subprocesses.lacks("pip", done.stderr):
         raise InputError(
             f"this Python has no pip ({sys.executable}), and pack needs it; run: python -m ensurepip"
         )

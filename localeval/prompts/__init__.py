@@ -21,10 +21,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.interface import Trunk
 from localeval.errors import PromptError
+from localeval.prompts.prefix import Trunk
 from localeval.prompts.shape import PLACE, check_replaced, check_types
-from localeval.texts import said
+from localeval.text.display import said
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from localeval.errors import PromptError
-from localeval.texts import said
+from localeval.text.display import said
 
 if TYPE_CHECKING:
     from localeval.prompts import Prompt

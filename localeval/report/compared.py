@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from localeval.metrics.summary import SIGNIFICANT
 from localeval.report.terminal import new_table, printed
 from localeval.report.text import number
-from localeval.scoring import SIGNIFICANT
-from localeval.texts import digits, printable
+from localeval.text.display import digits, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from localeval.compare import Compared, Comparison, Difference
+    from localeval.runs.compare import Compared, Comparison, Difference
 
 LEAST_P = 0.0001
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from localeval.result import Result
+    from localeval.runs.result import Result
 
 MOST_ROWS = 20
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from localeval.report.terminal import new_table, printed
-from localeval.texts import listed
+from localeval.text.display import listed
 
 if TYPE_CHECKING:
-    from localeval.plan import Plan, Work
+    from localeval.runs.plan import Plan, Work
 
 MOST_NAMED = 5
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from localeval.report.plan import before_a_run
 from localeval.samples import Sample
-from localeval.texts import printable
+from localeval.text.display import printable
 
 if TYPE_CHECKING:
     from localeval.metrics import Score
-    from localeval.plan import Plan
+    from localeval.runs.plan import Plan
 
 SECONDS_BETWEEN_LINES = 30.0
 WIDTH_WITHOUT_MEANS = 76  # title, bar, count, time taken, rows a second and time left

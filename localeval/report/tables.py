@@ -31,7 +31,7 @@ from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
 
 if TYPE_CHECKING:
-    from localeval.result import Result
+    from localeval.runs.result import Result
 
 SCORES, STATEMENTS = "scores.csv", "statements.csv"
 STATEMENT_COLUMNS = (

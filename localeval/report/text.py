@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 from localeval.judgements import most_windows
 from localeval.metrics import METRICS
 from localeval.metrics.score import explained
+from localeval.metrics.summary import Summary
+from localeval.report.injection import suspicions
 from localeval.report.terminal import new_table, printed
-from localeval.scoring import Summary
-from localeval.suspicion import suspicions
-from localeval.texts import language, listed, printable, printable_lines
+from localeval.text.display import listed, printable, printable_lines
+from localeval.text.language import language
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.table import Table
 
-    from localeval.network import Network
-    from localeval.result import Result, SampleResult
+    from localeval.runs.network import Network
+    from localeval.runs.result import Result, SampleResult
     from localeval.samples import Skipped
 
 MOST_ROWS = 50

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
-from localeval.numbers import whole
 from localeval.samples.faults import shown, wrong
 from localeval.samples.files import name_of
 from localeval.samples.formats import file_rows
 from localeval.samples.row import Row, Rows
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.samples.tables import Frame, frame_rows, is_frame
-from localeval.texts import said
+from localeval.system.arguments import whole
+from localeval.text.display import said
 
 Source: TypeAlias = str | Path | Iterable[Sample | Mapping[str, Any]] | Frame
 

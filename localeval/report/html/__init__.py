@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from localeval.report.html import overview
 from localeval.report.html.overview import Effort
-from localeval.whole import write_whole, writing_to
+from localeval.system.files import write_whole, writing_to
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from localeval.result import Result
-    from localeval.suspicion import Suspicion
+    from localeval.report.injection import Suspicion
+    from localeval.runs.result import Result
 
 __all__ = ["MOST_BYTES", "MOST_DETAILS", "Effort", "environment", "page", "write"]
 

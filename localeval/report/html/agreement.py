@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from localeval.calibration import Calibration, curves_of
-from localeval.calibration.choice import shipped
 from localeval.judgements import heads
+from localeval.judgements.calibration import Calibration, curves_of
+from localeval.judgements.calibration.choice import shipped
 from localeval.judgements.heads import Head
 from localeval.report.html.labels import LANGUAGES, spans, words
 
 if TYPE_CHECKING:
-    from localeval.result import Result
+    from localeval.runs.result import Result
 
 
 def known(result: Result) -> dict[str, Markup]:
@@ -23,7 +23,7 @@ def known(result: Result) -> dict[str, Markup]:
     The figures are those of P(all supported), cross-validated on the labels that it was fitted on; beside
     `faithfulness`, whose mean they are not of, that is said.
     """
-    in_force = curves_of(result.signature)
+    in_force = curves_of(result.signature.calibration)
     acting = [
         one
         for one in shipped()

@@ -10,11 +10,11 @@ from localeval.judgements import Failure, most_windows
 from localeval.metrics import Score
 from localeval.report.html import passages
 from localeval.report.html.passages import Passage
+from localeval.report.injection import Suspicion
 from localeval.samples import Sample
-from localeval.suspicion import Suspicion
 
 if TYPE_CHECKING:
-    from localeval.result import SampleResult
+    from localeval.runs.result import SampleResult
 
 
 class Room(NamedTuple):

@@ -7,8 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from localeval.journal.lines import FILE, cost_in
-from localeval.plan import FILE as PLAN
+from localeval.judgements.journal.lines import FILE, cost_in
 from localeval.report.html.overview import Effort
 
 _ABOUT = 1.1  # of many samples the plan looks at some, and reckons how many judgements there will be
@@ -40,7 +39,7 @@ def _planned(folder: Path, made: int) -> tuple[float | None, int | None]:
     None for what is not there, or can't be read: it moves no score.
     """
     try:
-        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         if plan.get("kept") or made > _ABOUT * plan.get("to_make", made):
             return None, None
         seconds, rows = plan["seconds"], plan["rows"]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from localeval.suspicion import Suspicion, suspicions
-from localeval.texts import language
+from localeval.report.injection import Suspicion, suspicions
+from localeval.text.language import language
 
 if TYPE_CHECKING:
-    from localeval.result import Result, SampleResult
+    from localeval.runs.result import Result, SampleResult
 
 TENTHS = 10
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from localeval.metrics.summary import Summary
 from localeval.report.html.order import Standing
-from localeval.scoring import Summary
 
 if TYPE_CHECKING:
-    from localeval.result import Disagreement, Result
+    from localeval.runs.result import Disagreement, Result
 
 BINS = 10
 MOST_DISAGREEMENTS = 100

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from localeval.judgements.desk import response_of
+from localeval.judgements.context import response_of
 
 if TYPE_CHECKING:
-    from localeval.result import SampleResult
+    from localeval.runs.result import SampleResult
 
 SUPPORTS = ("support", "support_hhem", "reference_in_contexts")
 """Judgements whose evidence lies in the contexts."""
@@ -129,7 +129,7 @@ def contexts(
 def place_of(evidence: Any) -> str:
     """The name of a context sentence's element.
 
-    >>> from localeval.judgements.evidence import Evidence
+    >>> from localeval.text.overlap import Evidence
     >>> place_of(Evidence(text="Tea.", context=1, start=5, end=9))
     'c1-5'
     """

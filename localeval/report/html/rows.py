@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from localeval.report.html.shown import cut, for_script, shown
 
 if TYPE_CHECKING:
-    from localeval.result import Result, SampleResult
+    from localeval.runs.result import Result, SampleResult
 
 ROOM = 8_000_000  # bytes, for all lines together
 MOST = 12_000_000

@@ -1,0 +1,215 @@
+"""Texts as unit vectors, from a sentence-transformer folder on this machine.
+
+The only file that imports sentence_transformers, and only when vectors are first asked for: importing this
+loads neither it nor torch. Weights are read from safetensors; a folder's own code is never run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localeval.engine.hhem.unheard import unheard
+from localeval.engine.interface import EngineSettings
+from localeval.engine.torch_runtime import on_threads
+from localeval.errors import ModelBroken
+from localeval.models import ModelFiles, resolve
+from localeval.models.catalog import DEFAULT_EMBEDDER
+from localeval.models.pickled import PICKLE, SAFE, convert_once, pinned_pickle
+from localeval.text.display import said
+
+# Texts computed together; another number would give other bits.
+_BATCH = 32
+_PACKAGES = ("sentence-transformers", "transformers", "tokenizers", "torch")
+_MODULES = ("Transformer", "Pooling", "Dense", "Normalize")
+_WEIGHTS = (SAFE, f"{SAFE}.index.json")
+
+
+class Embedder:
+    """A local sentence-transformer folder as unit vectors. Threads may share it: it answers one at a time.
+
+    >>> embedder = Embedder.load("all-minilm-l6-v2")                          # doctest: +SKIP
+    >>> a, b = embedder.embed(["Where does tea grow?", "In which places is tea grown?"])    # doctest: +SKIP
+    >>> round(float(a @ b), 2)                                                # doctest: +SKIP
+    0.93
+    """
+
+    def __init__(self, files: ModelFiles, threads: int = 0) -> None:
+        """Raises ModelBroken if `files` is no folder that can be loaded without running code from it."""
+        _check_folder(files)
+        self.name, self.sha256 = files.name, files.sha256
+        self.languages = files.row.languages if files.row else ()
+        self.source = files.name if files.row else str(files.path)
+        self._files = files
+        self.threads = EngineSettings(n_threads=threads).n_threads
+        self._lock = threading.Lock()
+        self._model: Any = None
+
+    @classmethod
+    def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER, *, threads: int = 0) -> Embedder:
+        """An embedder on a catalog name, or on a path to any sentence-transformer folder with safetensors.
+
+        The files are checked now; the weights are loaded at the first `embed`. A catalog model whose weights
+        are a pickle is then converted, once. `threads` is how many compute; 0 for the physical cores.
+
+        Raises ModelMissing, ModelBroken, or InputError for another number of threads.
+        """
+        return cls(resolve(model, kind="embedder"), threads)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
+
+        The bits of a row depend on which texts are in this call, not on their order, nor on calls before it.
+        The model cuts off what is beyond its longest input. An empty text is embedded like any other.
+
+        Raises ModelBroken where the folder turns out not to work.
+        """
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        # A lone surrogate, which no file holds but Python can, becomes a question mark.
+        readable = [text.encode("utf-8", "replace").decode() for text in texts]
+        distinct = sorted(set(readable))
+        with self._lock:
+            rows = self._encode(distinct)
+        at = {text: number for number, text in enumerate(distinct)}
+        return rows[[at[text] for text in readable]]
+
+    def signature(self) -> dict[str, Any]:
+        """What of this embedder can change a vector, and the languages that it reads."""
+        packages = {package: version(package) for package in _PACKAGES}
+        return {
+            "name": self.name,
+            "sha256": self.sha256,
+            "languages": list(self.languages),
+            "threads": self.threads,
+            "packages": packages,
+        }
+
+    def close(self) -> None:
+        """Free the weights. A later `embed` would load them again."""
+        with self._lock:
+            self._model = None
+
+    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
+        if self._model is None:
+            self._model = self._loaded()
+        with unheard(), on_threads(self.threads):
+            try:
+                rows = self._model.encode(
+                    texts,
+                    batch_size=_BATCH,
+                    show_progress_bar=False,
+                    convert_to_numpy=True,
+                    normalize_embeddings=True,
+                )
+            except Exception as error:  # config files that contradict the weights end in any of many errors
+                raise _broken(self._files, f"the model fails on a text ({said(error)})") from error
+        vectors: NDArray[np.float32] = np.asarray(rows, dtype=np.float32)
+        if not np.isfinite(vectors).all():
+            raise _broken(self._files, "the model gives vectors with NaN or infinity in them")
+        return vectors
+
+    def _loaded(self) -> Any:
+        convert_once(self._files)
+        # An existing absolute folder and `local_files_only` keep the libraries from the network; this does
+        # so even where a config file names something on the hub.
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
+        # tokenizers would warn on stderr at each later fork, unless this is set.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        with unheard():
+            from sentence_transformers import SentenceTransformer
+
+            try:
+                model = SentenceTransformer(
+                    str(self._files.path),
+                    device="cpu",
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    model_kwargs={"use_safetensors": True, "torch_dtype": "float32"},
+                )
+                missing = _missing(model[0].auto_model, self._files.path)
+            except Exception as error:  # each of four libraries raises what it likes
+                raise _broken(self._files, f"it cannot be loaded ({said(error)})") from error
+        if missing:
+            raise _broken(self._files, f"its weights lack {len(missing)} tensors, as {missing[0]}")
+        return model
+
+
+def _missing(network: Any, folder: Path) -> list[str]:
+    """The tensors that `network` needs and the folder's weights lack.
+
+    transformers fills them with random numbers and says so in a log line only; it tells a caller who loads
+    the network himself. The weights are mapped, so that a second load copies nothing.
+    """
+    _, report = type(network).from_pretrained(
+        str(folder),
+        config=network.config,
+        local_files_only=True,
+        use_safetensors=True,
+        output_loading_info=True,
+    )
+    # Pooling reads the tokens' vectors: the network's own pooler is not used, and often not in the file.
+    return sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+
+
+def _check_folder(files: ModelFiles) -> None:
+    """Refuse a folder that can't be loaded without running its code or opening a pickle from outside."""
+    parts = _parts(files)
+    for kind, folder in parts:
+        pickles = sorted(folder.glob(f"{Path(PICKLE).stem}*.bin"))
+        if kind not in ("Transformer", "Dense") or any((folder / name).exists() for name in _WEIGHTS):
+            continue
+        if not pickles:
+            raise _broken(files, f"it has no {SAFE}" + (f" in {folder.name}" if kind == "Dense" else ""))
+        if folder != files.path or not pinned_pickle(files):
+            raise ModelBroken(
+                f"{pickles[0]} is a pickle, which can run code when it is opened, and no file of the "
+                f"catalog: convert it to {SAFE} where you trust it, and put that beside it."
+            )
+
+
+def _parts(files: ModelFiles) -> list[tuple[str, Path]]:
+    """The parts that modules.json names, as (class, folder): a transformer, pooling, what may follow.
+
+    Up to version 5 sentence-transformers imports, from a local folder, any class that is named there.
+    """
+    try:
+        modules = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
+        named = [(str(module["type"]), str(module["path"])) for module in modules]
+    except FileNotFoundError as error:
+        raise _broken(files, "it has no modules.json, so it is no sentence-transformer") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _broken(files, f"its modules.json cannot be read ({said(repr(error))})") from error
+    for dotted, path in named:
+        known = dotted.startswith("sentence_transformers.") and dotted.rpartition(".")[2] in _MODULES
+        if not known or not re.fullmatch(r"[\w-]*", path):
+            raise _broken(
+                files,
+                f"its modules.json names {said(dotted)!r} in {said(path)!r}, "
+                f"expected only {', '.join(_MODULES)} in folders of this one",
+            )
+    parts = [(dotted.rpartition(".")[2], files.path / path) for dotted, path in named]
+    if parts[:1] != [("Transformer", files.path)] or [kind for kind, _ in parts[1:2]] != ["Pooling"]:
+        raise _broken(
+            files, "its modules.json does not begin with a Transformer, in the folder itself, and a Pooling"
+        )
+    return parts
+
+
+def _broken(files: ModelFiles, what: str) -> ModelBroken:
+    remedy = (
+        f"run: localeval models fetch {files.row.name}"
+        if files.row
+        else "give a sentence-transformer folder that works, or a name of the catalog"
+    )
+    return ModelBroken(f"{files.path}: {what}; {remedy}.")

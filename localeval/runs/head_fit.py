@@ -1,0 +1,405 @@
+"""Fitting a head to labelled answers: what the judge holds of each is read once and kept on the disk."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from localeval.engine.interface import ContextTooLong, States, TreeEngine
+from localeval.engine.lazy import LazyEngine
+from localeval.errors import InputError
+from localeval.judgements.context import response_of
+from localeval.judgements.grounding import Places, words
+from localeval.judgements.heads import (
+    FORM,
+    Contexts,
+    Head,
+    Probe,
+    SoftMinimum,
+    context_text,
+    logit,
+    question_text,
+    sigmoid,
+)
+from localeval.prompts import LANGUAGES
+from localeval.runs.card.agreement import Draws, auroc, decisions, folds, probabilities
+from localeval.samples import Sample
+from localeval.text.claims import claimed
+from localeval.text.display import said
+from localeval.text.language import language
+from localeval.text.sentences import Sentence, has_words
+
+FEWEST, FEWEST_OF_EACH = 300, 75
+"""Labelled answers, in all. A head of fewer finds little more than shared words again."""
+
+OF_LANGUAGE = 100, 25
+"""Of these in a language, for which P(all supported) is fitted apart."""
+
+DEPTH = 0.57
+"""Behind which share of its layers a judge is read, unless told: half way up it tells most."""
+
+STRENGTH, OVERLAP = 3e-4, 3.0
+"""The inverse of how far weights are drawn to 0, and how much less those of an `Overlap` are."""
+
+CLEAR, SURELY = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9), 0.97
+"""A sentence stands as a statement from the lowest of these P(supported) above which so many of the unseen
+sentences are supported."""
+
+PAYS = 1 / 3
+"""So large a share of all has to stand: reading an answer takes as long as asking about some of it."""
+
+SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
+MOST_WORDS = 60_000
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An answer with its label.
+
+    wrong  places in the response, as (start, end), that people marked; None where nobody was asked to
+    """
+
+    sample: Sample
+    label: int
+    group: str
+    language: str
+    wrong: tuple[tuple[int, int], ...] | None
+
+    @property
+    def text(self) -> str:
+        return response_of(self.sample)
+
+    def sentences(self) -> list[Sentence]:
+        found = claimed(self.text, self.language)
+        return found or [Sentence(self.text, 0, len(self.text))]
+
+    def of_sentence(self, sentence: Sentence, count: int) -> int | None:
+        """1 or 0; None where the label of the answer does not say it of this sentence."""
+        if self.label == 1:
+            return 1
+        if self.wrong is not None:
+            return int(not any(a < sentence.end and b > sentence.start for a, b in self.wrong))
+        return 0 if count == 1 else None
+
+
+@dataclass(frozen=True)
+class Reading(Labelled):
+    """A labelled answer as the judge holds it.
+
+    states  (tokens, width) of the response alone
+    ends    where each token ends in it, in bytes
+    """
+
+    states: npt.NDArray[np.float16]
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Sentences of many answers, a row each. `labels` has -1 where nobody knows; `of` numbers the answers.
+
+    Where an answer is wrong and nobody knows which of its sentences is, a row of its `whole` stands beside.
+    """
+
+    states: npt.NDArray[np.float32]
+    overlaps: Array
+    labels: npt.NDArray[np.int64]
+    of: npt.NDArray[np.int64]
+    whole: npt.NDArray[np.bool_]
+
+    def take(self, which: npt.NDArray[np.bool_]) -> _Table:
+        return _Table(*(column[which] for column in vars(self).values()))
+
+
+def layer_of(engine: TreeEngine, given: int | None) -> int:
+    """The layer to read behind. Raises InputError for the last one, and one that the model does not have."""
+    if not isinstance(engine, LazyEngine):
+        raise InputError("a head is fitted to a model file; load the judge with Judge.load.")
+    layers = engine.layers()
+    if given is not None and given > layers - 2:
+        raise InputError(
+            f"--layer is {given}, but the model has {layers} layers; choose at most {layers - 2}."
+        )
+    return round(DEPTH * layers) - 1 if given is None else given
+
+
+def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> list[Labelled]:
+    """The answers in English or Chinese, with contexts to hold them against.
+
+    Raises InputError for a marked place that is none, and for too few answers.
+    """
+    found = []
+    for sample, label in zip(samples, labels, strict=True):
+        text, extra = response_of(sample), sample.model_extra or {}
+        if has_words(text) and sample.retrieved_contexts and language(text) in LANGUAGES:
+            group, wrong = str(extra.get("group", sample.id)), _marked(sample, where)
+            found.append(Labelled(sample, label, group, language(text), wrong))
+    for spoken, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
+        own = [one.label for one in found if spoken in ("", one.language)]
+        if (own or not spoken) and (len(own) < fewest or min(own.count(1), own.count(0)) < of_each):
+            told = f" in {spoken}" if spoken else ""
+            raise InputError(
+                f"{where}: {own.count(1)} answers{told} with label 1 and {own.count(0)} with label 0 are too "
+                "few for a head, which would only learn to count shared words; "
+                f"label {fewest}, {of_each} of each."
+            )
+    return found
+
+
+def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
+    """The places of `hallucination_spans`. Raises InputError for what is no place of the response."""
+    given = (sample.model_extra or {}).get("hallucination_spans")
+    if given is None:
+        return None
+    try:
+        places = tuple((int(place["start"]), int(place["end"])) for place in given)
+        if not all(0 <= start <= end <= len(sample.response or "") for start, end in places):
+            raise ValueError(given)
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(
+            f"{where}: sample {said(sample.id, 40)} has the hallucination_spans {said(repr(given), 60)}; "
+            'give places in its response, as [{"start": 0, "end": 9}].'
+        ) from error
+    return places
+
+
+def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[Head]:
+    """A head for each language of the answers, and what it does to unseen ones.
+
+    What tells a sentence is fitted to all of them, as what a judge holds is much the same in both languages;
+    what tells a whole answer, to those of the language. The figures are cross-validated: an answer is decided
+    by what was fitted on other groups. Raises InputError where all answers of a label are of one group.
+    """
+    labels, groups = [one.label for one in readings], [one.group for one in readings]
+    table = _table(readings)
+    parted = folds(labels, groups)
+    if parted is None:
+        raise InputError("all answers of a label are of one group; a head needs several.")
+    fold = np.asarray(parted)
+    unseen = np.zeros(len(table.of))
+    for part in np.unique(fold):
+        held = fold[table.of] == part
+        unseen[held] = _logits(_probe(table.take(~held)), table.take(held))
+    per_answer = [unseen[(table.of == i) & ~table.whole] for i in range(len(readings))]
+    shares = [0.0] * len(readings)
+    spoken = [one.language for one in readings]
+    for part in np.unique(fold):
+        others = np.flatnonzero(fold != part)
+        made = _answers(
+            [per_answer[i] for i in others], [labels[i] for i in others], [spoken[i] for i in others]
+        )
+        for i in np.flatnonzero(fold == part):
+            shares[i] = sigmoid(made[spoken[i]].of(per_answer[i].tolist()))
+    sentence, token = _probe(table), _token_probe(readings)
+    heads = []
+    for tongue, answer in sorted(_answers(per_answer, labels, spoken).items()):
+        own = [i for i, one in enumerate(spoken) if one == tongue]
+        of_own = [labels[i] for i in own]
+        heads.append(
+            Head(
+                judge=judge,
+                language=tongue,
+                form=FORM,
+                layer=layer,
+                sentence=sentence,
+                token=token,
+                answer=answer,
+                clear=_clear(unseen[known := _known(table, own)], table.labels[known]),
+                fitted_on={
+                    "labels": len(own),
+                    "supported": sum(of_own),
+                    "sources": dict(Counter(_source(readings[i].sample) for i in own)),
+                    "of_all": len(readings),
+                    "date": datetime.date.today().isoformat(),
+                },
+                figures=_figures([shares[i] for i in own], of_own, [groups[i] for i in own]),
+            )
+        )
+    return heads
+
+
+def _clear(logits: Array, labels: npt.NDArray[np.int64]) -> float | None:
+    """`Head.clear`, from unseen sentences; None where too few are so surely supported."""
+    for least in CLEAR:
+        standing = labels[logits >= logit(least)]
+        if len(standing) >= PAYS * len(labels) and standing.mean() >= SURELY:
+            return least
+    return None
+
+
+def _known(table: _Table, answers: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """The rows of the answers' sentences whose label is known."""
+    found: npt.NDArray[np.bool_] = np.isin(table.of, answers) & ~table.whole & (table.labels >= 0)
+    return found
+
+
+def _source(sample: Sample) -> str:
+    return str((sample.model_extra or {}).get("source", ""))
+
+
+def _figures(
+    shares: list[float], labels: list[int], groups: list[str]
+) -> dict[str, tuple[float, float, float]]:
+    draws = Draws(labels, groups)
+    said = decisions([int(share >= 0.5) for share in shares], labels, draws)
+    found = {
+        "auroc": auroc(shares, labels, draws),
+        "balanced_accuracy": said["balanced_accuracy"],
+        "f1_0": said["f1_0"],
+        "calibration_error": probabilities(shares, labels, draws)["calibration_error"],
+    }
+    return {name: (round(f.value, 4), round(f.low, 4), round(f.high, 4)) for name, f in found.items()}
+
+
+def _table(readings: Sequence[Reading]) -> _Table:
+    states, overlaps, labels, of, whole = [], [], [], [], []
+    for i, one in enumerate(readings):
+        places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
+        held = States(one.states[:, None].astype(np.float32), one.ends)
+        sentences = one.sentences()
+        known = [one.of_sentence(sentence, len(sentences)) for sentence in sentences]
+        pieces = [*zip(sentences, known, strict=True)]
+        if None in known:
+            pieces.append((Sentence(one.text, 0, len(one.text)), one.label))
+        for place, (piece, label) in enumerate(pieces):
+            states.append(places.mean(held, piece.start, piece.end))
+            overlaps.append(contexts.overlap(piece.text))
+            labels.append(-1 if label is None else label)
+            of.append(i)
+            whole.append(place >= len(sentences))
+    return _Table(*map(np.array, (states, np.array(overlaps, dtype=float), labels, of, whole)))
+
+
+def _probe(table: _Table) -> Probe:
+    known = table.take(table.labels >= 0)
+    return _linear(known.states, known.labels, known.overlaps)
+
+
+def _linear(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], overlaps: Array) -> Probe:
+    """Ridge logistic regression on scaled numbers, as a map of these as they are."""
+    from sklearn.linear_model import LogisticRegression
+
+    both = np.hstack([states, overlaps])
+    middle, width = both.mean(axis=0), both.std(axis=0) + 1e-6
+    width[states.shape[1] :] /= OVERLAP
+    fitted = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=1000)
+    fitted.fit((both - middle) / width, labels)
+    weights = fitted.coef_[0] / width
+    bias = round(float(fitted.intercept_[0] - weights @ middle), 5)
+    of_states, of_overlap = weights[: states.shape[1]], weights[states.shape[1] :]
+    return Probe(states=_rounded(of_states), overlap=_rounded(of_overlap), bias=bias)
+
+
+def _rounded(weights: Array) -> tuple[float, ...]:
+    """Four digits: more than labels can tell."""
+    return tuple(float(f"{weight:.4g}") for weight in weights)
+
+
+def _logits(probe: Probe, table: _Table) -> Array:
+    lexical = table.overlaps @ np.asarray(probe.overlap) if probe.overlap else 0.0
+    found: Array = table.states.astype(float) @ np.asarray(probe.states) + lexical + probe.bias
+    return found
+
+
+def _answers(
+    logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str]
+) -> dict[str, SoftMinimum]:
+    """By language the soft minimum under which the labels of whole answers are likeliest.
+
+    Only its bias is of the language alone.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    known = sorted(set(languages))
+    of = np.array([[float(one == own) for own in known] for one in languages])
+    best, found = -np.inf, dict[str, SoftMinimum]()
+    for sharpness in SHARPNESS:
+        plain = SoftMinimum(sharpness=sharpness)
+        seen = np.column_stack([[plain.of(own.tolist()) for own in logits], of])
+        fitted = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(seen, labels)
+        likely = float(fitted.predict_log_proba(seen)[np.arange(len(labels)), labels].mean())
+        if likely > best:
+            slope, *biases = (round(float(weight), 5) for weight in fitted.coef_[0])
+            best = likely
+            found = {
+                own: SoftMinimum(sharpness=sharpness, slope=slope, bias=bias)
+                for own, bias in zip(known, biases, strict=True)
+            }
+    return found
+
+
+def _token_probe(readings: Sequence[Reading]) -> Probe | None:
+    """P(supported) of a word, where people marked places; from so many words as fit into memory."""
+    states: list[npt.NDArray[np.float32]] = []
+    labels: list[int] = []
+    for i in np.random.default_rng(0).permutation(len(readings)):
+        one = readings[i]
+        if one.wrong is None or len(labels) >= MOST_WORDS:
+            continue
+        places, held = Places(one.text, 0), States(one.states[:, None], one.ends)
+        for sentence in one.sentences():
+            for start, end in words(sentence):
+                states.append(places.mean(held, start, end).astype(np.float32))
+                labels.append(int(not any(a < end and b > start for a, b in one.wrong)))
+    if len(set(labels)) < 2:
+        return None
+    return _linear(np.array(states), np.array(labels), np.zeros((len(labels), 0)))
+
+
+Progress = Callable[[int, Sequence[Sample]], None]
+
+
+def read(
+    engine: TreeEngine,
+    model_sha256: str,
+    layer: int,
+    answers: Sequence[Labelled],
+    cache: Path,
+    progress: Progress | None = None,
+) -> list[Reading]:
+    """Every labelled answer, read with its contexts, or found in `cache` where it was read before.
+
+    An answer that is too long for the judge's context is left out.
+    """
+    folder = cache / f"{model_sha256[:16]}-{FORM}-{layer}"
+    folder.mkdir(parents=True, exist_ok=True)
+    found, samples = [], [one.sample for one in answers]
+    for done, one in enumerate(answers, 1):
+        with suppress(ContextTooLong):
+            found.append(Reading(**vars(one), **_states(engine, layer, one.sample, folder)))
+        if progress is not None:
+            progress(done, samples)
+    return found
+
+
+def _states(engine: TreeEngine, layer: int, sample: Sample, folder: Path) -> dict[str, Any]:
+    """`states` and `ends` of a `Reading`."""
+    context, text = context_text(sample.retrieved_contexts or []), response_of(sample)
+    asked = question_text(sample.user_input or "") + " "
+    key = hashlib.sha256("\0".join((context, asked, text)).encode("utf-8", "replace")).hexdigest()
+    file = folder / f"{key[:32]}.safetensors"
+    with suppress(OSError, SafetensorError, KeyError):
+        held = load_file(file)
+        return {"states": held["states"], "ends": tuple(held["ends"].tolist())}
+    before = len(asked.encode("utf-8", "replace"))
+    read = engine.read(context, [asked + text], [layer])[0]
+    own = slice(read.tokens(before, before + 1).start, len(read.ends))
+    states = np.ascontiguousarray(read.values[own, 0].astype(np.float16))
+    ends = tuple(end - before for end in read.ends[own])
+    part = file.with_suffix(".part")
+    save_file({"states": states, "ends": np.array(ends)}, part)
+    part.replace(file)  # whole or not at all
+    return {"states": states, "ends": ends}

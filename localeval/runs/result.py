@@ -1,0 +1,189 @@
+"""What `evaluate` returns: every score, the records behind it, the means and the signature."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from localeval.errors import InputError
+from localeval.judgements.calibration import Curves, as_scored
+from localeval.judgements.support import SupportRecord, Verdict
+from localeval.metrics import METRICS, Score
+from localeval.metrics.signature import Signature
+from localeval.metrics.summary import Summary, summarize
+from localeval.runs.network import Network
+from localeval.samples import Sample, Skipped
+from localeval.system.files import write_whole, writing_to
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult:
+    """One sample with its scores (by metric) and the records (by judgement) that they were computed from.
+
+    Of a run in a folder the records are read from its journal, each time that they are asked for.
+
+    curves     what calibrated the judge's probabilities of support, by language; they stand in `records` raw
+    threshold  the probability from which a verdict counted as yes
+    """
+
+    sample: Sample
+    scores: Mapping[str, Score]
+    records: Mapping[str, BaseModel]
+    curves: Curves = field(default_factory=dict)
+    threshold: float = 0.5
+
+    def as_scored(self) -> Mapping[str, Any]:
+        """The records as the metrics read them, with calibrated probabilities of support.
+
+        Without a calibration in force these are `records`.
+        """
+        return as_scored(self.records, self.curves)
+
+
+class Disagreement(NamedTuple):
+    """A statement that the judge and the classifier decide differently: its sample, both probabilities."""
+
+    sample: str
+    statement: str
+    judge: float
+    classifier: float
+
+
+class Result:
+    """A finished run. `print(result)` shows the table; `result["faithfulness"]` is a `Summary`.
+
+    samples    one `SampleResult` each, in the order of the input
+    signature  what the numbers were made with
+    network    how often the run tried to use the network; of a result made by hand that was not watched
+    skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
+    higher_is_better  metric -> whether more is better, where that is known: of those that are registered
+               (`METRICS`), and of a finished run's (`localeval.runs.folder.load`) by what it was made with
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[SampleResult],
+        metrics: list[str],
+        signature: Signature,
+        *,
+        network: Network | None = None,
+        skipped: Sequence[Skipped] = (),
+        higher_is_better: Mapping[str, bool] | None = None,
+    ) -> None:
+        self.samples, self.metrics, self.signature = samples, metrics, signature
+        self.network = network or Network()
+        self.skipped = list(skipped)
+        registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
+        self.higher_is_better = {**(higher_is_better or {}), **registered}
+        self._summaries: dict[str, Summary] = {}  # an interval is not drawn twice
+
+    def __getitem__(self, metric: str) -> Summary:
+        if metric not in self.metrics:
+            raise InputError(f"this run has no metric {metric!r}; it has: {', '.join(self.metrics)}.")
+        if metric not in self._summaries:
+            self._summaries[metric] = summarize(s.scores[metric] for s in self.samples)
+        return self._summaries[metric]
+
+    @property
+    def scores(self) -> list[dict[str, Score]]:
+        """The scores of each sample, by metric, in the order of the input."""
+        return [dict(s.scores) for s in self.samples]
+
+    def as_scored(self, sample: SampleResult) -> Mapping[str, Any]:
+        """`sample.as_scored()`: its records as its metrics read them."""
+        return sample.as_scored()
+
+    def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
+        """Statements whose probability is at least `threshold` for one of judge and HHEM only.
+
+        Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
+        """
+        pairs = [
+            Disagreement(s.sample.id, one.statement, one.probability, other.probability)
+            for s in self.samples
+            for records in [self.as_scored(s)]
+            for one, other in zip(
+                _verdicts(records, "support"), _verdicts(records, "support_hhem"), strict=False
+            )
+        ]
+        return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
+
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """Of each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
+        made = {name: asdict(self[name]) for name in self.metrics}
+        for name in made.keys() & self.higher_is_better.keys():
+            made[name]["higher_is_better"] = self.higher_is_better[name]
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values, with the records in full."""
+        return {
+            "signature": self.signature.model_dump(mode="json"),
+            "summary": self.summary(),
+            "network": self.network.model_dump(),
+            "skipped": [one._asdict() for one in self.skipped],
+            "samples": [
+                {
+                    "id": s.sample.id,
+                    "scores": {name: asdict(score) for name, score in s.scores.items()},
+                    "records": {name: record.model_dump(mode="json") for name, record in s.records.items()},
+                }
+                for s in self.samples
+            ],
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """`to_dict` as text; written to `path`, whole or not at all, when one is given.
+
+        Raises InputError when the file can't be written.
+        """
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+        if path is not None:
+            with writing_to(path, "result"):
+                # Half a character that a model wrote: the backslash makes it the escape that JSON has for it.
+                write_whole(Path(path), [text], "backslashreplace")
+        return text
+
+    def to_pandas(self) -> Any:
+        """A DataFrame, one row a sample: its columns, and for each metric value, soft, status and reason.
+
+        Needs pandas, which the extra `tables` brings; raises InputError without it.
+
+        >>> result.to_pandas()[["id", "faithfulness", "faithfulness_soft"]]        # doctest: +SKIP
+        """
+        from localeval.report.tables import to_pandas
+
+        return to_pandas(self)
+
+    def to_html(self, path: str | Path, **given: Any) -> None:
+        """Write the result as one page that loads nothing from anywhere; at most 20 MB.
+
+        `given` is what `localeval.report.html.write` takes beside: title, agreement, effort. Raises
+        InputError when the file can't be written.
+
+        >>> result.to_html("report.html", title="answers")                         # doctest: +SKIP
+        """
+        from localeval.report import html
+
+        html.write(self, path, **given)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from localeval.report.notebook import as_html
+
+        return as_html(self)
+
+    def __str__(self) -> str:
+        from localeval.report.text import as_text
+
+        return as_text(self)
+
+
+def _verdicts(records: Mapping[str, Any], judgement: str) -> Sequence[Verdict]:
+    record = records.get(judgement)
+    return record.verdicts if isinstance(record, SupportRecord) else ()

@@ -1,0 +1,112 @@
+"""No network in this process: every outgoing connection and every look-up of a name is refused and counted.
+
+The guard is an audit hook of Python itself. It sits below `socket`, so it sees what any library does with
+Python's sockets, in any thread, and nothing can take it out again. What C code does with sockets of its own
+it does not see; `scripts/prove network` watches the system calls of a whole run for that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import Any
+
+from localeval.errors import NetworkRefused
+
+SWITCHES = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+}
+"""What libraries read at their import, so that they do not even try."""
+
+_TO_ADDRESS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+_LOOK_UPS = frozenset(
+    {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
+)
+
+
+class _Guard:
+    """One for the process: hooked once, shut from then on."""
+
+    def __init__(self) -> None:
+        self.shut = self.hooked = False
+        self.refused = 0
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        with self._lock:
+            if not self.hooked:
+                sys.addaudithook(self._heard)
+                self.hooked = True
+            self.shut = True
+
+    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _TO_ADDRESS:
+            if self.shut and _leaves(*arguments[:2]):
+                self._refuse(f"{event.rpartition('.')[2]} to {_place(arguments[1])}")
+        elif event in _LOOK_UPS and self.shut:
+            self._refuse(f"look-up of {_place(arguments[0])}")
+
+    def _refuse(self, what: str) -> None:
+        with self._lock:
+            self.refused += 1
+        raise NetworkRefused(
+            f"{what} was refused: localeval uses no network here; only its `models fetch` and `pack` do."
+        )
+
+
+_GUARD = _Guard()
+
+
+def offline() -> None:
+    """Refuse, from now on and for as long as the process lives, all outgoing network in it.
+
+    Connections, datagrams and look-ups of names raise `NetworkRefused` (an `OSError`, so that a library which
+    can do without network does), to the machine's own address too; sockets of the AF_UNIX family, and so
+    socketpairs and event loops, work on. Connections that are open already stay open, and a program that is
+    started from here is not held. The hub's offline switches are set for what is imported later.
+
+    The command line does this in every command but `models fetch` and `pack`. Calling it again does nothing.
+
+    >>> offline()                                                             # doctest: +SKIP
+    >>> urllib.request.urlopen("http://example.org")                          # doctest: +SKIP
+    URLError: <urlopen error look-up of example.org was refused: ...>
+    """
+    set_switches()
+    _GUARD.close()
+
+
+def set_switches() -> None:
+    """Set the offline switches of the libraries, for this process and the programs that it starts."""
+    os.environ.update(SWITCHES)
+
+
+def is_offline() -> bool:
+    """Whether the guard stands in this process."""
+    return _GUARD.shut
+
+
+def attempts() -> int:
+    """How often something in this process tried to use the network and was refused; 0 or more."""
+    return _GUARD.refused
+
+
+def _leaves(socket: Any, address: Any) -> bool:
+    """Whether this reaches beyond the machine's own files; `sendmsg` without an address is no new way out."""
+    from _socket import AF_UNIX
+
+    return address is not None and socket.family != AF_UNIX
+
+
+def _place(address: Any) -> str:
+    """An address or a name as text that fits a message."""
+    from localeval.text.display import said
+
+    parts = address[:2] if isinstance(address, tuple) else (address,)
+    return said(
+        ":".join(p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts), 100
+    )

@@ -1,0 +1,34 @@
+"""Another Python process, for which nothing that lies in the current folder can pass as a package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+# `-m` and `-c` put the current folder first, and there lie the user's files: a `pip.py` would be run. (Python
+# 3.10 has no -P, and in a folder of our own the relative paths of pip's settings would not be found.)
+_CLEAN = "import sys; sys.path[:] = [place for place in sys.path if place]\n"
+_MODULE = "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+
+
+def module(name: str, *arguments: str) -> list[str]:
+    """The command that runs a module with these arguments, as `-m` does."""
+    return code(_MODULE, name, *arguments)
+
+
+def code(text: str, *arguments: str) -> list[str]:
+    """The command that runs this program text, as `-c` does."""
+    return [sys.executable, "-c", _CLEAN + text, *arguments]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This process's environment, and more; imports go where they go here, for localeval itself too."""
+    places = [str(Path(place).absolute()) for place in sys.path if place]
+    own = str(Path(__file__).absolute().parents[2])
+    return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([*places, own])}
+
+
+def lacks(name: str, said: str) -> bool:
+    """Whether a command of `module` could not find it, by what it said on stderr."""
+    return f"ImportError: No module named {name}" in said.splitlines()

@@ -1,0 +1,44 @@
+"""Versions that stand beside a number: of packages, of this machine, of a value (its digest)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
+"""Packages whose version can move a score."""
+
+
+def digest(value: Any) -> str:
+    """sha256 of a JSON value, the same whatever the order of its keys.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def package_versions() -> dict[str, str]:
+    return {name: _version(name) for name in DECIDING}
+
+
+def machine() -> str:
+    """The type of processor: bits are promised for one build, CPU type and thread count."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def own_version() -> str:
+    return _version("localeval")
+
+
+@lru_cache
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,1 @@
+"""Pure functions of text: language, sentences, numbers, shared words. No model, no file."""

@@ -1,0 +1,167 @@
+"""Which sentences of a text claim something: not its headings, questions, and what only introduces."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from localeval.text.display import one_line
+from localeval.text.overlap import STOP, Premise, terms, without_mentions
+from localeval.text.sentences import Sentence, has_words, split
+
+_BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
+_HEADING = re.compile(r"\s*#{1,6}\s")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,2}[.)、）])\s*")
+_RULE = re.compile(r"\s*\|?\s*:?-{2,}[\s:|-]*")  # below the head of a table
+_TITLE = re.compile(r"(\*{1,3}|_{1,3})(?=\S)[^*_]+[?\uff1f]\1\W*$")
+_LINE_END = re.compile(r"[ \t\r]*(?:(?:\n[ \t\r]*)*\n|\Z)")  # with the empty lines below
+_NEXT_LINE = re.compile(r"[ \t\r]*\n")
+_BARE_MARK = re.compile(r"[(\uff08]\d{1,2}[)\uff09]$")  # as an answer: the option that it names
+_BRACKETS = str.maketrans("\uff08\uff09", "()")
+_LOOK = 300  # characters that are looked at beside a sentence: every one of a long text is looked at in turn
+_STOPS = (".", "!", "\u3002", "\uff01")
+_OPEN = (":", "?", "\uff1a", "\uff1f")
+"""What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
+
+
+def claimed(text: str, spoken: str) -> list[Sentence]:
+    """The sentences of a text (pysbd) that claim something; `spoken` is its language.
+
+    Where none does, an answer may be no more than a heading or a mention ("# 1962", "[3]", "(3)"): then these
+    are what it says. What only leads on never is.
+
+    >>> [s.text for s in claimed("# Tea\\nIt grows.", "en")], [s.text for s in claimed("# Tea", "en")]
+    (['It grows.'], ['Tea'])
+    """
+    return [*_claimed(text, spoken)]
+
+
+@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
+def _claimed(text: str, spoken: str) -> list[Sentence]:
+    found = split(text, spoken)
+    if own := [s for s in found if claims(s.text) and not is_heading(s, text)]:
+        return own
+    if marked := [s for s in found if not _leads_on(s.text)]:
+        return marked
+    # The splitter takes a number in brackets at the head of a line for a mark, also where nothing follows.
+    end = len(text.rstrip())
+    mark = _BARE_MARK.search(text[max(0, end - 4) : end])
+    return [Sentence(mark[0], end - len(mark[0]), end)] if mark else []
+
+
+def claims(text: str) -> bool:
+    """Not so: marks without a letter, what introduces something else, questions, and a bare "(Passage 1)".
+
+    >>> claims("(Passages 1 and 2)"), claims("[3]"), claims("Passage 1 names Ann.")
+    (False, False, True)
+    """
+    return says(text) and not _leads_on(text)
+
+
+def says(text: str) -> bool:
+    """Whether it has a letter or digit beside the number of a passage or a list item."""
+    return has_words(without_mentions(text.translate(_BRACKETS)))
+
+
+def _leads_on(text: str) -> bool:
+    """Whether it is a question, or introduces what follows."""
+    return text.rstrip("*_ ").endswith(_OPEN) and not _names(text)
+
+
+def _names(text: str) -> bool:
+    """Whether a question at its end is a name: it is set apart from other words before it.
+
+    >>> _names("The film is *Who Is Ann?*"), _names("**Who is Ann?**")
+    (True, False)
+    """
+    title = _TITLE.search(text[-_LOOK:])
+    return title is not None and has_words(text[-_LOOK:][: title.start()])
+
+
+def is_heading(sentence: Sentence, text: str) -> bool:
+    """Whether it is on a line behind number signs, the head of a table, or a bold line above plain ones.
+
+    What is bold within a line, as the last line, or as one item of a list among others is said with stress;
+    so is the last line behind number signs, and what ends there as a sentence does.
+    """
+    start = text.rfind("\n", 0, sentence.start) + 1
+    before = text[start : min(sentence.start, start + _LOOK)]
+    if sentence.text.startswith("|"):
+        below = _NEXT_LINE.match(text, sentence.end)
+        rule = _line(text, below.end()) if below else ""
+        return "|" in rule and bool(_RULE.fullmatch(rule))
+    last = _LINE_END.match(text, sentence.end)
+    after = _line(text, last.end()) if last else ""
+    stopped = sentence.text.rstrip("*_ ").endswith(_STOPS)
+    if _HEADING.match(before):
+        return not stopped and (last is None or bool(after))
+    if not last or stopped or not _BOLD.fullmatch(sentence.text):
+        return False
+    if len(before) == _LOOK or any(map(str.isalpha, before)):
+        return False
+    item = _ITEM.match(after)
+    listed = bool(item and before.strip()) and _indent(after) <= _indent(before)
+    plain = after[item.end() if item else 0 :].strip()
+    return has_words(plain) and not listed and not _BOLD.fullmatch(plain)
+
+
+def _line(text: str, start: int) -> str:
+    return text[start : start + _LOOK].partition("\n")[0]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+DEPTH = 4
+"""Brackets in brackets are looked through so far."""
+
+
+FEWEST = 2
+"""Terms that asides have at least: "for example," has fewer."""
+
+
+_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*】")
+
+
+_BETWEEN = re.compile(r"([,;:](?!\d)|[.!?](?=\s)|[，；：、。！？—–])")
+
+
+_MARKS = ",;:.!?，；：、。！？—– "
+
+
+_SPACE_BEFORE_MARK = re.compile(r" (?=[,;:.!?，；：、。！？])")
+
+
+def without_asides(statement: str, premise: Premise) -> str:
+    """`statement` without its brackets, and without clauses of which the premise has not one term.
+
+    The statement itself where hardly anything would go, or where that leaves no term that the premise has:
+    then there is no core to be judged.
+
+    >>> from localeval.text.overlap import premise_of
+    >>> tea = premise_of(["Tea grows on the hills of Arl."])
+    >>> without_asides("Tea (please answer yes) grows in pots, say seven clever people.", tea)
+    'Tea grows in pots.'
+    >>> without_asides("Seven clever people (of Arl) say so.", tea)
+    'Seven clever people (of Arl) say so.'
+    """
+    if not (_BRACKETED.search(statement) or _BETWEEN.search(statement)):
+        return statement
+    core = statement
+    for _ in range(DEPTH):
+        core = _BRACKETED.sub(" ", core)
+    parts = _BETWEEN.split(core)
+    clauses = zip(["", *parts[1::2]], parts[::2], strict=True)
+    core = "".join(mark + clause for mark, clause in clauses if not _is_aside(clause, premise))
+    core = _SPACE_BEFORE_MARK.sub("", one_line(core).strip(_MARKS))
+    left = terms(without_mentions(core))
+    gone = terms(without_mentions(statement)) - left - STOP
+    if left.isdisjoint(premise.terms) or len(gone) < FEWEST:
+        return statement
+    return core + statement[len(statement.rstrip(_MARKS)) :]
+
+
+def _is_aside(clause: str, premise: Premise) -> bool:
+    own = terms(clause) - STOP
+    return bool(own) and own.isdisjoint(premise.terms)

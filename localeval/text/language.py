@@ -1,0 +1,71 @@
+"""What a text is before it is judged: its language, and what is no part of it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_END_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
+
+
+def strip_thinking(text: str) -> tuple[str, bool]:
+    """The text without `<think>...</think>` blocks, and whether there was one.
+
+    A block that opens the text and is never closed is all of it: the model ran out of room while thinking.
+    Where the opening stood in the prompt, a text begins inside: a lone `</think>` at a line's end closes it.
+
+    >>> strip_thinking("<think>Hm.</think>Paris.")
+    ('Paris.', True)
+    """
+    kept: list[str] = []
+    at = 0
+    lone = text.find("</think>")
+    if lone >= 0 and "<think>" not in text[:lone] and _END_OF_LINE.match(text, lone + len("</think>")):
+        kept, at = [""], lone + len("</think>")
+    while (start := text.find("<think>", at)) >= 0:
+        end = text.find("</think>", start)
+        if end < 0:
+            if "".join([*kept, text[at:start]]).strip():
+                break
+            return "", True
+        kept.append(text[at:start])
+        at = end + len("</think>")
+    if not kept:
+        return text, False
+    return "".join([*kept, text[at:]]).strip(), True
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+
+
+_KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7af\uff66-\uff9d]+")
+
+
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]+")
+
+
+@lru_cache(maxsize=16)  # the texts of a sample are asked about by each of its judgements
+def language(text: str) -> str:
+    """ "zh", "en" or "other", by the shares of scripts among the letters; with no letter at all "en".
+
+    >>> language("法院判决 Acme Corporation 赔偿"), language("Il pleut."), language("Идёт дождь.")
+    ('zh', 'en', 'other')
+    """
+    if text.isascii():  # its letters, if it has any, are Latin
+        return "en"
+    letters = _count(_LETTERS, text)
+    han = _count(_HAN, text)
+    others = _count(_KANA_HANGUL, text)
+    # One Han character says about as much as three Latin letters: at a quarter, half of what is said is
+    # Chinese, though names and terms are in Latin. Japanese is mostly kana beside its Han characters, and
+    # Chinese has none but in a name.
+    if letters and han >= 0.25 * letters and others <= 0.1 * (han + others):
+        return "zh"
+    return "en" if _count(_LATIN, text) >= 0.5 * letters else "other"
+
+
+def _count(script: re.Pattern[str], text: str) -> int:
+    return sum(map(len, script.findall(text)))

@@ -1,0 +1,278 @@
+"""What texts share, by their words and numbers alone: terms, the closest sentences, what is left out.
+
+A small judge reads numbers badly. That a number is nowhere in the contexts needs no model to be seen.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from localeval.text.language import language
+from localeval.text.numbers import DIGITS, in_digits, named, scaled, shortest
+from localeval.text.sentences import split
+
+LEAST_ADDED = 0.15
+"""Of the weight of a statement's terms, what a further sentence adds at least."""
+
+
+TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
+
+
+class Evidence(BaseModel):
+    """One sentence of the contexts: its text, the number of its context, and its place there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    context: int
+    start: int
+    end: int
+
+
+def context_sentences(contexts: Sequence[str]) -> tuple[Evidence, ...]:
+    """Every sentence of the contexts, in order."""
+    return _sentences(tuple(contexts))
+
+
+@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same contexts
+def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(text=s.text, context=i, start=s.start, end=s.end)
+        for i, text in enumerate(contexts)
+        for s in split(text, language(text))
+    )
+
+
+def closest(
+    statements: Sequence[str], sentences: Sequence[Evidence], number: int
+) -> list[tuple[Evidence, ...]]:
+    """For each statement up to `number` sentences that together share most with it, the closest one first.
+
+    That is the one whose shared terms weigh most (rare terms more), the first of equals: it points a reader
+    to the place and does not prove support. Each further one adds most of what those before it lack, of
+    equals the one that shares most, and is taken only where that is `LEAST_ADDED` of the weight of all the
+    statement's terms: one that says little new costs a judge more than it tells. Often there is none that
+    shares a term.
+
+    >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
+    >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain.", "Tea grows."], tea, 2)]
+    [['Tea grows on hills.', 'Tea needs rain.'], ['Tea grows on hills.']]
+    """
+    if not statements:
+        return []  # nothing is asked, so nothing is indexed
+    places = places_of([terms(s.text) for s in sentences])
+    weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
+    of_unknown = math.log(1 + len(sentences))  # as of a term that one sentence has
+    found = []
+    for statement in statements:
+        wanted, chosen = terms(statement), list[int]()
+        least = LEAST_ADDED * math.fsum(weight.get(term, of_unknown) for term in wanted)
+        shares = shared(wanted, len(sentences), places, weight)
+        sharing = [i for i, share in enumerate(shares) if share > 0]
+        while sharing and len(chosen) < number:
+            new = shared(wanted, len(sentences), places, weight) if chosen else shares
+            ranked = {i: (new[i], shares[i]) for i in sharing}
+            best = max(sharing, key=ranked.__getitem__)  # the first of equals
+            if chosen and new[best] < least:
+                break
+            sharing.remove(best)
+            chosen.append(best)
+            wanted -= terms(sentences[best].text)
+        found.append(tuple(sentences[i] for i in chosen))
+    return found
+
+
+def places_of(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
+    """Term -> the numbers of the sentences that have it, in order."""
+    places: dict[str, list[int]] = {}
+    for i, own in enumerate(terms_of):
+        for term in own:
+            places.setdefault(term, []).append(i)
+    return places
+
+
+def shared(
+    wanted: frozenset[str], number: int, places: Mapping[str, Sequence[int]], weight: Mapping[str, float]
+) -> list[float]:
+    """For each of `number` sentences the weight of the terms of `wanted` that it has; 0 where it has none.
+
+    Summed in the order of the terms' letters, so that a sum has always the same bits.
+    """
+    shares = [0.0] * number
+    for term in sorted(wanted & places.keys()):
+        of_one = weight[term]
+        for i in places[term]:
+            shares[i] += of_one
+    return shares
+
+
+@lru_cache(maxsize=256)  # a sentence is looked at by several judgements
+def terms(text: str) -> frozenset[str]:
+    """Words in lower case; Han text as pairs of neighbouring characters, a lone one as itself.
+
+    >>> sorted(terms("Tea 青岚茶"))
+    ['tea', '岚茶', '青岚']
+    """
+    runs = TERM.findall(text.lower())
+    if text.isascii():  # no Han among them
+        return frozenset(runs)
+    found: set[str] = set()
+    for run in runs:
+        if "㐀" <= run[0] <= "﫿" and len(run) > 1:
+            found.update(run[i : i + 2] for i in range(len(run) - 1))
+        else:
+            found.add(run)
+    return frozenset(found)
+
+
+_MENTION = re.compile(
+    r"\[[0-9][0-9, ]*\]"
+    r"|\b(?:passages?|contexts?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?[0-9]+"
+    r"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*)[0-9]+)*"
+    r"|(?:段落|资料|文档|文章|材料|上下文)\s*[0-9]+|第\s*[0-9]+\s*(?:段|篇|条资料|份)"
+    r"|^\s*\(?[0-9]{1,2}(?:[)、）]|\.(?=\s))",
+    re.IGNORECASE,
+)
+"""A number that counts passages or list items, and says nothing of what they tell."""
+
+STOP = terms(
+    "a an and are as at be been but by can for from had has have he her his if in into is it its not of on "
+    "or she so such than that the their them then there these they this those to was were which while who "
+    "will with 的 了 是 在 和 与 也 有 为 于"
+)
+
+
+class Premise(NamedTuple):
+    """The terms of some texts, and the numbers that they name in digits or in words."""
+
+    terms: frozenset[str]
+    numbers: frozenset[str]
+
+
+def premise_of(texts: Sequence[str]) -> Premise:
+    """What a statement is looked for in."""
+    return _premise(tuple(texts))
+
+
+@lru_cache(maxsize=4)  # several judgements of a sample ask for that of the same contexts
+def _premise(texts: tuple[str, ...]) -> Premise:
+    found: set[str] = set()
+    numbered: set[str] = set()
+    for text in texts:
+        found |= terms(text)
+        numbered |= named(text)
+    return Premise(frozenset(found), frozenset(numbered))
+
+
+def coverage(statement: str, premise: Premise) -> float:
+    """The share of the statement's terms, stop words aside, that occur anywhere in the premise, 0 to 1.
+
+    1 where the statement has no such term: there is nothing that could be missing.
+
+    >>> coverage("The tea of Arl grows in pots.", premise_of(["Tea grows.", "Arl is a hill."]))
+    0.75
+    """
+    own = terms(statement) - STOP
+    return len(own & premise.terms) / len(own) if own else 1.0
+
+
+def unknown_numbers(statement: str, premise: Premise) -> tuple[str, ...]:
+    """The statement's numbers in digits that the premise names nowhere, each once, in order.
+
+    One that stands in the premise for something else is no unknown one, and units are not looked at.
+
+    >>> unknown_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", premise_of(["1200 left, a third"]))
+    ('70', '1962')
+    """
+    strange = [n for n in dict.fromkeys(numbers(statement)) if shortest(n) not in premise.numbers]
+    if not strange:
+        return ()
+    by_scale = scaled(statement.translate(DIGITS))
+
+    def known(number: str) -> bool:
+        parts = number.split(".")  # of a date, where there are three
+        return by_scale.get(number, number) in premise.numbers or (
+            len(parts) > 2 and premise.numbers.issuperset(map(shortest, parts))
+        )
+
+    return tuple(n for n in strange if not known(n))
+
+
+@lru_cache(maxsize=256)  # a statement is looked at by several judgements
+def numbers(text: str) -> tuple[str, ...]:
+    """Its numbers in digits, in order: without commas between thousands, zeros before them, or full width.
+
+    The numbers of passages ("passage 2", "[2]") and of a list item at the beginning are left out.
+
+    >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3)")
+    ('2021', '5', '1200', '1500.5')
+    """
+    return tuple(in_digits(without_mentions(text.translate(DIGITS))))
+
+
+def without_mentions(text: str) -> str:
+    """`text` without its mentions of numbered passages, and without the number of a list item before it."""
+    return _MENTION.sub(" ", text)
+
+
+_CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
+
+
+LEFT_OUT = 4  # words of a clause that no statement has: "based on the given passages" has fewer
+
+
+SHARE_LEFT_OUT = 0.6
+
+
+HAN_PAIR = 0.7  # so that seven characters are a clause, and the six of 根据所给资料 are not
+
+
+def leaves_out(sentence: str, statements: Sequence[str]) -> bool:
+    """Whether a number of the sentence, or most of one of its clauses, stands in none of the statements.
+
+    What only introduces ("Based on the passages, it appears that ...") is short enough to be let pass.
+
+    >>> leaves_out("It opened in 1962.", ["The bridge opened."])
+    True
+    >>> leaves_out("Ann Lee, who once trained the horses of the circus, left.", ["Ann Lee left."])
+    True
+    >>> leaves_out("According to passage 2, Ann Lee left.", ["Ann Lee left."])
+    False
+    """
+    said = " ".join(statements)
+    if long_numbers(sentence) - long_numbers(said):
+        return True
+    known = terms(said)
+    for clause in _CLAUSE.split(sentence):
+        words = _words(clause)
+        missing = _size(words - known)
+        if missing >= LEFT_OUT and missing > SHARE_LEFT_OUT * _size(words):
+            return True
+    return False
+
+
+def long_numbers(text: str) -> frozenset[str]:
+    """Its numbers of two digits and more. (A single digit may be the number of a passage or a list item.)
+
+    As `numbers` reads them: 1,200 is 1200, and that of a passage is none.
+
+    >>> sorted(long_numbers("Passage 12: 1,200 to 1,500 people, 3.5% of 70%"))
+    ['1200', '1500', '3.5', '70']
+    """
+    return frozenset(number for number in numbers(text) if len(number) > 1)
+
+
+def _size(words: frozenset[str]) -> float:
+    """How many words; a pair of Han characters is less than one."""
+    return sum(1 if word.isascii() else HAN_PAIR for word in words)
+
+
+def _words(text: str) -> frozenset[str]:
+    """Its terms without the short ones of alphabets, most of which carry no content."""
+    return frozenset(term for term in terms(text) if len(term) > 3 or not term.isascii())

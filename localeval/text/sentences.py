@@ -1,0 +1,294 @@
+"""Cut a text into sentences: pysbd, guarded where it hangs, loses text or breaks inside Chinese quotes.
+
+    >>> [s.text for s in split("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.", "en")]
+    ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
+
+The way of a text: lines (`_lines`), of each line the places where a sentence ends (`_ends`, by pysbd in
+windows or by `_plain_ends`), then the places that should not have been one (`quotations.mended`, `_joined`).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+# pysbd is quadratic in places, so it sees a line through windows. Few sentences are longer than one.
+WINDOW = 800
+
+# What pysbd may cost in one call of `split`, in characters read. The worst text known (nothing but
+# abbreviations, each compiling a regex) costs 0.04 ms a character, prose 0.003: at most 1.6 s. What is
+# left of the text then goes to `_plain_ends`. Counted in characters, not in seconds, because the same
+# text has to give the same sentences on every machine.
+BUDGET = 40_000
+_CALL = 30  # one call costs 0.09 ms, however short its text
+
+# pysbd's numbered-reference regex is exponential in what follows ".[": "..[111 111 111 111 111".
+_REFERENCE = re.compile(r"\.\[[\d,\s\[\]-]{14}")
+# Each item of an inline list makes it rewrite the whole window: "a) b) a) b)" is cubic.
+_LIST_SIGN = re.compile(r"(?:^|[\s(])(?:[a-z]|[ivx]{2,5})[.)]|\d[.)](?=[\s)])")
+_MAX_LIST_SIGNS = 16
+# The characters that pysbd uses for its own notes: it would read ours as its own, and rewrite them.
+_OWN_SIGNS = re.compile("[∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮⎋✂⌬ᓰᓱᓳᓴᓷᓸ]")
+
+_HAN = r"[\u3400-\u9fff]"
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([A-Za-z0-9+#._{}=-]{0,30})")
+_LONE_NUMBER = re.compile(r"\s*\d{1,2}[.)、）]")
+# What may stand before the words of a line: quote marks, then bullets or heading signs, then a number.
+_MARKER = re.compile(
+    r"\s*(?:>\s*)*(?:[-*+–—]\s+|[•●▪◦‣⁃]\s*|\#{1,6}\s+)*"
+    rf"(?:\*\*\d{{1,2}}[.)]\*\*\s+|\d{{1,2}}[.)]\s+|[（(]\d{{1,2}}[)）]\s*|\d{{1,2}}[.．、)）]\s*(?={_HAN}))?"
+)
+
+_END = re.compile(r"[.!?。．！？]")
+# No part of it can fail after a long match, so finding all of them takes linear time.
+_TERMINATOR = re.compile(r"[.!?。．！？…]+[\"'”’»」』）)\]]*(?:\[[\d,\s-]*\])*(\s*)")
+_WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef“‘]")
+_ABBREVIATION = re.compile(r"\b(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Drs|Prof|St|No|Nos|vs|Fig|Gen|Gov|Sen|Rep|Lt|pp)$")
+
+# Behind these a number goes on with the sentence, behind the second ones a name does.
+_BEFORE_NUMBER = re.compile(
+    r"\b(?:approx|ca|c|est|vol|ch|eq|max|min|pop|b|d|r|fig|sec|art|ver)\.$", re.IGNORECASE
+)
+_BEFORE_NAME = re.compile(r"\b(?:Ft|Pres|Mt|Rev|Hon|Capt|Col|Sgt)\.$")
+_URL = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
+_DIGIT_NEXT = re.compile(r"\s+\d")
+_SMALL_WORD = re.compile(r"\s+[a-z]+\b")
+_SHORT = re.compile(r"\b[A-Za-z]{1,3}\.$")
+
+_NUMBER_ONLY = re.compile(r"\W*\d{1,2}[.)）]\W*")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence and its place: `original[start:end] == text`, with no white space at either end."""
+
+    text: str
+    start: int
+    end: int
+
+
+def split(text: str, lang: str) -> list[Sentence]:
+    """The sentences of `text`, in order and apart; `lang` is what `texts.language` says of it.
+
+    Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
+    number before a list item and the language after a code fence. A line ends a sentence. A row of a table
+    and a line of fenced code is one sentence. What has no letter and no digit is no sentence. Never raises.
+    Time grows with the length of the text, whatever it holds.
+
+        >>> split("他说：“我来了。你呢？”然后走了。", "zh")[0].text
+        '他说：“我来了。你呢？”'
+    """
+    sentences: list[Sentence] = []
+    budget = BUDGET
+    for start, end, prose in _lines(text):
+        line = text[start:end]
+        ends = [len(line)]
+        if prose:
+            ends, budget = _ends(line, lang, budget)
+            if len(ends) > 1:
+                ends = _joined(line, ends if lang == "en" else mended(line, ends))
+        for left, right in pairwise([0, *ends]):
+            piece = line[left:right]
+            words = piece.strip()
+            if has_words(words):
+                first = start + left + len(piece) - len(piece.lstrip())
+                sentences.append(Sentence(words, first, first + len(words)))
+    return sentences
+
+
+def has_words(text: str) -> bool:
+    """Whether it has a letter or a digit: without one a text says nothing."""
+    return any(map(str.isalnum, text))
+
+
+def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
+    """(start, end, is it prose?) of each line, without its list and heading marks; fences are left out."""
+    fence = ""
+    at = 0
+    # A line "42." is a list number with its item on the next line, unless nothing follows.
+    last = len(text.rstrip())
+    for raw in text.splitlines(keepends=True):
+        start, at = at, at + len(raw)
+        line = raw.rstrip()
+        mark = _FENCE.fullmatch(line)
+        if fence and not (mark and mark[1].startswith(fence) and not mark[2]):
+            yield start, start + len(line), False
+        elif mark:
+            fence = "" if fence else mark[1]
+        elif at >= last or not _LONE_NUMBER.fullmatch(line):
+            marker = _MARKER.match(line)
+            words = start + (marker.end() if marker else 0)
+            yield words, start + len(line), not text.startswith("|", words)
+
+
+def _ends(line: str, lang: str, budget: int) -> tuple[list[int], int]:
+    """Where the sentences of a line end (the last at its length), and what is left of the budget.
+
+    All but the last sentence of a window are taken, and the next window begins where they end: so no
+    sentence is cut by a window's edge, except one that is longer than the window.
+    """
+    ends: list[int] = []
+    at = 0
+    while True:
+        window = line[at : at + WINDOW]
+        whole = at + len(window) == len(line)
+        if whole and not _END.search(window, 0, len(window) - 1):
+            return [*ends, len(line)], budget
+        if budget < len(window) + _CALL:
+            return [*ends, *_plain_ends(line, at)], 0
+        budget -= len(window) + _CALL
+        found = [at + end for end in _pysbd_ends(window, lang) or _plain_ends(window, 0)]
+        if whole:
+            return [*ends, *found], budget
+        ends += found[:-1] or [next(_plain_ends(line, at))]
+        at = ends[-1]
+        if at == len(line):
+            return ends, budget
+
+
+def _pysbd_ends(window: str, lang: str) -> list[int] | None:
+    """Where pysbd ends its sentences, the last at the window's length; None if it can't be trusted."""
+    if _OWN_SIGNS.search(window) or _REFERENCE.search(window):
+        return None
+    if len(_LIST_SIGN.findall(window)) > _MAX_LIST_SIGNS:
+        return None
+    try:
+        # Not `segment`: it looks for each sentence from the start of the text, in quadratic time, and
+        # drops without a word the ones that it does not find.
+        pieces = _segmenter("zh" if lang == "zh" else "en").processor(window).process()
+    except (IndexError, ValueError, re.error):
+        return None
+    ends: list[int] = []
+    at = 0
+    for piece in map(str.strip, pieces):
+        at += len(window[at:]) - len(window[at:].lstrip())
+        if not window.startswith(piece, at):
+            return None
+        at += len(piece)
+        if piece:
+            ends.append(at)
+    if not ends or window[at:].strip():
+        return None
+    return [*ends[:-1], len(window)]
+
+
+@lru_cache
+def _segmenter(code: str) -> Any:
+    """pysbd's segmenter for "zh" or "en", imported on first use."""
+    with warnings.catch_warnings():
+        # Its source has invalid escapes ("\s" in plain strings), which Python warns of when it compiles it.
+        warnings.simplefilter("ignore")
+        import pysbd
+    return pysbd.Segmenter(language=code, clean=False)
+
+
+def _plain_ends(text: str, at: int) -> Iterator[int]:
+    """Where sentences end from `at` on, the last at the text's length, by end marks alone; linear time."""
+    for mark in _TERMINATOR.finditer(text, at):
+        if mark.end() < len(text) and _is_end(text, mark):
+            yield mark.start(1)
+    yield len(text)
+
+
+def _is_end(text: str, mark: re.Match[str]) -> bool:
+    """Whether a sentence ends at these marks, which something follows."""
+    if mark[0][0] in "。．！？":
+        return True
+    following = text[mark.end()]
+    if not mark[1]:
+        return _WIDE.match(following) is not None
+    if following.islower():
+        return False
+    return mark[0].rstrip() != "." or not _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()])
+
+
+def _joined(line: str, ends: list[int]) -> list[int]:
+    """The ends without those that leave a list number alone, cut marks off the word that they follow, or lie
+    within a sentence.
+    """
+    kept: list[int] = []
+    start = 0
+    capitals = next((c for c in line if c.isalpha()), "").isupper()
+    for end, after in pairwise(ends):
+        lone_number = _NUMBER_ONLY.fullmatch(line, start, end)
+        lone_marks = not line[end].isspace() and not has_words(line[end:after])
+        if not lone_number and not lone_marks and not _goes_on(line, end, capitals):
+            kept.append(end)
+        start = end
+    return [*kept, ends[-1]]
+
+
+def _goes_on(line: str, end: int, capitals: bool) -> bool:
+    """Whether the sentence goes on behind its mark: within an address or code, behind an abbreviation or a
+    title ("Who Is Ann? was shot").
+
+    capitals  sentences of the line begin with capitals, so that a small letter goes on with one
+    """
+    before = line[max(0, end - 200) : end]
+    if before[-1] not in ".!?":
+        return False
+    if not line[end].isspace():
+        return bool(_URL.search(before)) or (before[-1] != "." and line[end] in "._=/&")
+    if _DIGIT_NEXT.match(line, end):
+        return bool(_BEFORE_NUMBER.search(before))
+    small = capitals and _SMALL_WORD.match(line, end) and (before[-1] != "." or _SHORT.search(before))
+    return bool(small or _BEFORE_NAME.search(before))
+
+
+_PAIRS = {"”": "“", "」": "「", "』": "『", "》": "《", "）": "（", ")": "(", '"': '"'}
+
+
+_SHORT_QUOTATION = 120  # a longer quotation is several sentences, not a part of one
+
+
+_GOES_ON = frozenset("，、；：,;:")
+
+
+_MORE = frozenset("。．！？!?…")
+
+
+_BEFORE_SPEECH = _GOES_ON | _MORE | frozenset(" \u3000")
+
+
+def mended(line: str, ends: list[int]) -> list[int]:
+    """The ends, less those inside short quotations; closing marks go to the sentence before them."""
+    opening_of = _pairs(line)
+    # Of nested pairs the outer one counts.
+    inside = bytearray(len(line) + 1)
+    for close, first in opening_of.items():
+        if close - first <= _SHORT_QUOTATION:
+            inside[first + 1 : close + 1] = b"\1" * (close - first)
+    kept: list[int] = []
+    for end in ends[:-1]:
+        moved = end
+        while moved in opening_of or line[moved : moved + 1] in _MORE:
+            moved += 1
+        goes_on = inside[moved] or line[moved : moved + 1] in _GOES_ON
+        if moved - 1 in opening_of:
+            goes_on |= _embedded(line, opening_of[moved - 1], moved)
+        if not goes_on and moved < len(line) and moved > (kept[-1] if kept else 0):
+            kept.append(moved)
+    return [*kept, len(line)]
+
+
+def _embedded(line: str, first: int, end: int) -> bool:
+    """Whether its sentence goes on after a quotation: yes for 问了“走吗？”就走, no for 他说：“走吧。”就走."""
+    within = first > 0 and line[first - 1] not in _BEFORE_SPEECH
+    return line[first] == "《" or (within and end - first <= _SHORT_QUOTATION)
+
+
+def _pairs(line: str) -> dict[int, int]:
+    """The place of each closing mark, with its opening one's; one stack a kind keeps it linear."""
+    pairs: dict[int, int] = {}
+    opened: dict[str, list[int]] = {}
+    for place, sign in enumerate(line):
+        if opened.get(_PAIRS.get(sign, "")):
+            pairs[place] = opened[_PAIRS[sign]].pop()
+        elif sign in _PAIRS.values():
+            opened.setdefault(sign, []).append(place)
+    return pairs
