@@ -181,7 +181,7 @@ class Judge:
         """
         self._check_open()
         self.curves(options)
-        check_heads(metrics, self.heads(options))
+        check_heads(metrics, self.heads(options), options)
         used = models_used(rows_of(metrics), options)
         if "embedder" in used:
             check_told(self.companions.embedder(), "embedder")

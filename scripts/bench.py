@@ -16,9 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from localeval import Judge, read_samples
+from localeval.engine.benchmark import Speed, measure
 from localeval.engine.interface import EngineSettings, Spent
-from localeval.engine.price import Speed
-from localeval.engine.speed import measure
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.runs.evaluate import evaluate

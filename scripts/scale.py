@@ -25,7 +25,7 @@ from localeval import evaluate, rescore
 from localeval.judgements import windows
 from localeval.runs.folder import load
 from localeval.samples import Sample
-from localeval.text import claims, evidence
+from localeval.text import claims, overlap
 from localeval.text.sentences import Sentence
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
@@ -82,7 +82,7 @@ class Apart:
 def main(number: int, profiled: bool) -> bool:
     """Whether memory and time stay within their bars."""
     apart = Apart()
-    for module in (evidence, claims, windows):
+    for module in (overlap, claims, windows):
         if hasattr(module, "split"):
             module.split = apart.timed("splitter", plain)
     os.fsync = apart.timed("fsync", os.fsync)

@@ -10,7 +10,7 @@ def head(
     bias: float = 1.0,
     sha256: str = "0" * 64,
     unknown: float = 0.0,
-    clear: float | None = None,
+    long_answers: int = 0,
 ) -> Head:
     """One that gives every sentence the same logit, less what unknown numbers take."""
     return Head(
@@ -21,7 +21,7 @@ def head(
         sentence=Probe(states=(1.0,), overlap=(0, 0, unknown, 0, 0), bias=bias),
         token=Probe(states=(1.0,), bias=bias),
         answer=SoftMinimum(sharpness=1000.0),
-        clear=clear,
+        long_answers=long_answers,
     )
 
 

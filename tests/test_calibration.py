@@ -15,7 +15,7 @@ from localeval import InputError, evaluate, rescore
 from localeval.judgements.calibration import Calibration, Curve, all_supported, as_scored
 from localeval.judgements.calibration.choice import calibrations_for, recipe, shipped, write
 from localeval.judgements.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
-from localeval.judgements.heads import logit, sigmoid
+from localeval.judgements.heads import heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.support import faithfulness
@@ -234,8 +234,9 @@ def test_a_calibration_fits_nothing_but_what_it_was_fitted_on(other: dict[str, A
 
 def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() -> None:
     """Where this fails a prompt or a judgement has changed: fit anew with `localeval card`."""
-    found = calibrations_for(QUICK_START, Options())
-    assert set(found) == {"en", "zh"}
+    for by in ("auto", "llm"):
+        heads = heads_for(QUICK_START, Options(support_by=by))
+        assert set(calibrations_for(QUICK_START, Options(support_by=by), heads)) == {"en", "zh"}
     assert all(one.fitted_on["labels"] >= 40 and one.fitted_on["date"] for one in shipped())
 
 

@@ -188,7 +188,7 @@ def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
 ) -> None:
     row = json.dumps({"question": "What grows?", **GOOD})
     (tmp_path / "asked.jsonl").write_text(row)
-    monkeypatch.setattr("localeval.runs.dry_run.measured", None)  # so that nothing can be measured
+    monkeypatch.setattr("localeval.engine.benchmark.measure", None)  # so that nothing can be measured
     monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "none"))
     given = [
         "evaluate",

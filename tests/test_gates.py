@@ -207,7 +207,7 @@ def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path)
     run = localeval("compare", before, other, cwd=tmp_path)
     assert run.returncode == 1
     assert "options.threshold (0.5 and 0.7)" in fault(run)
-    assert fault(run) in (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    assert fault(run) in (Path(__file__).parents[1] / "localeval/runs/README.md").read_text("utf-8")
     assert localeval("compare", before, other, "--force", cwd=tmp_path).returncode == 0
     run = localeval("compare", before, tmp_path, cwd=tmp_path)
     assert run.returncode == 2

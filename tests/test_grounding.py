@@ -7,12 +7,14 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from localeval import InputError, Judge, Sample, evaluate, rescore
+from localeval import InputError, Judge, Sample, evaluate, plan, rescore
 from localeval.engine.interface import ContextTooLong, EngineSettings, States
 from localeval.engine.tree import Engine
 from localeval.judgements.grounding import GroundingRecord
@@ -68,6 +70,15 @@ def test_reading_leaves_the_bits_of_replies_as_they_were(tiny: Engine) -> None:
     assert tiny.generate(TRUNK, "branch", ["One.", "Two."], DirectReply) == before
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What a shell starts in the background ignores Ctrl-C; here it is heard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
     """A signal that is answered inside the engine's callback would be lost, and the work would go on."""
     end = time.monotonic() + 60
@@ -230,59 +241,92 @@ def test_words_that_look_unsupported_are_marked_in_the_report(tmp_path: Path) ->
     assert 'doubtful">The mill was built in 1820' in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-# Faithfulness of an answer that is read first
+# Faithfulness of a response that is read
 
 
-BURNED = MILL.model_copy(update={"response": "The mill was built in 1820. It burned in 1931."})
-TELLS = write([head(unknown=-3.0, clear=0.6)])
+LONG = MILL.model_copy(
+    update={"response": "The mill was built in 1820. It burned in 1931. It was built of brick."}
+)
+TELLS = write([head(unknown=-3.0, long_answers=100)])
+ASKED: list[dict[str, Any]] = [
+    {"statements": ["One."]},
+    {"statements": ["Two."]},
+    {"statements": ["Three."]},
+    *[{"verdict": 0.9}] * 3,
+]
 
 
-def test_only_sentences_that_are_not_clearly_supported_are_broken_up_and_asked_about() -> None:
-    engine = FakeEngine([{"statements": ["The mill burned in 1931."]}, {"verdict": 0.2}])
-    result = evaluate([BURNED], ["faithfulness"], fake_judge(engine), statements="auto", head=TELLS)
-    engine.close()  # nothing was left to be asked
-    clear, doubtful = result.samples[0].records["support"].verdicts  # type: ignore[attr-defined]
-    assert (clear.statement, clear.asked) == ("The mill was built in 1820.", False)
-    assert clear.probability == pytest.approx(1 / (1 + np.exp(-1)))
-    assert (doubtful.statement, doubtful.asked, doubtful.probability) == (
-        "The mill burned in 1931.",
-        True,
-        0.2,
-    )
-    assert doubtful.read == pytest.approx(1 / (1 + np.exp(2)))
-    assert result.samples[0].scores["faithfulness"].value == 1 / 2
+@pytest.mark.parametrize(
+    ("by", "given"),
+    [("auto", TELLS), ("head", TELLS), ("head", write([head(unknown=-3.0)]))],
+    ids=["auto", "head", "a head of short answers, by name"],
+)
+def test_each_sentence_of_a_response_that_is_read_is_a_statement_and_nothing_is_asked(
+    by: str, given: str
+) -> None:
+    metrics = ["faithfulness", "full_support", "groundedness"]
+    result = evaluate([LONG], metrics, fake_judge(FakeEngine([])), support_by=by, head=given)
+    [one] = result.samples
+    support = one.records["support"]
+    logits = (1.0, 1.0 - 3.0, 1.0)  # of the bias, and less for a number that the contexts lack
+    assert [v.probability for v in support.verdicts] == pytest.approx([1 / (1 + np.exp(-z)) for z in logits])  # type: ignore[attr-defined]
+    assert one.scores["faithfulness"].value == 2 / 3
+    assert one.scores["full_support"].soft == one.scores["groundedness"].soft
     assert result.signature.heads
 
 
-def test_an_answer_that_is_clearly_supported_is_asked_nothing_and_one_in_windows_may_be_so() -> None:
-    for contexts in (MILL.retrieved_contexts, ["The mill stands. " * 200, "The mill was built in 1820."]):
-        sample = Sample(response="The mill was built in 1820.", retrieved_contexts=contexts)
-        judge = fake_judge(FakeEngine([], n_ctx=2048))
-        assert judge.score("faithfulness", sample, statements="auto", head=TELLS).value == 1.0
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"head": "none"},
+        {"head": write([head(long_answers=99)])},
+        {"head": write([head("zh", long_answers=100)])},
+        {"head": TELLS, "support_by": "llm"},
+    ],
+    ids=["no head", "of short answers", "of another language", "asked by name"],
+)
+def test_a_judge_whose_head_does_not_decide_is_asked(other: dict[str, str]) -> None:
+    engine = FakeEngine(ASKED)
+    found = evaluate([LONG], ["faithfulness"], fake_judge(engine), **other)  # type: ignore[arg-type]
+    engine.close()  # nothing was left to be asked
+    assert found.samples[0].scores["faithfulness"].value == 1.0
 
 
-@pytest.mark.parametrize("given", ["none", write([head(unknown=-3.0)]), write([head("zh", clear=0.6)])])
-def test_without_a_head_that_tells_auto_keeps_the_records_of_llm(tmp_path: Path, given: str) -> None:
-    engine = FakeEngine(
-        [{"statements": ["One."]}, {"statements": ["Two."]}, {"verdict": 0.9}, {"verdict": 0.2}]
-    )
-    asked = evaluate([BURNED], ["faithfulness"], fake_judge(engine), tmp_path)
-    found = evaluate([BURNED], ["faithfulness"], fake_judge(engine), tmp_path, statements="auto", head=given)
-    assert found.scores == asked.scores
+@pytest.mark.parametrize(
+    ("change", "answers"),
+    [
+        ({"response": "It was built in 1820. It is of brick."}, [*ASKED[:2], *ASKED[3:5]]),
+        ({"reference": "It was built in 1820."}, ASKED),
+    ],
+    ids=["short", "with a reference"],
+)
+def test_auto_asks_about_short_responses_and_those_with_a_reference(
+    change: dict[str, str], answers: list[dict[str, Any]]
+) -> None:
+    engine = FakeEngine(answers)
+    fake_judge(engine).score("faithfulness", LONG.model_copy(update=change), head=TELLS)
     engine.close()
 
 
-def test_a_reference_is_broken_up_whole_and_every_statement_is_held_against_it() -> None:
-    statements = [{"statements": ["It burned."]}, {"statements": ["It was built."]}]
-    engine = FakeEngine([*statements, *[{"verdict": 0.9}] * 3])
-    sample = MILL.model_copy(
-        update={
-            "response": "The mill was built in 1820. It burned in 1931.",
-            "reference": "It was built in 1820.",
-        }
-    )
-    fake_judge(engine).score("factual_correctness", sample, statements="auto", head=TELLS)
-    engine.close()
+def test_the_plan_of_a_response_that_is_read_has_no_reply() -> None:
+    told = plan([LONG], ["faithfulness"], fake_judge(FakeEngine([])), head=TELLS)
+    assert (told.to_make, told.spent.decoded, told.spent.branch) == (2, 0, 0)
+    assert told.spent.read > len(LONG.response or "")
+
+
+def test_to_be_read_by_name_needs_a_head_in_the_language() -> None:
+    judge = fake_judge(FakeEngine([]))
+    with pytest.raises(InputError, match="head"):
+        judge.score("faithfulness", LONG, support_by="head")
+    score = judge.score("faithfulness", LONG, support_by="head", head=write([head("zh")]))
+    assert (score.status, score.reason) == ("failed", "no_head")
+
+
+def test_a_run_that_was_read_is_scored_again_and_told_as_such(tmp_path: Path) -> None:
+    made = evaluate([LONG], ["faithfulness"], fake_judge(FakeEngine([])), tmp_path, head=TELLS)
+    assert rescore(tmp_path, threshold=0.1).samples[0].scores["faithfulness"].value == 1.0
+    assert "head:" in str(made.signature)
+    assert "read" in next(line for line in str(made).splitlines() if line.startswith("mill")).split()
 
 
 # Fitting

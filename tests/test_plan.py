@@ -11,8 +11,8 @@ import pytest
 
 from localeval import Judge, Plan, evaluate, plan
 from localeval.cli import main
+from localeval.engine.benchmark import Speed
 from localeval.engine.interface import ContextTooLong, EngineError, Spent
-from localeval.engine.price import Speed
 from localeval.engine.tree import Engine
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
@@ -96,7 +96,7 @@ def test_every_judgement_can_be_rehearsed_without_an_answer() -> None:
     by = {work.judgement: work.by for work in told.work}
     assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")
     assert told.seconds is None
-    assert "not known; --plan measures" in before_a_run(told)[1]
+    assert "--plan measures" in before_a_run(told)[1]
 
 
 def test_what_the_journal_holds_is_not_to_be_made_again(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_judge_that_is_loaded_needs_no_more_memory(
         raise AssertionError("a second model is loaded")
 
     monkeypatch.setattr("localeval.runs.dry_run.available", lambda: 500_000_000)
-    monkeypatch.setattr("localeval.runs.dry_run.measured", no_measuring)
+    monkeypatch.setattr("localeval.engine.benchmark.measure", no_measuring)
     watch, more = Watch(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=2, n_ctx=16384) as judge:
         with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
@@ -215,7 +215,7 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(TEA) + "\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("localeval.runs.dry_run.remembered", lambda *_: Speed(0.01, 0.02, 0.05))
+    monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
     command = ["evaluate", "data.jsonl", "--judge", str(tiny_path), "--n-ctx", "16384", "--plan"]
     main(command)
     said = capsys.readouterr()
@@ -227,7 +227,7 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     assert told["seconds"] > 0
     assert not (tmp_path / "runs").exists()
     monkeypatch.setattr("localeval.runs.dry_run.available", lambda: 500_000_000)
-    monkeypatch.setattr("localeval.runs.dry_run.remembered", lambda *_: None)  # nor is it measured
+    monkeypatch.setattr("localeval.engine.benchmark.measure", None)  # it is not measured
     with pytest.raises(SystemExit) as ended:
         main(command)
     assert ended.value.code == 2

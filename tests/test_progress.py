@@ -8,8 +8,8 @@ import io
 import pytest
 
 from localeval import Plan, Sample, Score
+from localeval.engine.benchmark import Speed
 from localeval.engine.interface import Spent
-from localeval.engine.price import Speed
 from localeval.report.progress import Meter, live_line
 from localeval.runs.plan import Work
 

@@ -114,3 +114,32 @@ def test_the_shipped_head_puts_what_is_supported_above_what_is_not(judge: Judge,
     again = evaluate(samples[::-1], ["groundedness"], judge, tmp_path)
     records = {one.sample.id: one.records["grounding"] for one in again.samples}
     assert all(records[one.sample.id] == one.records["grounding"] for one in result.samples)
+
+
+CLAIMS = {
+    "The first harbour cup was sailed on Jan 15, 1967": (
+        "When was the first harbour cup?",
+        "The First World Harbour Championship was a regatta, sailed on January 15, 1967, at the pier of Arl.",
+        True,
+    ),
+    "Ada Lenz was born in Norway on 14th March 1879.": (
+        "Where and when was Ada Lenz born?",
+        "Ada Lenz (born 14 March 1879) was a Norwegian-born astronomer, one of the best known of her time.",
+        True,
+    ),
+    "Ada Lenz was born in Norway on 20th March 1879.": (
+        "Where and when was Ada Lenz born?",
+        "Ada Lenz (born 14 March 1879) was a Norwegian-born astronomer, one of the best known of her time.",
+        False,
+    ),
+}
+"""A claim, what was asked, what the context says in other words, and whether that supports the claim."""
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_in_other_words_is_judged_by_what_it_says(judge: Judge, claim: str) -> None:
+    question, context, right = CLAIMS[claim]
+    sample = Sample(user_input=question, response=claim, retrieved_contexts=[context])
+    value = judge.score("faithfulness", sample).value
+    assert value is not None
+    assert value == 1.0 if right else value <= 0.5

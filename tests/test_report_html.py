@@ -22,12 +22,11 @@ from localeval.judgements.journal.lines import line_of
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.agreement import known
-from localeval.report.html.effort import effort
 from localeval.report.html.labels import labels
 from localeval.report.html.order import standing
 from localeval.report.html.shown import shown
 from localeval.report.injection import KINDS
-from localeval.runs.folder import load
+from localeval.runs.folder import write_report
 from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.reports import HOSTILE, METRICS_SHOWN, hostile, large, signature, small
@@ -218,7 +217,6 @@ def test_a_run_writes_the_page_and_the_command_makes_it_again(
     result = evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), folder)
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<h1><bdi>tea &amp; cake</bdi></h1>" in page
-    assert page == html.page(load(folder), title="tea & cake", effort=effort(folder))
     main_ends(["report", str(folder), "--html", str(tmp_path / "again.html")], 0)
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
     assert str(result) + "\n" == capsys.readouterr().out
@@ -242,34 +240,15 @@ def main_ends(arguments: list[str], code: int) -> None:
     assert ended == code
 
 
-def test_what_a_run_took_is_the_sum_of_its_journals_costs_beside_its_plan(tmp_path: Path) -> None:
+def test_what_a_run_took_is_the_sum_of_its_journals_costs(tmp_path: Path) -> None:
     costs = [{"seconds": 1.5, "rows": 10}, {"seconds": 2.0, "rows": 30}]
     mark = '", "record": {"cost": 9}'  # as an id it is text, and hides nothing behind it
     lines = [line_of({"key": "k", "sample": mark, "cost": cost, "record": {"cost": 9}}) for cost in costs]
     (tmp_path / "journal.jsonl").write_bytes(b"".join([*lines, b'{"torn']))
-    assert effort(tmp_path) == html.Effort(seconds=3.5, rows=40)
-    (tmp_path / "plan.json").write_text('{"seconds": 3.0, "rows": 50}')
-    assert effort(tmp_path) == html.Effort(3.5, 40, 3.0, 50)
-    for other in ('"kept": 1', '"to_make": 1'):  # of what was left, or of fewer judgements than were made
-        (tmp_path / "plan.json").write_text(f'{{"seconds": 3.0, "rows": 50, {other}}}')
-        assert effort(tmp_path) == html.Effort(3.5, 40)
-    (tmp_path / "plan.json").write_text('{"seconds": 3.0, "rows": 50, "kept": 0, "to_make": 2}')
-    text = Page(html.page(small(), effort=effort(tmp_path))).text
-    assert "3.0 s" in text
-    assert "+17 %" in text
-    assert "-20 %" in text
-    assert effort(tmp_path / "none") is None
-
-
-@pytest.mark.parametrize(
-    "plan", ['{"seconds": "3", "rows": [5]}', '{"seconds": Infinity, "rows": NaN}', "[" * 9999, "{}", "[1]"]
-)
-def test_a_plan_that_tells_no_numbers_is_not_shown(tmp_path: Path, plan: str) -> None:
-    cost = {"seconds": 1.5, "rows": 10}
-    (tmp_path / "journal.jsonl").write_bytes(line_of({"key": "k", "sample": "s", "cost": cost, "record": {}}))
-    (tmp_path / "plan.json").write_text(plan)
-    assert effort(tmp_path) == html.Effort(1.5, 10)
-    assert "1.5 s" in Page(html.page(small(), effort=effort(tmp_path))).text
+    write_report(tmp_path, small(), tmp_path / "page.html")
+    text = Page((tmp_path / "page.html").read_text(encoding="utf-8")).text
+    assert "3.5 s" in text
+    assert "40" in text
 
 
 def test_a_notebook_gets_a_table_of_escaped_text_and_no_script() -> None:

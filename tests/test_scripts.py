@@ -11,9 +11,8 @@ from types import ModuleType
 import pytest
 
 from localeval import Judge, Sample
+from localeval.engine.benchmark import Speed, measure
 from localeval.engine.interface import EngineSettings, Spent
-from localeval.engine.price import Speed
-from localeval.engine.speed import measure
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import Journal
 from localeval.judgements.statements import SentenceStatements, StatementsRecord

@@ -14,10 +14,15 @@ from localeval.samples import Sample
 from localeval.text.claims import claimed
 from localeval.text.language import language
 from localeval.text.overlap import TERM, Evidence, closest, context_sentences
-from localeval.text.sentences import Sentence
+from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5
 """Words whose P(supported) is below it are marked, where their sentence is doubtful as well."""
+
+
+LONG, ENOUGH = 3, 100
+"""A long response has so many sentences, and a head decides it if it was fitted to so many of them: on long
+ones reading agrees with people better than asking does, on single claims asking does."""
 
 
 class ReadSentence(Record):
@@ -46,6 +51,21 @@ class GroundingRecord(Record):
     all_supported: float
     language: str
     windows: int = 1
+
+
+def decides(desk: Desk, sample: Sample) -> bool:
+    """Whether the response is read to see which of its sentences are supported, and nothing is asked.
+
+    With `support_by="head"` always; with "auto" where the head was fitted to many answers as long, and where
+    no reference is there, against which single statements may be held too.
+    """
+    by, text = desk.options.support_by, response_of(sample)
+    if by != "auto":
+        return by == "head"
+    head = desk.heads.get(spoken := language(text))
+    if head is None or head.long_answers < ENOUGH or sample.reference:
+        return False
+    return any(map(has_words, sample.retrieved_contexts or [])) and len(claimed(text, spoken)) >= LONG
 
 
 def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class Head(BaseModel):
     sentence   P(supported) of a sentence, from the mean of its tokens' states
     token      the same of one token; None where nothing tells
     answer     P(all supported), from the logits of the sentences
-    clear      P(supported) from which a sentence is clearly supported; None where nothing tells so surely
+    long_answers  so many of the answers that it was fitted to have three sentences or more
     fitted_on  for people to read: sources, labels, date
     figures    on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
     """
@@ -155,7 +155,7 @@ class Head(BaseModel):
     sentence: Probe
     token: Probe | None = None
     answer: SoftMinimum
-    clear: float | None = Field(default=None, ge=0, le=1)
+    long_answers: int = Field(default=0, ge=0)
     fitted_on: dict[str, Any] = {}
     figures: dict[str, tuple[float, float, float]] = {}
 

@@ -17,14 +17,14 @@ NEAR = 0.85
 """How near a sentence's probability has to come to the highest of its sample, as a share of it.
 
 How high the probabilities of a sample are says more of its question than of its sentences: that of the one
-sentence which answers may be 0.4 or 0.9. On labelled sentences of three sources the README compares this with
-holding each against 0.5.
+sentence which answers may be 0.4 or 0.9. On labelled sentences of three sources models/README.md compares
+this with holding each against 0.5.
 """
 
 SURE = 0.4
 """How far from the threshold to 1 the probability of being answerable has to come.
 
-Small judges say too easily that contexts answer: the README tells for how many labelled ones that do not.
+Small judges say too easily that contexts answer: models/README.md tells how often, of labelled ones.
 """
 
 

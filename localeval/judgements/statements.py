@@ -14,14 +14,13 @@ from pydantic import BaseModel
 from localeval.engine.interface import Reply
 from localeval.judgements import grounding
 from localeval.judgements.context import Desk, Record, TextOf, response_of
-from localeval.judgements.heads import Head
 from localeval.samples import Sample
 from localeval.text.claims import claimed, claims, says
 from localeval.text.display import one_line
 from localeval.text.language import language, strip_thinking
 from localeval.text.numbers import counts
 from localeval.text.overlap import leaves_out, long_numbers, places_of, shared, terms
-from localeval.text.sentences import Sentence, has_words
+from localeval.text.sentences import Sentence
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 _TURNS = frozenset("不没无未非否若只仅几差称说据").union(
@@ -40,11 +39,9 @@ WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 class SentenceStatements(Record):
     """One sentence of the text, where it stands there, and the statements that it makes.
 
-    cut   "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays"
-          it said nothing of this sentence, and with "details" it left out a number or a clause of it, so
-          that the sentence stands for itself
-    read  P(supported) of the sentence as it was read with the contexts; None where it was not read
-    clear whether that is so high that the sentence is one statement, and nobody is asked about it
+    cut  "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays"
+         it said nothing of this sentence, and with "details" it left out a number or a clause of it, so
+         that the sentence stands for itself
     """
 
     sentence: str
@@ -52,8 +49,6 @@ class SentenceStatements(Record):
     end: int
     statements: tuple[str, ...]
     cut: str = ""
-    read: float | None = None
-    clear: bool = False
 
 
 class StatementsRecord(Record):
@@ -78,19 +73,14 @@ class StatementsReply(BaseModel):
 
 
 def recipe(desk: Desk, sample: Sample, of: TextOf = response_of) -> dict[str, Any]:
-    if desk.options.statements == "sentences":
+    if _stand(desk, sample, of):
         return {"statements": "sentences"}
-    asked = {"statements": "llm", "prompt": desk.options.prompt("statements", language(of(sample))).sha256}
-    if (head := _head(desk, sample, of)) is None:
-        return asked
-    return {**asked, "statements": "auto", "head": head.sha256, "contexts": sample.retrieved_contexts}
+    return {"statements": "llm", "prompt": desk.options.prompt("statements", language(of(sample))).sha256}
 
 
-def _head(desk: Desk, sample: Sample, of: TextOf) -> Head | None:
-    """What tells which sentences are clearly supported; None where all are broken up."""
-    head = desk.heads.get(language(of(sample))) if desk.options.statements == "auto" else None
-    tells = head is not None and head.clear is not None and of is response_of
-    return head if tells and any(map(has_words, sample.retrieved_contexts or [])) else None
+def _stand(desk: Desk, sample: Sample, of: TextOf) -> bool:
+    """Whether the sentences are the statements."""
+    return desk.options.statements == "sentences" or (of is response_of and grounding.decides(desk, sample))
 
 
 def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_of) -> StatementsRecord:
@@ -102,48 +92,27 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
 
     A sentence stands for itself where the model leaves it without a finished statement, because its list
     was cut or held nothing but strays, or where it leaves out a number or a clause. With
-    `statements="sentences"` no model is asked; with "auto" none is of what reading finds clearly supported.
+    `statements="sentences"`, and of a response that is read, no model is asked.
     """
     text = of(sample)
     spoken = language(text)
     sentences = claimed(text, spoken)
-    read, clear = _read(desk, sample, of, len(sentences))
-    lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
-    if desk.options.statements != "sentences":
+    if _stand(desk, sample, of):
+        lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
+    else:
         question = sample.user_input or ""
-        doubtful = [i for i, stands in enumerate(clear) if not stands]
-        replies = _replies(desk, question, text, [sentences[i] for i in doubtful])
+        replies = _replies(desk, question, text, sentences)
         said = Said([s.text for s in sentences], question)
-        for i, reply in zip(doubtful, replies, strict=True):
-            lists[i] = _statements(i, sentences, said, question, reply)
+        lists = [_statements(i, sentences, said, question, reply) for i, reply in enumerate(replies)]
     unique = _without_duplicates(texts for texts, _ in lists)
     return StatementsRecord(
         sentences=tuple(
-            SentenceStatements(
-                sentence=s.text,
-                start=s.start,
-                end=s.end,
-                statements=texts,
-                cut=cut,
-                read=probability,
-                clear=stands,
-            )
-            for s, texts, (_, cut), probability, stands in zip(
-                sentences, unique, lists, read, clear, strict=True
-            )
+            SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
+            for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
         ),
         language=spoken,
         thinking_removed=of is response_of and strip_thinking(sample.response or "")[1],
     )
-
-
-def _read(desk: Desk, sample: Sample, of: TextOf, count: int) -> tuple[Sequence[float | None], list[bool]]:
-    """Of each of `count` sentences P(supported) as it was read, and whether it is clearly supported."""
-    head = _head(desk, sample, of)
-    if head is None or head.clear is None:
-        return [None] * count, [False] * count
-    found = [sentence.probability for sentence in grounding.ask(desk, sample, {}).sentences]
-    return found, [probability >= head.clear for probability in found]
 
 
 def _replies(desk: Desk, question: str, text: str, sentences: list[Sentence]) -> list[Reply[StatementsReply]]:

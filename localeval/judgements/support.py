@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
+from localeval.judgements import grounding
 from localeval.judgements.context import Desk, Record, reference_of, response_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import best, windows, yes
@@ -34,8 +35,6 @@ class Verdict(Record):
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
     unknown_numbers  its numbers that the premise names nowhere
     core             it without its asides, where that was less probable and so decided (see `asides`)
-    read             P(supported) of its whole sentence, as that was read; None where it was not read
-    asked            False where that was so high that nobody was asked: then it is `probability` as well
     """
 
     statement: str
@@ -46,16 +45,20 @@ class Verdict(Record):
     coverage: float = Field(default=1.0, ge=0, le=1)
     unknown_numbers: tuple[str, ...] = ()
     core: str | None = None
-    read: float | None = None
-    asked: bool = True
 
 
 class SupportRecord(Record):
-    """`by` is "llm" or "hhem"; `windows` is how many the premise was cut into, 0 for an empty one."""
+    """What was decided of each statement.
+
+    windows        into how many the premise was cut, 0 for an empty one
+    by             the judge was asked ("llm") or read (by its "head"), or it was the classifier
+    all_supported  P(all are supported) where the judge was read
+    """
 
     verdicts: tuple[Verdict, ...]
     windows: int = 1
-    by: Literal["llm", "hhem"] = "llm"
+    by: Literal["llm", "hhem", "head"] = "llm"
+    all_supported: float | None = None
 
 
 class DirectReply(BaseModel):
@@ -86,12 +89,19 @@ class Pair:
     premise: Callable[[Sample], Sequence[str]]
     by: Literal["llm", "hhem"] | None = None
 
-    def decided_by(self, desk: Desk) -> str:
-        return self.by or desk.options.support_by
+    def decided_by(self, desk: Desk, sample: Sample) -> Literal["llm", "hhem", "head"]:
+        if self.by == "hhem" or desk.options.support_by == "hhem":
+            return "hhem"
+        of_response = self.statements == "statements" and self.premise is contexts_of
+        return "head" if of_response and grounding.decides(desk, sample) else "llm"
 
     def recipe(self, desk: Desk, sample: Sample) -> dict[str, Any]:
-        if self.decided_by(desk) == "hhem":
+        by = self.decided_by(desk, sample)
+        if by == "hhem":
             return {"by": "hhem", "classifier": desk.classifier.signature()}
+        if by == "head":
+            read = {"user_input": sample.user_input, "response": sample.response}
+            return {"by": "head", **grounding.recipe(desk, sample), **read}
         stated = reference_of(sample) if self.statements == "reference_statements" else response_of(sample)
         prompt = prompt_for(desk, language(stated))
         return {"verdict": desk.options.verdict, "prompt": prompt.sha256}
@@ -99,28 +109,25 @@ class Pair:
     def ask(self, desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
         """Each statement as a leaf on the branch of the premise, or as a pair with it for the classifier.
 
-        No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either. Nor
-        is the judge about a sentence that it read as clearly supported by the contexts.
+        No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either.
         """
         made: StatementsRecord = records[self.statements]
         premise = self.premise(sample)
         statements = [text for _, text in made.flat()]
-        of = [made.sentences[i] for i, _ in made.flat()]
-        by_reading = self.premise is contexts_of and self.decided_by(desk) == "llm"
-        asked = [not (by_reading and own.clear) for own in of]
+        by = self.decided_by(desk, sample)
+        whole: float | None = None
         near = closest(statements, context_sentences(premise), CLOSEST)
         if not statements or not any(map(has_words, premise)):
             decided, count = [Decided(0.0)] * len(statements), 0
-        elif self.decided_by(desk) == "hhem":
+        elif by == "head":
+            read = grounding.ask(desk, sample, {})
+            decided, count = [Decided(read.sentences[i].probability) for i, _ in made.flat()], read.windows
+            whole = read.all_supported
+        elif by == "hhem":
             shares, count = desk.classifier.support(premise, statements)
             decided = [Decided(share) for share in shares]
         else:
-            chosen = [i for i, own in enumerate(asked) if own]
-            texts, shown = [statements[i] for i in chosen], as_shown([near[i] for i in chosen])
-            told, count = decide(desk, premise, texts, shown, made.language) if chosen else ([], 1)
-            decided = [Decided(own.read or 0.0) for own in of]
-            for i, one in zip(chosen, told, strict=True):
-                decided[i] = one
+            decided, count = decide(desk, premise, statements, as_shown(near), made.language)
         looked = premise_of(premise)
         return SupportRecord(
             verdicts=tuple(
@@ -133,15 +140,12 @@ class Pair:
                     coverage=coverage(text, looked),
                     unknown_numbers=unknown_numbers(text, looked),
                     core=one.core,
-                    read=sentence.read if by_reading else None,
-                    asked=was_asked,
                 )
-                for (i, text), one, own, sentence, was_asked in zip(
-                    made.flat(), decided, near, of, asked, strict=True
-                )
+                for (i, text), one, own in zip(made.flat(), decided, near, strict=True)
             ),
             windows=count,
-            by="hhem" if self.decided_by(desk) == "hhem" else "llm",
+            by=by,
+            all_supported=whole,
         )
 
 

@@ -63,7 +63,11 @@ class Signature(BaseModel):
     @property
     def raw(self) -> bool:
         """Whether a score stands on the judge's raw probabilities of support, for want of a calibration."""
-        return "support" in self.judgements and self.options["support_by"] == "llm" and not self.calibration
+        return (
+            "support" in self.judgements
+            and self.options["support_by"] in ("auto", "llm")
+            and not self.calibration
+        )
 
     def __str__(self) -> str:
         metrics = ",".join(f"{name}.{number}" for name, number in self.metrics.items())
@@ -185,7 +189,7 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
 def _reads(rows: Sequence[Judgement], options: Options) -> bool:
     """Whether a head has a part in these judgements."""
     names = {row.name for row in rows}
-    return "grounding" in names or ("statements" in names and options.statements == "auto")
+    return "grounding" in names or ("support" in names and options.support_by in ("auto", "head"))
 
 
 def rows_of(metrics: Sequence[Metric]) -> list[Judgement]:
@@ -200,5 +204,5 @@ def models_used(rows: Sequence[Judgement], options: Options) -> set[str]:
 
 def answers(row: Judgement, options: Options) -> str:
     """The model that answers a judgement."""
-    by = {"llm": "judge", "hhem": "classifier"}[options.support_by]
+    by = "classifier" if options.support_by == "hhem" else "judge"
     return by if row.uses == "support" else row.uses

@@ -62,10 +62,12 @@ def _row(name: Any) -> Metric:
     return METRICS[name]
 
 
-def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any]) -> None:
+def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Options) -> None:
     """Raises InputError where a metric can only be read, and no head was fitted for the judge."""
     for metric in metrics:
-        if "grounding" in metric.judgements and not heads:
+        read = "grounding" in metric.judgements
+        read |= "support" in metric.judgements and options.support_by == "head"
+        if read and not heads:
             raise InputError(
                 f"{metric.name} needs a head that was fitted for this judge, and none is in force; make one "
                 "with `localeval fit` and give it with --head, or leave the metric out."

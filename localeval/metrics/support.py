@@ -40,10 +40,11 @@ def faithfulness(records: Records, options: Options = DEFAULTS) -> Score:
 def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     """1 if every statement of the response is supported, else 0; the mean is the share of such responses.
 
-    `value` holds each statement's probability against `options.threshold`; `soft` is P(all supported), the
-    product of the n probabilities to the power 1 / sqrt(n), which a calibration is fitted to
-    (`localeval.judgements.calibration`). Higher is better. Undefined (`no_statements`) when the response
-    makes none. Source: grounding of a whole response, as in FACTS Grounding (Jacovi et al. 2025).
+    `value` holds each statement's probability against `options.threshold`; `soft` is P(all supported): of a
+    response that was read, what the head says (as in `groundedness`); else the product of the n probabilities
+    to the power 1 / sqrt(n), which a calibration is fitted to (`localeval.judgements.calibration`). Higher is
+    better. Undefined (`no_statements`) when the response makes none. Source: grounding of a whole response,
+    as in FACTS Grounding (Jacovi et al. 2025).
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
@@ -52,7 +53,8 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     """
     if not (shares := probabilities(records, "support")):
         return Score.undefined("no_statements")
-    return Score(float(min(shares) >= options.threshold), all_supported(shares))
+    whole = records["support"].all_supported
+    return Score(float(min(shares) >= options.threshold), all_supported(shares) if whole is None else whole)
 
 
 def groundedness(records: Records, options: Options = DEFAULTS) -> Score:

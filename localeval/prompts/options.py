@@ -13,9 +13,9 @@ from localeval.prompts import LANGUAGES, Prompt, load, text_of
 from localeval.system.arguments import real, whole
 from localeval.text.display import said, suggested
 
-StatementsBy = Literal["llm", "auto", "sentences"]
+StatementsBy = Literal["llm", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
-SupportBy = Literal["llm", "hhem"]
+SupportBy = Literal["auto", "llm", "head", "hhem"]
 Relevance = Literal["question", "draws", "ragas"]
 Mode = Literal["f1", "precision", "recall"]
 
@@ -35,14 +35,15 @@ class Options:
     """Keyword arguments of `evaluate` and `Judge.score`.
 
     statements  "llm" breaks each sentence of the response into statements; "sentences" takes the
-                sentences as they are, which is faster; "auto" reads the response first, where a head was
-                fitted for the judge: a sentence that the contexts clearly support is one statement, and
-                only the others are broken up and asked about
+                sentences as they are, which is faster
     verdict     "direct" reads the probability at once; "reasoned" lets the model write a reason first,
                 which is slower and has other probabilities
     explain     adds a reason to each verdict of the response on the contexts, as faithfulness counts them;
                 changes no value and no probability
-    support_by  "llm" asks the judge whether a statement is supported, "hhem" the classifier HHEM-2.1-Open
+    support_by  "llm" asks the judge whether a statement is supported, "hhem" the classifier HHEM-2.1-Open;
+                with "head" the response is read with the contexts, and each of its sentences is decided by
+                a head, which is faster; "auto" does so where a head was fitted to many long responses, and
+                this one has three sentences or more and no reference, and else asks the judge
     threshold   the probability from which a verdict counts as yes, 0 to 1
     seed        of every draw, 0 to 2**32 - 1
     questions   how many questions answer_relevance draws from the response, 1 to 100
@@ -60,7 +61,7 @@ class Options:
     statements: StatementsBy = "llm"
     verdict: VerdictForm = "direct"
     explain: bool = False
-    support_by: SupportBy = "llm"
+    support_by: SupportBy = "auto"
     threshold: float = 0.5
     seed: int = 0
     questions: int = 10

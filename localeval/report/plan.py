@@ -40,7 +40,10 @@ def before_a_run(plan: Plan) -> list[str]:
     about = "" if plan.looked_at == plan.samples else "about "
     work = f"{_samples(plan.samples)}, {about}{plan.to_make:,} judgements to make{kept}"
     rows = f", about {plan.spent.rows:,} rows" if plan.spent.rows else ""
-    return [f"Plan: {work}{rows}.", *_told(plan, "not known; --plan measures this machine.")]
+    return [
+        f"Plan: {work}{rows}.",
+        *_told(plan, "told after the first samples; --plan measures this machine."),
+    ]
 
 
 def _told(plan: Plan, unknown: str) -> Iterator[str]:

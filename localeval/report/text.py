@@ -137,10 +137,10 @@ def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
     made = sample.records.get("statements") or sample.records.get("grounding")
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
-    if (calibrated := result.signature.calibration) and getattr(made, "language", "") not in (
-        "",
-        *calibrated,
-    ):
+    calibrated, by = result.signature.calibration, getattr(sample.records.get("support"), "by", "llm")
+    if by == "head":
+        notes.append("read")
+    elif calibrated and getattr(made, "language", "") not in ("", *calibrated):
         notes.append("raw probabilities")
     if getattr(made, "thinking_removed", False):
         notes.append("<think> removed")

@@ -7,19 +7,17 @@ each sentence counts as one.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pydantic import BaseModel
 
-from localeval.engine.calibration import measured, remembered
-from localeval.engine.estimate import Asked
 from localeval.engine.interface import EngineError, Spent
 from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import available
-from localeval.engine.price import Speed
-from localeval.engine.tally import Tally
+from localeval.engine.tally import Asked, Tally
 from localeval.judge import Judge
 from localeval.judgements import Desk, Failure, Judgement, ask, failed_need, in_order
 from localeval.judgements.journal.records import as_record, is_believed
@@ -30,11 +28,16 @@ from localeval.prompts.options import Options
 from localeval.runs.plan import Plan, Work
 from localeval.samples import Sample
 
+if TYPE_CHECKING:
+    from localeval.engine.benchmark import Speed
+
+LOG = logging.getLogger("localeval")
+
+BEHIND = 1500
+"""Tokens that stand before a row on the way: a trunk of worked examples and half a branch."""
+
 LOOKED_AT = 100
 """Samples that are looked at before a run, in one or two seconds; its plan is reckoned from these."""
-
-WORTH_MEASURING = 100_000
-"""Rows, half an hour on two cores: such a run measures the machine's speed first, where it is not known."""
 
 
 class Kept(Protocol):
@@ -57,8 +60,7 @@ def make_plan(
 
     kept     the journal, where there is one
     most     look at this many samples, evenly spread, where there are more; 0 for all
-    measure  measure the machine's speed where it is not remembered, with some 3 800 rows; else only a long
-             run does, see `WORTH_MEASURING`
+    measure  measure the machine's speed, with some 3 800 rows; else the plan tells no time
 
     Raises ModelBroken for a file that is no model.
     """
@@ -71,7 +73,7 @@ def make_plan(
     memory = engine.memory(rehearsal.trunks()) if total and engine else None
     free = available()
     fits = memory is None or free is None or memory <= free  # measuring loads the model once more
-    speed = _speed(judge, fits and (measure or total >= WORTH_MEASURING)) if total else None
+    speed = _speed(engine) if measure and fits and total and engine else None
     return Plan(
         samples=len(samples),
         looked_at=len(looked),
@@ -91,15 +93,12 @@ def _spread(samples: Sequence[Sample], most: int) -> Sequence[Sample]:
     return [samples[i * len(samples) // most] for i in range(most)]
 
 
-def _speed(judge: Judge, measure: bool) -> Speed | None:
-    if not isinstance(judge.engine, LazyEngine):
-        return None
-    model, settings = judge.model["sha256"], judge.engine.settings
-    found = remembered(model, settings)
-    if found is not None or not measure:
-        return found
+def _speed(engine: LazyEngine) -> Speed | None:
+    from localeval.engine.benchmark import measure  # heavy: llama.cpp
+
+    LOG.warning("measuring how fast this machine is with %s; this takes about a minute.", engine.path.name)
     try:
-        return measured(judge.engine.path, model, settings)
+        return measure(engine.path, engine.settings, BEHIND)
     except EngineError:  # the run will meet it too, and say what came of it
         return None
 
@@ -121,10 +120,7 @@ class _Count:
         """Each sample that was looked at stands for `share` samples; a trunk is computed once in any run."""
         spent = Spent(*map(sum, zip(Spent(), *(one.spent() for one in self.asked), strict=True)))
         rows = {kind: round(share * rows) for kind, rows in spent._asdict().items() if kind != "trunk"}
-        seconds = None
-        if speed is not None:
-            once = sum(one.trunk_seconds(speed) for one in self.asked)
-            seconds = once + share * sum(one.seconds(speed) - one.trunk_seconds(speed) for one in self.asked)
+        planned = Spent(trunk=spent.trunk, **rows)
         return Work(
             self.judgement,
             self.by,
@@ -133,8 +129,8 @@ class _Count:
             round(share * self.again),
             round(share * self.windowed),
             round(share * self.too_long),
-            Spent(trunk=spent.trunk, **rows),
-            seconds,
+            planned,
+            speed.cost(planned) if speed else None,
         )
 
 
@@ -145,9 +141,10 @@ class _Rehearsal:
         self._judge, self._options, self._kept = judge, options, kept
         self._desk = judge.desk(options)
         self._tally = Tally(judge.engine)
-        self._dry = Desk(self._tally, options, _no_embedder, _Undecided)
+        heads = self._desk.heads
+        self._dry = Desk(self._tally, options, _no_embedder, _Undecided, heads=heads)
         # For what an earlier sample asked already: the engine is not asked again, and stands as it stood.
-        self._unheard = Desk(Tally(judge.engine), options, _no_embedder, _Undecided)
+        self._unheard = Desk(Tally(judge.engine), options, _no_embedder, _Undecided, heads=heads)
         self._asked: set[str] = set()
         self.counts: dict[str, _Count] = {}
         self.windows: dict[str, int] = {}

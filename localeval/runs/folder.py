@@ -16,10 +16,12 @@ import contextlib
 import filecmp
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements.journal.lines import FILE, Lines
+from localeval.judgements.journal.lines import FILE, Lines, cost_in
 from localeval.report import tables
 from localeval.runs import config, results_file
 from localeval.runs.config import Recipe
@@ -38,6 +40,9 @@ from localeval.system.files import (
     writing,
     writing_to,
 )
+
+if TYPE_CHECKING:
+    from localeval.report import html
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, results_file.FILE, "report.html"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
@@ -138,14 +143,26 @@ def write_results(path: Path, result: Result) -> None:
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
-    """Write the HTML page of a run, with what it took and what was planned. Raises InputError."""
+    """Write the HTML page of a run, with what it took. Raises InputError."""
     from localeval.report import html
-    from localeval.report.html.effort import effort
 
     if path == folder / REPORT:  # any other place is the caller's, who may have a link there
         refuse_links(folder, [REPORT])
     title = folder.resolve().name
-    html.write(result, path, title=title, effort=effort(folder))
+    html.write(result, path, title=title, cost=_cost(folder))
+
+
+def _cost(folder: Path) -> html.RunCost | None:
+    """The sum of all judgements that were made, also of those that no metric reads now; None for none."""
+    from localeval.report import html
+
+    seconds, rows = 0.0, 0
+    with suppress(OSError), (folder / FILE).open("rb") as file:
+        for line in file:
+            with suppress(ValueError, KeyError, TypeError):  # a damaged line: the journal tells of it
+                cost = cost_in(line)
+                seconds, rows = seconds + cost["seconds"], rows + cost["rows"]
+    return html.RunCost(seconds, rows) if seconds else None
 
 
 def load(folder: str | Path) -> Result:

@@ -20,7 +20,7 @@ from localeval.engine.interface import ContextTooLong, States, TreeEngine
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.judgements.context import response_of
-from localeval.judgements.grounding import Places, words
+from localeval.judgements.grounding import LONG, Places, words
 from localeval.judgements.heads import (
     FORM,
     Contexts,
@@ -28,7 +28,6 @@ from localeval.judgements.heads import (
     Probe,
     SoftMinimum,
     context_text,
-    logit,
     question_text,
     sigmoid,
 )
@@ -51,13 +50,6 @@ DEPTH = 0.57
 
 STRENGTH, OVERLAP = 3e-4, 3.0
 """The inverse of how far weights are drawn to 0, and how much less those of an `Overlap` are."""
-
-CLEAR, SURELY = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9), 0.97
-"""A sentence stands as a statement from the lowest of these P(supported) above which so many of the unseen
-sentences are supported."""
-
-PAYS = 1 / 3
-"""So large a share of all has to stand: reading an answer takes as long as asking about some of it."""
 
 SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_WORDS = 60_000
@@ -217,7 +209,7 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
                 sentence=sentence,
                 token=token,
                 answer=answer,
-                clear=_clear(unseen[known := _known(table, own)], table.labels[known]),
+                long_answers=sum(len(per_answer[i]) >= LONG for i in own),
                 fitted_on={
                     "labels": len(own),
                     "supported": sum(of_own),
@@ -229,21 +221,6 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
             )
         )
     return heads
-
-
-def _clear(logits: Array, labels: npt.NDArray[np.int64]) -> float | None:
-    """`Head.clear`, from unseen sentences; None where too few are so surely supported."""
-    for least in CLEAR:
-        standing = labels[logits >= logit(least)]
-        if len(standing) >= PAYS * len(labels) and standing.mean() >= SURELY:
-            return least
-    return None
-
-
-def _known(table: _Table, answers: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """The rows of the answers' sentences whose label is known."""
-    found: npt.NDArray[np.bool_] = np.isin(table.of, answers) & ~table.whole & (table.labels >= 0)
-    return found
 
 
 def _source(sample: Sample) -> str:

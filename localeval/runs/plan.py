@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from localeval.engine.interface import Spent
-from localeval.engine.price import Speed
 from localeval.errors import InputError
+
+if TYPE_CHECKING:
+    from localeval.engine.benchmark import Speed
 
 FILE = "plan.json"
 SCHEMA = 1

@@ -163,7 +163,7 @@ class Result:
     def to_html(self, path: str | Path, **given: Any) -> None:
         """Write the result as one page that loads nothing from anywhere; at most 20 MB.
 
-        `given` is what `localeval.report.html.write` takes beside: title, agreement, effort. Raises
+        `given` is what `localeval.report.html.write` takes beside: title, agreement, cost. Raises
         InputError when the file can't be written.
 
         >>> result.to_html("report.html", title="answers")                         # doctest: +SKIP

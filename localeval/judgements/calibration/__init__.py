@@ -55,10 +55,8 @@ class Curve(BaseModel):
 
     coverage        what full coverage adds to the logit, against none
     unknown_number  what each of at most two unknown numbers adds to it, 0 or less
-    reading         what the logit of its sentence's P(supported), where that was read, is multiplied by
-    clear           what is added instead of all others where nobody was asked, as the sentence read so clear
 
-    With all of these 0 the sigmoid is Platt's. Steps look at the probability alone.
+    With both 0 the sigmoid is Platt's. Steps look at the probability alone.
 
     >>> Curve(slope=1, intercept=0).of(0.25)
     0.25
@@ -73,8 +71,6 @@ class Curve(BaseModel):
     slope: float = Field(default=1.0, gt=0)
     coverage: float = Field(default=0.0, ge=0)
     unknown_number: float = Field(default=0.0, le=0)
-    reading: float = Field(default=0.0, ge=0)
-    clear: float = 0.0
     intercept: float = 0.0
     steps: tuple[tuple[float, float], ...] = ()
 
@@ -91,19 +87,7 @@ class Curve(BaseModel):
 
     def on(self, verdict: Verdict) -> float:
         """The calibrated probability of a verdict."""
-        if verdict.read is None or self.steps:
-            return self.of(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
-        weights = (self.slope, self.coverage, self.unknown_number, self.reading, self.clear, self.intercept)
-        return sigmoid(math.fsum(w * x for w, x in zip(weights, seen(verdict), strict=True)))
-
-
-def seen(verdict: Verdict) -> tuple[float, ...]:
-    """What a curve multiplies: by slope, coverage, unknown_number, reading, clear, intercept."""
-    read = 0.0 if verdict.read is None else logit(verdict.read)
-    if not verdict.asked:
-        return 0.0, 0.0, 0.0, read, 1.0, 0.0
-    unknown = min(len(verdict.unknown_numbers), MOST_UNKNOWN)
-    return logit(verdict.probability), verdict.coverage, unknown, read, 0.0, 1.0
+        return self.of(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
 
 
 class Calibration(BaseModel):
@@ -173,11 +157,7 @@ def all_supported(probabilities: Sequence[float]) -> float:
 
 def told(curves: Curves) -> dict[str, Any]:
     """The curves as a signature keeps them, in JSON values. Nothing else of a calibration moves a score."""
-    found = {}
-    for language, curve in sorted(curves.items()):
-        unread = () if curve.reading or curve.clear else ("reading", "clear")
-        found[language] = curve.model_dump(mode="json", exclude={*unread})  # as before there were heads
-    return found
+    return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
 
 
 def curves_of(kept: Mapping[str, Any]) -> Curves:

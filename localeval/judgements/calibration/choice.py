@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS, in_order
 from localeval.judgements.calibration import JUDGEMENT, Calibration, Curves
+from localeval.judgements.grounding import ENOUGH
 from localeval.judgements.heads import Head
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import FileText, Options, file_text
@@ -29,10 +30,8 @@ def recipe(
 ) -> dict[str, Any]:
     """What a calibration has to have been fitted on to act on verdicts made with this, in JSON values."""
     forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
-    if options.statements == "auto":
-        head = heads.get(language)
-        reads = head is not None and head.clear is not None
-        forms |= {"head": head.sha256} if head and reads else {"statements": "llm"}
+    if options.support_by == "auto" and (head := heads.get(language)) and head.long_answers >= ENOUGH:
+        forms |= {"support_by": "auto"}  # only short responses are asked about
     by = ["support_reasoned" if options.verdict == "reasoned" else "support"]
     by += ["statements"] if options.statements != "sentences" else []
     return {
@@ -51,7 +50,7 @@ def calibrations_for(
 
     Raises InputError for a file that can't be used, or that holds none that fits.
     """
-    if options.calibration == "none" or options.support_by == "hhem":
+    if options.calibration == "none" or options.support_by in ("head", "hhem"):
         return {}
     text = file_text("calibration", options.calibration)
     own = text != "auto"

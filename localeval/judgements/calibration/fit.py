@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from localeval.judgements.calibration import Curve, all_supported, seen
-from localeval.judgements.heads import CLOSEST
+from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported
+from localeval.judgements.heads import CLOSEST, logit
 from localeval.judgements.support import Verdict
 
 ISOTONIC_FROM = 1000
@@ -29,7 +29,7 @@ Array = npt.NDArray[np.float64]
 
 
 def fit(responses: Responses, labels: Sequence[int]) -> Curve:
-    """The curve under which P(all supported) agrees best with `labels`.
+    """The curve under which P(all supported) agrees best with `labels` .
 
     A sigmoid with Platt's smoothed targets (Platt 1999), from logits. Where all verdicts have full coverage
     and no unknown number it is Platt's scaling, or isotonic regression from 1000 labels of responses that
@@ -40,53 +40,49 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     if len(set(labels)) < 2:
         raise ValueError("a curve needs both labels")
     plain = all(v.coverage == 1 and not v.unknown_numbers for one in responses for v in one)
-    read = any(v.read is not None for one in responses for v in one)
-    if plain and not read and len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
+    if plain and len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
         return _isotonic([one[0].probability for one in responses], labels)
-    return _sigmoid(responses, labels, plain, read)
+    return _sigmoid(responses, labels, plain)
 
 
-def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool, read: bool) -> Curve:
+def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    known = np.array([seen(verdict) for one in responses for verdict in one])
+    seen = np.array([_seen(verdict) for one in responses for verdict in one])
     lengths = np.array([len(one) for one in responses])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
-    pull = np.array([0, *[USUAL**-2] * 4, 0]) / len(labels)
+    pull = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
 
     def lost(weights: Array) -> tuple[float, Array]:
         """What the labels say against these weights, a response, and how that grows with each weight."""
-        moved = known @ weights
+        moved = seen @ weights
         logs = np.add.reduceat(-np.logaddexp(0, -moved), starts) / np.sqrt(lengths)
         share = np.clip(np.exp(logs), CLOSEST, 1 - CLOSEST)
         loss = -(targets * np.log(share) + (1 - targets) * np.log(1 - share)).mean()
         of_log = ((1 - targets) * share / (1 - share) - targets) / np.sqrt(lengths) / len(lengths)
-        of_weights = (np.repeat(of_log, lengths) / (1 + np.exp(moved))) @ known
+        of_weights = (np.repeat(of_log, lengths) / (1 + np.exp(moved))) @ seen
         return float(loss + pull @ weights**2 / 2), of_weights + pull * weights
 
     most = 0 if plain else 20
-    of_reading = 20 if read else 0
-    limits = [(1 / STEEPEST, STEEPEST), (0, most), (-most, 0), (0, of_reading), (-of_reading, of_reading)]
-    limits.append((-20 - most, 20))
+    limits = [(1 / STEEPEST, STEEPEST), (0, most), (-most, 0), (-20 - most, 20)]
     tries = [
         minimize(
             lost, start, jac=True, bounds=limits, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}
         )
-        for start in ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, 0.0, 0.0, -1.0))
+        for start in ((1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0))
     ]
     found = min(tries, key=lambda one: float(one.fun)).x
     # Four decimals are more than labels can tell, and are the same on every machine.
-    slope, coverage, unknown, reading, clear, intercept = (round(float(weight), 4) for weight in found)
-    return Curve(
-        slope=slope,
-        coverage=coverage,
-        unknown_number=unknown,
-        reading=reading,
-        clear=clear,
-        intercept=intercept,
-    )
+    slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in found)
+    return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
+
+
+def _seen(verdict: Verdict) -> tuple[float, ...]:
+    """What the weights of a curve stand before."""
+    unknown = min(len(verdict.unknown_numbers), MOST_UNKNOWN)
+    return logit(verdict.probability), verdict.coverage, unknown, 1.0
 
 
 def _isotonic(raw: Sequence[float], labels: Sequence[int]) -> Curve:

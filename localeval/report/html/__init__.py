@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from localeval.report.html import overview
-from localeval.report.html.overview import Effort
+from localeval.report.html.overview import RunCost
 from localeval.system.files import write_whole, writing_to
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from localeval.report.injection import Suspicion
     from localeval.runs.result import Result
 
-__all__ = ["MOST_BYTES", "MOST_DETAILS", "Effort", "environment", "page", "write"]
+__all__ = ["MOST_BYTES", "MOST_DETAILS", "RunCost", "environment", "page", "write"]
 
 MOST_DETAILS = 500
 MOST_BYTES = 20_000_000
@@ -41,28 +41,28 @@ def write(
     *,
     title: str = "",
     agreement: Mapping[str, str] | None = None,
-    effort: Effort | None = None,
+    cost: RunCost | None = None,
 ) -> None:
     """Write the report of `result` to `path`, whole or not at all; at most 20 MB.
 
     title      stands at its head: the name of the run, say
     agreement  metric -> one sentence of how well the judge agrees with people on it; by default what is known
                of the calibration in force. Of every other metric the page says that no figures are known
-    effort     what the run took, beside what was planned
+    cost       what the run took
 
     Raises InputError when the file can't be written.
     """
     with writing_to(path, "report"):
-        write_whole(Path(path), pieces(result, title, agreement, effort), "replace")
+        write_whole(Path(path), pieces(result, title, agreement, cost), "replace")
 
 
 def page(result: Result, **given: Any) -> str:
     """The report as text; `given` as in `write`."""
-    return "".join(pieces(result, given.get("title", ""), given.get("agreement"), given.get("effort")))
+    return "".join(pieces(result, given.get("title", ""), given.get("agreement"), given.get("cost")))
 
 
 def pieces(
-    result: Result, title: str, agreement: Mapping[str, str] | None, effort: Effort | None
+    result: Result, title: str, agreement: Mapping[str, str] | None, cost: RunCost | None
 ) -> Iterator[str]:
     """The page in parts, so that a large one is never in memory whole."""
     from localeval.report.html.agreement import known as known_agreement
@@ -85,7 +85,7 @@ def pieces(
         "language": "zh" if known.chinese else "en",
         "cards": overview.cards(result, known, agreement),
         "threshold": result.signature.threshold,
-        "effort": overview.lines(effort),
+        "cost": cost and {"time": overview.clock(cost.seconds), "rows": f"{cost.rows:,}"},
         "network": overview.network(result),
         "skipped": result.skipped[: overview.MOST_SKIPPED],
         "flagged": len(known.flagged),

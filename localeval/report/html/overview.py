@@ -51,13 +51,11 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """What a run took, in seconds and in rows, beside what was planned; None where it is not known."""
+class RunCost:
+    """What all judgements of a run took: seconds, and rows (tokens put through the model)."""
 
-    seconds: float | None = None
-    rows: int | None = None
-    planned_seconds: float | None = None
-    planned_rows: int | None = None
+    seconds: float
+    rows: int
 
 
 def cards(result: Result, standing: Standing, agreement: Mapping[str, str]) -> list[Card]:
@@ -98,43 +96,6 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
-
-
-class Line(NamedTuple):
-    """One line of plan and actual; each "" where it is not known."""
-
-    label: str
-    planned: str
-    actual: str
-    difference: str
-
-
-def lines(effort: Effort | None) -> list[Line]:
-    """
-    >>> lines(Effort(seconds=110, planned_seconds=100))
-    [Line(label='seconds', planned='1:40 min', actual='1:50 min', difference='+10 %')]
-    """
-    if effort is None:
-        return []
-    pairs = (
-        ("seconds", effort.planned_seconds, effort.seconds),
-        ("rows", effort.planned_rows, effort.rows),
-    )
-    made = []
-    for label, planned, actual in pairs:
-        if planned is None and actual is None:
-            continue
-        told = [
-            "" if value is None else clock(value) if label == "seconds" else f"{value:,}"
-            for value in (planned, actual)
-        ]
-        moved = (
-            f"{(actual - planned) / planned:+.0%}".replace("%", " %")
-            if planned and actual is not None
-            else ""
-        )
-        made.append(Line(label, told[0], told[1], moved))
-    return made
 
 
 def disagreements(result: Result) -> list[Disagreement]:
