@@ -138,7 +138,9 @@ def _of_the_text(sample: SampleResult, result: Result) -> list[str]:
     if getattr(made, "language", "") == "other":
         notes.append("neither English nor Chinese")
     calibrated, by = result.signature.calibration, getattr(sample.records.get("support"), "by", "llm")
-    if by == "head":
+    if by == "head" and any(
+        "support" in METRICS[name].judgements for name in result.metrics if name in METRICS
+    ):
         notes.append("read")
     elif calibrated and getattr(made, "language", "") not in ("", *calibrated):
         notes.append("raw probabilities")
