@@ -45,25 +45,23 @@ def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SimilarityRec
 
 
 def unit_vectors(embedder: Embeds, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """A row of length 1 for each text; one of zeros stays so. Raises InputError for what is none."""
+    """A row of length 1 for each text; one of zeros stays so.
+
+    Raises InputError where an embedder gives anything but one vector of finite numbers for each text.
+    """
     import numpy as np
 
     try:  # an embedder of the caller's may give lists
         rows = np.asarray(embedder.embed(texts), dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise _no_vectors(embedder, len(texts), "what is no table of numbers") from error
-    if rows.ndim != 2 or len(rows) != len(texts):
-        raise _no_vectors(embedder, len(texts), f"numbers of the shape {rows.shape}")
-    if not np.isfinite(rows).all():
-        raise _no_vectors(embedder, len(texts), "numbers with NaN or infinity in them")
+        sound = rows.ndim == 2 and len(rows) == len(texts) and bool(np.isfinite(rows).all())
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise InputError(
+            f"the embedder {type(embedder).__name__} did not give one vector of finite numbers for each of "
+            f"{len(texts)} texts, all of one length; mend its embed, or choose another embedder."
+        )
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1
     unit: npt.NDArray[np.float32] = (rows / lengths).astype(np.float32)
     return unit
-
-
-def _no_vectors(embedder: Embeds, texts: int, given: str) -> InputError:
-    return InputError(
-        f"the embedder {type(embedder).__name__} gave {given} for {texts} texts; its embed has to give one "
-        "vector for each text, all of one length."
-    )
