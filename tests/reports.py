@@ -16,13 +16,13 @@ from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.judgements.useful import UsefulRecord
-from localeval.metrics.signature import Signature
 from localeval.metrics.summary import compute, nothing_to_judge
 from localeval.prompts.options import DEFAULTS
 from localeval.runs.result import Result, SampleResult
 from localeval.text.language import language
 from localeval.text.overlap import context_sentences
 from localeval.text.sentences import split
+from tests.runs import signature
 
 METRICS_SHOWN = [
     *("faithfulness", "faithfulness_hhem", "answer_relevance", "context_relevance", "hallucination"),
@@ -43,20 +43,6 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
-
-
-def signature(metrics: Sequence[str], judge: str = "small-judge") -> Signature:
-    return Signature(
-        localeval="0.1.0",
-        metrics=dict.fromkeys(metrics, "1"),
-        judgements={"support": "3"},
-        prompts={"support/en": "a" * 64},
-        judge={"name": judge, "sha256": "b" * 64, "size": 1},
-        engine={"n_ctx": 8192, "n_threads": 2},
-        options={"threshold": 0.5, "statements": "llm", "support_by": "llm"},
-        packages={"llama-cpp-python": "0.3.36"},
-        machine="Linux x86_64",
-    )
 
 
 def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = str) -> SampleResult:
@@ -112,10 +98,6 @@ def failed(sample: Sample, why: str) -> SampleResult:
     return scored(sample, {name: Failure(failed="engine_error", detail=why) for name in names})
 
 
-def result(samples: Sequence[SampleResult], judge: str = "small-judge") -> Result:
-    return Result(samples, METRICS_SHOWN, signature(METRICS_SHOWN, judge))
-
-
 def plain(scores: dict[str, dict[str, Score]]) -> Result:
     """Samples of nothing but scores, by id and metric."""
     metrics = list(next(iter(scores.values())))
@@ -143,7 +125,7 @@ def small() -> Result:
         )
     ]
     last = Sample(id="broken", user_input="Q?", response="R.", retrieved_contexts=tea, reference="R.")
-    return result([*made, failed(last, "out of cells")])
+    return Result([*made, failed(last, "out of cells")], METRICS_SHOWN, signature(METRICS_SHOWN))
 
 
 def large(count: int, contexts: int = 1_300, response: int = 600, kinds_of: int = 40) -> Result:
@@ -163,7 +145,7 @@ def large(count: int, contexts: int = 1_300, response: int = 600, kinds_of: int 
         kind = kinds[number % kinds_of]
         sample = kind.sample.model_copy(update={"id": f"sample-{number}"})
         made.append(SampleResult(sample, kind.scores, kind.records))
-    return result(made)
+    return Result(made, METRICS_SHOWN, signature(METRICS_SHOWN))
 
 
 HOSTILE = [
@@ -192,4 +174,5 @@ def hostile() -> Result:
         )
         made.append(judged(sample, [0.3], lambda _, text=text: text))  # type: ignore[misc]
         made.append(failed(sample.model_copy(update={"id": f"failed {i} {text}"}), text))
-    return result(made, HOSTILE[0])
+    of = signature(METRICS_SHOWN)
+    return Result(made, METRICS_SHOWN, of.model_copy(update={"judge": {**of.judge, "name": HOSTILE[0]}}))

@@ -92,24 +92,16 @@ def test_where_nobody_tells_the_direction_runs_differ_and_the_gate_is_missed(low
 
 
 def test_one_run_that_tells_the_direction_is_enough_and_two_that_tell_two_are_none(
-    low: Path, high: Path
-) -> None:
-    forget(low)
-    assert finding(low, high) == "worse"
-    forget(high, told=True)
-    assert finding(low, high) == "better"
-    made(low, 0.9)
-    assert finding(low, high) == "differs"
-
-
-def test_a_metric_that_is_registered_is_read_as_its_row_says(
     low: Path, high: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for run in (low, high):
-        forget(run)
-    monkeypatch.setitem(METRICS, NAME, FAULT)
+    forget(high)
     assert finding(low, high) == "worse"
-    assert load(low).higher_is_better == {NAME: False}
+    forget(low, told=True)
+    assert finding(low, high) == "better"
+    made(high, 0.2)
+    assert finding(low, high) == "differs"
+    monkeypatch.setitem(METRICS, NAME, FAULT)  # a metric that is registered is read as its row says
+    assert finding(low, high) == "worse"
 
 
 def test_the_readmes_metric_of_a_fault_is_registered_as_one() -> None:

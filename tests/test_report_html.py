@@ -185,11 +185,8 @@ def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) ->
     assert done.exit_code == 0
     assert again.read_text(encoding="utf-8") == page
     assert str(result) + "\n" in done.output
-
-
-def test_a_report_into_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="can't be written there"):
-        small().to_html(tmp_path / "nowhere" / "report.html")
+        result.to_html(tmp_path / "nowhere" / "report.html")
 
 
 def test_what_a_run_took_is_the_sum_of_its_journals_costs(tmp_path: Path) -> None:
@@ -232,13 +229,6 @@ def test_a_shipped_calibration_in_force_is_told_beside_the_score_and_no_other() 
     assert f"soft of full_support (P(all supported)): English, {n}" in told
     assert told.count(unknown) == 1
     assert text(9.0).count(unknown) == 3
-
-
-def test_a_metric_that_was_registered_anew_is_defined_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    for words in ("the old words", "the new words"):
-        row = replace(METRICS["hallucination"], name="mine", definition=words)
-        monkeypatch.setitem(METRICS, "mine", row)
-        assert words in html.page(plain({"a": {"mine": EVEN}}))
 
 
 def test_what_a_wide_or_long_table_has_no_row_for_is_said_below_it() -> None:

@@ -20,7 +20,7 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     "draws"     of each drawn question, as RAG evaluation tutorials do
     "ragas"     of the drawn question that has most of it
     Only the mean is clipped to 0..1. Undefined (`no_statements`) for a response without a word. Truth is not
-    judged. Source: RAGAS (Es et al. 2023).
+    judged.
 
     >>> from localeval.judgements.questions import Drawn, QuestionsRecord
     >>> from localeval.judgements.similarity import SimilarityRecord
@@ -42,11 +42,11 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 
 
 def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
-    """Sentences of the contexts that the question needs / all of them; 0 to 1, higher is better.
+    """Sentences of the contexts that the question needs / all of them; 0 to 1. Undefined: `no_contexts`.
 
     0 where the question can't be answered from the contexts ("Insufficient Information"). When it can, and
     which sentences it needs, `NeededRecord.decided` says. `soft` is the mean probability x that of being
-    answerable. Undefined: `no_contexts`. Source: RAGAS (Es et al. 2023).
+    answerable.
     """
     record = records["needed"]
     probabilities = [sentence.probability for sentence in record.sentences]
@@ -57,10 +57,10 @@ def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 
 
 def context_precision(records: Records, options: Options = DEFAULTS) -> Score:
-    """Mean over the useful contexts' ranks k of precision@k; 0 to 1, higher is better.
+    """Mean over the useful contexts' ranks k of precision@k; 0 to 1, and 0 where none is useful.
 
-    A context is useful for the reference, or without one for the response. 0 where none is. `soft` weighs
-    each context by its probability. Source: ragas' LLMContextPrecision.
+    A context is useful for the reference, or without one for the response. `soft` weighs each by its
+    probability.
 
     >>> from localeval.judgements.useful import UsefulRecord
     >>> context_precision({"useful": UsefulRecord(contexts=(0.9, 0.1, 0.8), against="reference")}).value

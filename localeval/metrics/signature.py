@@ -21,13 +21,13 @@ from localeval.system.versions import digest, machine, own_version, package_vers
 from localeval.text.display import printable, said
 
 _MODELS = ("judge", "embedder", "classifier")
+# Fields, with all below them, that differ between machines and move no number.
 _ENVIRONMENT = {
     *("localeval", "machine", "packages", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap"),
     *(f"{model}.{part}" for model in _MODELS[1:] for part in ("packages", "device", "batch_size", "threads")),
 }
-"""Fields, with all below them, that differ between machines and move no number."""
+# Options that a signature tells by their effect, or that have none on a number.
 _TOLD_APART = ("explain", "prompts", "calibration", "head")
-"""Options that a signature tells by their effect, or that have none on a number."""
 
 
 class Signature(BaseModel):

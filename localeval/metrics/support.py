@@ -1,7 +1,7 @@
-"""Shares of statements that another text supports, or that none does, all from the same verdicts.
+"""Shares of statements that another text supports, or that none does, all from the same verdicts; 0 to 1.
 
 `value` counts the statements whose probability is at least `options.threshold`, `soft` takes the
-probabilities themselves. All scores lie between 0 and 1.
+probabilities themselves. Sources and directions stand in the table `METRICS`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ def _share(probabilities: Sequence[float], threshold: float, reason: str = "no_s
 
 
 def faithfulness(records: Records, options: Options = DEFAULTS) -> Score:
-    """Supported statements / all statements of the response; higher is better.
-
-    Undefined (`no_statements`) when the response makes none. Source: RAGAS (Es et al. 2023).
+    """Supported statements / all statements of the response; undefined (`no_statements`) without one.
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
@@ -41,19 +39,15 @@ def faithfulness(records: Records, options: Options = DEFAULTS) -> Score:
 
 
 def faithfulness_hhem(records: Records, options: Options = DEFAULTS) -> Score:
-    """As `faithfulness`, decided by HHEM-2.1-Open; `soft` is its raw mean probability. English only.
-
-    Source: ragas' FaithfulnesswithHHEM; the model is Vectara's.
-    """
+    """As `faithfulness`, decided by HHEM-2.1-Open; `soft` is its raw mean probability. English only."""
     return _share(_probabilities(records, "support_hhem"), options.threshold)
 
 
 def full_support(records: Records, options: Options = DEFAULTS) -> Score:
-    """1 if every statement of the response is supported, else 0; higher is better.
+    """1 if every statement of the response is supported, else 0; undefined (`no_statements`) without one.
 
     `soft` is P(all supported): of a response that was read, what the head says; else the product of the n
-    probabilities to the power 1 / sqrt(n), which a calibration is fitted to. Undefined (`no_statements`) when
-    the response makes none. Source: FACTS Grounding (Jacovi et al. 2025).
+    probabilities to the power 1 / sqrt(n), which a calibration is fitted to.
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
@@ -68,10 +62,9 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
 
 
 def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
-    """Whether the contexts support every sentence of the response, as a head reads it; higher is better.
+    """1 if P(all sentences of the response are supported), as a head reads it, is the threshold at least.
 
-    `soft` is P(all supported), to which the head was fitted; `value` is 1 where that is at least
-    `options.threshold`, else 0. Undefined (`no_statements`) when no sentence claims anything. Source: a probe
+    `soft` is that probability. Undefined (`no_statements`) when no sentence claims anything. Source: a probe
     on hidden states (Azaria and Mitchell 2023; see localeval/judgements/calibration/README.md).
     """
     record = records["grounding"]
@@ -81,10 +74,9 @@ def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
 
 
 def context_recall(records: Records, options: Options = DEFAULTS) -> Score:
-    """Statements of the reference that the contexts support / all of them; higher is better.
+    """Statements of the reference that the contexts support / all of them.
 
-    Undefined (`no_reference_statements`) when the reference makes none. Source: ragas' LLMContextRecall;
-    RAGChecker (Ru et al. 2024) calls it claim recall.
+    Undefined (`no_reference_statements`) when the reference makes none. RAGChecker calls it claim recall.
     """
     found = _probabilities(records, "reference_in_contexts")
     return _share(found, options.threshold, "no_reference_statements")
@@ -94,9 +86,9 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
     """Precision, recall or F-beta (`options.mode`, `options.beta`) of the response's statements.
 
     Precision: statements of the response that the reference supports / all of them. Recall: statements of
-    the reference that the response supports / all of them. Higher is better; F is 0 where both are.
-    A response without statements has recall 0 and F 0, and no precision (undefined, `no_statements`).
-    Undefined (`no_reference_statements`) when the reference makes none. Source: ragas.
+    the reference that the response supports / all of them. F is 0 where both are. A response without
+    statements has recall 0 and F 0, and no precision (undefined, `no_statements`). Undefined
+    (`no_reference_statements`) when the reference makes none.
     """
     told = _probabilities(records, "reference_in_response")
     recall = _share(told, options.threshold, "no_reference_statements")
@@ -124,8 +116,7 @@ def _f(precision: float, recall: float, beta: float) -> float:
 def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
     """Statements of the reference that contexts and response support / those that the contexts support.
 
-    Higher is better. Undefined: `no_reference_statements`, or `nothing_retrieved` where the contexts support
-    none. Source: RAGChecker (Ru et al. 2024).
+    Undefined: `no_reference_statements`, or `nothing_retrieved` where the contexts support none.
     """
     found = _probabilities(records, "reference_in_contexts")
     told = _probabilities(records, "reference_in_response")
@@ -141,33 +132,23 @@ def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
 def noise_sensitivity(records: Records, options: Options = DEFAULTS) -> Score:
     """Statements of the response that the contexts support and the reference does not / all of them.
 
-    Lower is better. Undefined: `no_statements`. Source: RAGChecker (Ru et al. 2024), its two parts (relevant
-    and irrelevant contexts) together.
+    The two parts of RAGChecker's (relevant and irrelevant contexts) together.
     """
     return _share_of_kind(records, options, in_contexts=True, in_reference=False)
 
 
 def hallucination(records: Records, options: Options = DEFAULTS) -> Score:
-    """Statements of the response that neither the contexts nor the reference support / all of them.
-
-    Lower is better. Undefined: `no_statements`. Source: RAGChecker (Ru et al. 2024).
-    """
+    """Statements of the response that neither the contexts nor the reference support / all of them."""
     return _share_of_kind(records, options, in_contexts=False, in_reference=False)
 
 
 def self_knowledge(records: Records, options: Options = DEFAULTS) -> Score:
-    """Statements of the response that the reference supports and the contexts do not / all of them.
-
-    Undefined: `no_statements`. Source: RAGChecker (Ru et al. 2024).
-    """
+    """Statements of the response that the reference supports and the contexts do not / all of them."""
     return _share_of_kind(records, options, in_contexts=False, in_reference=True)
 
 
 def _share_of_kind(records: Records, options: Options, in_contexts: bool, in_reference: bool) -> Score:
-    """Count the statements that are (not) in the contexts and (not) in the reference.
-
-    `soft` multiplies the two probabilities.
-    """
+    """Count the statements that are (not) in the contexts and (not) in the reference; `soft` multiplies."""
     supported = _probabilities(records, "support")
     correct = _probabilities(records, "response_in_reference")
     if not supported:

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from localeval.report.html import overview, shown
+from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
+from localeval.report.text import number, span
 from localeval.system.files import write_whole, writing_to
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
-    from localeval.report.html.overview import Overview
     from localeval.runs.result import Result
 
 MOST_DETAILS = 500
@@ -42,43 +44,33 @@ class RunCost:
     rows: int
 
 
-def write(
+def write(result: Result, path: str | Path, **given: Any) -> None:
+    """Write the report of `result` to `path`, whole or not at all; `given` is what `pieces` takes beside.
+
+    The page has at most 20 MB, unless the scores alone take more. Raises InputError when it can't be written.
+    """
+    with writing_to(path, "report"):
+        write_whole(Path(path), pieces(result, **given), "replace")
+
+
+def page(result: Result, **given: Any) -> str:
+    """Return the report as text; `given` is what `pieces` takes beside."""
+    return "".join(pieces(result, **given))
+
+
+def pieces(
     result: Result,
-    path: str | Path,
-    *,
     title: str = "",
     agreement: Mapping[str, str] | None = None,
     cost: RunCost | None = None,
-) -> None:
-    """Write the report of `result` to `path`, whole or not at all.
+) -> Iterator[str]:
+    """Make the report in parts, so that a large one is never in memory whole.
 
     title      stands at its head: the name of the run, say
     agreement  metric -> one sentence of how well the judge agrees with people on it; by default what is known
                of the calibration in force. Of every other metric the page says that no figures are known
     cost       what the run took
-
-    The page has at most 20 MB, unless the scores alone take more. Raises InputError when it can't be written.
     """
-    with writing_to(path, "report"):
-        write_whole(Path(path), _pieces(result, title, agreement, cost), "replace")
-
-
-def page(
-    result: Result,
-    title: str = "",
-    agreement: Mapping[str, str] | None = None,
-    cost: RunCost | None = None,
-) -> str:
-    """Return the report as text; the arguments are those of `write`."""
-    return "".join(_pieces(result, title, agreement, cost))
-
-
-def _pieces(
-    result: Result, title: str, agreement: Mapping[str, str] | None, cost: RunCost | None
-) -> Iterator[str]:
-    from localeval.report.html import overview
-    from localeval.report.html.shown import for_script
-
     seen = overview.look_over(result)
     cards = overview.cards(result, overview.known_agreement(result) if agreement is None else agreement)
     both = {"faithfulness", "faithfulness_hhem"} <= set(result.metrics)  # else no record is read in vain
@@ -88,71 +80,63 @@ def _pieces(
     details = _details(result, seen, MOST_BYTES - 200_000 - sum(map(_size, rows)))
     style, script = _file("style.css"), _file("script.js")
     lower = [card.lower for card in cards]
-    data = {"metrics": result.metrics, "lower": lower, "reasons": [*reasons]}
-    return (
-        environment()
-        .get_template("page.html")
-        .generate(
-            result=result,
-            title=title,
-            language="zh" if seen.chinese else "en",
-            cards=cards,
-            cost=cost,
-            skipped=result.skipped[: overview.MOST_SKIPPED],
-            flagged=len(seen.flagged),
-            foreign=seen.foreign,
-            differ=differ[: overview.MOST_DISAGREEMENTS],
-            differ_count=len(differ),
-            style=style,
-            script=script,
-            style_hash=_hash(style),
-            script_hash=_hash(script),
-            details=details,
-            cut_at=cut_at if cut_at < LONGEST else 0,
-            data=for_script(data),
-            rows=rows,
-        )
+    data = {"metrics": result.metrics, "lower": lower, "reasons": reasons}
+    template = environment().get_template("page.html")
+    return template.generate(
+        result=result,
+        title=title,
+        language="zh" if seen.chinese else "en",
+        cards=cards,
+        cost=cost,
+        skipped=result.skipped[: overview.MOST_SKIPPED],
+        flagged=len(seen.flagged),
+        foreign=seen.foreign,
+        differ=differ[: overview.MOST_DISAGREEMENTS],
+        differ_count=len(differ),
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        details=details,
+        cut_at=cut_at if cut_at < LONGEST else 0,
+        data=shown.for_script(data),
+        rows=rows,
     )
 
 
 def _rows(
-    result: Result, seen: Overview, split: Collection[str], cut_at: int
-) -> tuple[list[str], Sequence[tuple[str, str]]]:
+    result: Result, seen: overview.Overview, split: Collection[str], cut_at: int
+) -> tuple[list[str], list[tuple[str, str]]]:
     """Make a line of JSON for every sample, worst first, which the page's script shows a part of at a time.
 
     [place in the input, id, question, response, flags, then for each metric [value, soft] or the number of a
     (status, reason), which are returned beside]. Questions and responses are cut at `cut_at` bytes.
     """
-    from localeval.report.html.shown import cut, for_script, shown
-
+    cut, plain = shown.cut, shown.shown
     reasons: dict[tuple[str, str], int] = {}
     rows = []
-    for number in seen.order:
-        one = result.samples[number]
-        flags = FLAGGED * (number in seen.flagged) | SPLIT * (one.sample.id in split)
-        row: list[object] = [number + 1, cut(shown(one.sample.id), LONGEST_ID)]
-        row += [cut(shown(text or ""), cut_at) for text in (one.sample.user_input, one.sample.response)]
+    for i in seen.order:
+        one = result.samples[i]
+        flags = FLAGGED * (i in seen.flagged) | SPLIT * (one.sample.id in split)
+        row: list[object] = [i + 1, cut(plain(one.sample.id), LONGEST_ID)]
+        row += [cut(plain(text or ""), cut_at) for text in (one.sample.user_input, one.sample.response)]
         row.append(flags)
         for score in map(one.scores.__getitem__, result.metrics):
             if score.value is None or score.soft is None:
                 row.append(reasons.setdefault((score.status, score.reason), len(reasons)))
             else:
                 row.append([round(score.value, 4), round(score.soft, 4)])
-        rows.append(for_script(row))
+        rows.append(shown.for_script(row))
     return rows, [*reasons]
 
 
-def _details(result: Result, seen: Overview, room: int) -> list[str]:
+def _details(result: Result, seen: overview.Overview, room: int) -> list[str]:
     """Show the texts and verdicts of the worst samples, as many as fit into `room` bytes."""
-    from localeval.report.html.detail import detail
-
-    template = environment().get_template("sample.html")
+    template, threshold = environment().get_template("sample.html"), result.signature.threshold
     details: list[str] = []
-    for number in seen.order[:MOST_DETAILS]:
-        d = detail(result.samples[number], seen.flagged.get(number, []), result.signature.threshold)
-        text = template.render(
-            d=d, place=len(details), threshold=result.signature.threshold, metrics=result.metrics
-        )
+    for i in seen.order[:MOST_DETAILS]:
+        d = detail(result.samples[i], seen.flagged.get(i, []), threshold)
+        text = template.render(d=d, place=len(details), threshold=threshold, metrics=result.metrics)
         room -= _size(text)
         if room < 0:
             break
@@ -175,11 +159,6 @@ def _hash(text: str) -> str:
 @lru_cache
 def environment() -> Environment:
     """Return Jinja with the page's files, words and filters; all that is put into a template is escaped."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    from localeval.report.html import detail, overview, shown
-    from localeval.report.text import number, span
-
     made = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,
@@ -188,6 +167,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(t=shown.both, words=shown.words, definition=shown.definition, reason=shown.reason)
-    made.globals.update(longest_text=detail.LONGEST_TEXT, longest_statement=detail.LONGEST_STATEMENT)
+    made.globals.update(longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
     made.filters.update(shown=shown.shown, cut=shown.cut, number=number, span=span, clock=overview.clock)
     return made
