@@ -331,6 +331,13 @@ def test_a_column_of_ones_own_that_one_row_lacks_is_missing_there(monkeypatch: p
     assert [row["mine"] for row in result.scores] == [Score(1.0, 1.0), Score.undefined("missing_mood")]
 
 
+@pytest.mark.parametrize("number", [float("nan"), 2.0, -1e-3])
+def test_a_number_that_is_no_score_is_refused(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    own(monkeypatch, (), Score(0.5, number))
+    with pytest.raises(InputError, match="mine"):
+        evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+
+
 def test_numbers_of_numpy_become_plain_ones_and_a_reason_of_ones_own_is_told_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -66,25 +66,24 @@ def _statement_rows(one: SampleResult, threshold: float) -> Iterator[list[Cell]]
     records = one.as_scored()
     for name, record in records.items():
         if isinstance(record, GroundingRecord):
-            for s in record.sentences:
-                yield _row(one, name, s, s.sentence, s.sentence, threshold)
+            for read in record.sentences:
+                yield [one.sample.id, name, read.sentence, read.sentence, *_verdict(read, threshold), "", ""]
         elif name in JUDGEMENTS and isinstance(record, SupportRecord):
             made = records.get(JUDGEMENTS[name].needs[0])
             if not isinstance(made, StatementsRecord):
-                continue
+                continue  # a judgement that could not be made
             reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
             for verdict, reason in zip(record.verdicts, chain(reasons, repeat("")), strict=False):
                 sentence = made.sentences[verdict.sentence].sentence
-                row = _row(one, name, verdict, sentence, verdict.statement, threshold)
-                yield [*row[:-2], " ".join(verdict.unknown_numbers), reason or verdict.reason or ""]
+                row = [one.sample.id, name, sentence, verdict.statement, *_verdict(verdict, threshold)]
+                yield [*row, " ".join(verdict.unknown_numbers), reason or verdict.reason or ""]
 
 
-def _row(
-    one: SampleResult, judgement: str, decided: Any, sentence: str, statement: str, threshold: float
-) -> list[Cell]:
-    seen, verdict = decided.evidence, int(decided.probability >= threshold)
+def _verdict(decided: Any, threshold: float) -> list[Cell]:
+    """Return probability, verdict, evidence and its context."""
+    seen = decided.evidence
     evidence = (seen.text, seen.context) if seen else ("", None)
-    return [one.sample.id, judgement, sentence, statement, decided.probability, verdict, *evidence, "", ""]
+    return [decided.probability, int(decided.probability >= threshold), *evidence]
 
 
 def cell(content: Cell) -> Cell:
