@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from localeval import Result, Sample, Score
+from localeval import Result, Score
 from localeval.report.html.shown import shown
-from localeval.runs.result import SampleResult
-from tests.reports import HOSTILE, hostile, large, small
-from tests.runs import signature
+from tests.reports import HOSTILE, METRICS_SHOWN, hostile, large, plain, small
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SCALE = int(os.environ.get("LOCALEVAL_REPORT_SAMPLES", "2000"))
@@ -46,11 +44,12 @@ class Reader:
         if url.partition("#")[0] != self.path.as_uri() and not url.startswith("data:,"):
             self.faults.append(url)
 
+    def close(self) -> None:
+        self.page.context.close()
+        assert self.faults == []
+
     def ids(self) -> list[str]:
         return [name.strip() for name in self.page.locator("#list .opener b").all_inner_texts()]
-
-    def choose(self, field: str, value: str) -> None:
-        self.page.select_option(f"#{field}", value)
 
     def sort(self, column: str) -> str:
         """Press the head of a column; the order that it then says."""
@@ -75,8 +74,7 @@ def browser() -> Iterator[Any]:
 def reader(browser: Any, tmp_path: Path) -> Iterator[Reader]:
     opened = Reader(browser, tmp_path, small(), color_scheme="light")
     yield opened
-    opened.page.context.close()
-    assert opened.faults == []
+    opened.close()
 
 
 def test_samples_stand_worst_first_and_can_be_filtered(reader: Reader) -> None:
@@ -84,14 +82,11 @@ def test_samples_stand_worst_first_and_can_be_filtered(reader: Reader) -> None:
     reader.page.fill("#text", "PICKED  in june")
     assert reader.ids() == ["bad"]
     reader.page.click("#reset")
-    reader.choose("status", "failed")
-    assert reader.ids() == ["broken"]
-    reader.choose("status", "undefined")
-    assert reader.ids() == ["bare"]
-    reader.choose("status", "flagged")
-    assert reader.ids() == ["attack"]
-    reader.choose("status", "all")
-    reader.choose("metric", "0")
+    for status, ids in (("failed", ["broken"]), ("undefined", ["bare"]), ("flagged", ["attack"])):
+        reader.page.select_option("#status", status)
+        assert reader.ids() == ids
+    reader.page.select_option("#status", "all")
+    reader.page.select_option("#metric", "0")
     for to in ("0.5", "0.333"):  # its value is 1 / 3, and shown so
         reader.page.fill("#to", to)
         assert reader.ids() == ["bad"]
@@ -154,22 +149,16 @@ def test_the_theme_follows_the_system_and_the_switch(reader: Reader) -> None:
     assert not dark()
 
 
-FIVE = ["faithfulness", "answer_relevance", "context_relevance", "context_precision", "factual_correctness"]
-A4 = {"width": 718, "height": 1_000}  # what margins of 1 cm leave of a page's width, in CSS pixels
-
-
 def test_five_metrics_fit_on_a_printed_page(browser: Any, tmp_path: Path) -> None:
-    rows = [
-        Sample(id=f"sample-{i}", user_input="Where does tea grow?", response="On hills.") for i in range(3)
-    ]
-    made = [SampleResult(row, {name: Score(0.5, 0.123) for name in FIVE}, {}) for row in rows]
-    reader = Reader(browser, tmp_path, Result(made, FIVE, signature(FIVE)), viewport=A4)
+    five = {name: Score(0.5, 0.123) for name in METRICS_SHOWN}
+    a4 = {"width": 718, "height": 1_000}  # what margins of 1 cm leave of a page's width, in CSS pixels
+    reader = Reader(browser, tmp_path, plain({f"sample-{i}": five for i in range(3)}), viewport=a4)
     reader.page.emulate_media(media="print")
     room, wide = reader.page.evaluate(
         "[document.documentElement.clientWidth, document.documentElement.scrollWidth]"
     )
     assert wide <= room
-    assert reader.faults == []
+    reader.close()
 
 
 def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) -> None:
@@ -188,8 +177,7 @@ def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) ->
         reader.page.fill("#text", shown(one).split("\n")[0])  # a search field has one line
         assert len(reader.ids()) >= 2
     assert reader.page.evaluate("window.pwned") is None
-    reader.page.context.close()
-    assert reader.faults == []
+    reader.close()
 
 
 def test_without_script_means_and_the_worst_samples_can_be_read(browser: Any, tmp_path: Path) -> None:
@@ -201,8 +189,7 @@ def test_without_script_means_and_the_worst_samples_can_be_read(browser: Any, tm
     assert "It is red." in reader.page.locator("details.sample .body").first.inner_text()
     assert not reader.page.locator("#browser").is_visible()
     assert not reader.page.locator("#theme").is_visible()
-    reader.page.context.close()
-    assert reader.faults == []
+    reader.close()
 
 
 def test_a_large_run_opens_with_its_first_page_and_turns_to_the_next(browser: Any, tmp_path: Path) -> None:
@@ -217,5 +204,4 @@ def test_a_large_run_opens_with_its_first_page_and_turns_to_the_next(browser: An
     assert reader.ids() == [f"sample-{SCALE - 1}"]
     timing = "performance.getEntriesByType('navigation')[0].domComplete"
     print(f"{SCALE} samples: complete after {reader.page.evaluate(timing):.0f} ms")
-    reader.page.context.close()
-    assert reader.faults == []
+    reader.close()

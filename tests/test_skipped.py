@@ -17,10 +17,9 @@ from localeval.report.html.shown import shown
 from localeval.runs.folder import RECIPE, RESULTS, SAMPLES, load
 from localeval.samples import Skipped
 from localeval.testing import FakeEngine, fake_judge
-from tests.reports import HOSTILE, small
+from tests.reports import HOSTILE, Page, small
 from tests.runs import result as of
 from tests.runs import scored
-from tests.test_report_html import Page
 
 GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
 BAD = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}

@@ -1,12 +1,9 @@
-"""Metrics: rows of a table, each with a pure function from records to a score.
-
-A metric asks no model and reads no clock or file. What it needs was judged before, once a sample.
-"""
+"""The metrics: rows of a table, each with a pure function from a sample's judgement records to a score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from localeval.errors import InputError
@@ -48,7 +45,7 @@ DEFAULT_METRICS = ("faithfulness", "answer_relevance", "context_relevance")
 def register(metric: Metric) -> Metric:
     """Add a row, so that `evaluate` and `score` know it by its name; one of the same name is replaced.
 
-    Raises InputError for a judgement that there is none of.
+    Raises InputError for a judgement that does not exist.
 
     >>> def brevity(records, options):
     ...     return Score(*2 * [1 / max(1, len(records["support"].verdicts))])
@@ -65,140 +62,68 @@ def register(metric: Metric) -> Metric:
     return metric
 
 
+_RAGAS = "RAGAS (Es et al. 2023)"
 _RAGCHECKER = "RAGChecker (Ru et al. 2024)"
 _RESPONSE = ("response", "retrieved_contexts")
-_REFERENCE = ("reference", "retrieved_contexts")
-_ALL = ("response", "retrieved_contexts", "reference")
+_ALL = (*_RESPONSE, "reference")
+_SUPPORT = ("statements", "support")
+_BOTH_WAYS = ("statements", "support", "response_in_reference")
 
+# fmt: off
 for _row in (
-    Metric(
-        "faithfulness",
-        "1",
-        _RESPONSE,
-        ("statements", "support"),
-        support.faithfulness,
-        "supported statements / all statements of the response",
-        "RAGAS (Es et al. 2023)",
-    ),
-    Metric(
-        "full_support",
-        "1",
-        _RESPONSE,
-        ("statements", "support"),
-        support.full_support,
-        "1 if every statement of the response is supported, else 0; soft is P(all supported)",
-        "FACTS Grounding (Jacovi et al. 2025)",
-    ),
-    Metric(
-        "groundedness",
-        "1",
-        _RESPONSE,
-        ("grounding",),
-        support.groundedness,
-        "1 if every sentence of the response is supported, else 0, as a head reads it; soft is P(all)",
-        "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states",
-    ),
-    Metric(
-        "faithfulness_hhem",
-        "1",
-        _RESPONSE,
-        ("statements", "support_hhem"),
-        support.faithfulness_hhem,
-        "supported statements / all statements of the response, decided by HHEM-2.1-Open",
-        "ragas' FaithfulnesswithHHEM",
-    ),
-    Metric(
-        "answer_relevance",
-        "1",
-        ("user_input", "response"),
-        ("questions", "similarity"),
-        relevance.answer_relevance,
-        "mean over n questions drawn from the response of cos(user_input, question) x sufficiency",
-        "RAGAS (Es et al. 2023)",
-    ),
-    Metric(
-        "context_relevance",
-        "3",
-        ("user_input", "retrieved_contexts"),
-        ("needed",),
-        relevance.context_relevance,
-        "needed sentences / all sentences of the contexts; 0 if they can't answer the question",
-        "RAGAS (Es et al. 2023)",
-    ),
-    Metric(
-        "context_precision",
-        "1",
-        ("user_input", "retrieved_contexts"),
-        ("useful",),
-        relevance.context_precision,
-        "mean over the useful contexts' ranks k of precision@k",
-        "ragas' LLMContextPrecision",
-        either=("reference", "response"),
-    ),
-    Metric(
-        "context_recall",
-        "1",
-        _REFERENCE,
-        ("reference_statements", "reference_in_contexts"),
-        support.context_recall,
-        "statements of the reference that the contexts support / all of them",
-        "ragas' LLMContextRecall",
-    ),
-    Metric(
-        "factual_correctness",
-        "1",
-        ("response", "reference"),
-        ("statements", "reference_statements", "response_in_reference", "reference_in_response"),
-        support.factual_correctness,
-        "F1 (or precision, recall, F-beta) of the response's statements against the reference's",
-        "ragas' FactualCorrectness",
-    ),
-    Metric(
-        "claim_recall",
-        "1",
-        _REFERENCE,
-        ("reference_statements", "reference_in_contexts"),
-        support.context_recall,
-        "another name of context_recall",
-        _RAGCHECKER,
-    ),
-    Metric(
-        "context_utilization",
-        "1",
-        _ALL,
-        ("reference_statements", "reference_in_contexts", "reference_in_response"),
-        support.context_utilization,
-        "statements of the reference that contexts and response support / those that the contexts support",
-        _RAGCHECKER,
-    ),
-    Metric(
-        "noise_sensitivity",
-        "1",
-        _ALL,
-        ("statements", "support", "response_in_reference"),
-        support.noise_sensitivity,
-        "statements of the response that the contexts support and the reference does not / all of them",
-        _RAGCHECKER,
-        higher_is_better=False,
-    ),
-    Metric(
-        "hallucination",
-        "1",
-        _ALL,
-        ("statements", "support", "response_in_reference"),
-        support.hallucination,
-        "statements of the response that neither contexts nor reference support / all of them",
-        _RAGCHECKER,
-        higher_is_better=False,
-    ),
-    Metric(
-        "self_knowledge",
-        "1",
-        _ALL,
-        ("statements", "support", "response_in_reference"),
-        support.self_knowledge,
-        "statements of the response that the reference supports and the contexts do not / all of them",
-        _RAGCHECKER,
-    ),
+    Metric("faithfulness", "1", _RESPONSE, _SUPPORT, support.faithfulness,
+           "supported statements / all statements of the response", _RAGAS),
+    Metric("full_support", "1", _RESPONSE, _SUPPORT, support.full_support,
+           "1 if every statement of the response is supported, else 0; soft is P(all supported)",
+           "FACTS Grounding (Jacovi et al. 2025)"),
+    Metric("groundedness", "1", _RESPONSE, ("grounding",), support.groundedness,
+           "1 if every sentence of the response is supported, else 0, as a head reads it; soft is P(all)",
+           "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states"),
+    Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"), support.faithfulness_hhem,
+           "supported statements / all statements of the response, decided by HHEM-2.1-Open",
+           "ragas' FaithfulnesswithHHEM"),
+    Metric("answer_relevance", "1", ("user_input", "response"), ("questions", "similarity"),
+           relevance.answer_relevance,
+           "mean over n questions drawn from the response of cos(user_input, question) x sufficiency",
+           _RAGAS),
+    Metric("context_relevance", "3", ("user_input", "retrieved_contexts"), ("needed",),
+           relevance.context_relevance,
+           "needed sentences / all sentences of the contexts; 0 if they can't answer the question", _RAGAS),
+    Metric("context_precision", "1", ("user_input", "retrieved_contexts"), ("useful",),
+           relevance.context_precision,
+           "mean over the useful contexts' ranks k of precision@k", "ragas' LLMContextPrecision",
+           either=("reference", "response")),
+    Metric("context_recall", "1", ("reference", "retrieved_contexts"),
+           ("reference_statements", "reference_in_contexts"), support.context_recall,
+           "statements of the reference that the contexts support / all of them",
+           "ragas' LLMContextRecall"),
+    Metric("factual_correctness", "1", ("response", "reference"),
+           ("statements", "reference_statements", "response_in_reference", "reference_in_response"),
+           support.factual_correctness,
+           "F1 (or precision, recall, F-beta) of the response's statements against the reference's",
+           "ragas' FactualCorrectness"),
+    Metric("context_utilization", "1", _ALL,
+           ("reference_statements", "reference_in_contexts", "reference_in_response"),
+           support.context_utilization,
+           "statements of the reference that contexts and response support / those that the contexts support",
+           _RAGCHECKER),
+    Metric("noise_sensitivity", "1", _ALL, _BOTH_WAYS, support.noise_sensitivity,
+           "statements of the response that the contexts support and the reference does not / all of them",
+           _RAGCHECKER, higher_is_better=False),
+    Metric("hallucination", "1", _ALL, _BOTH_WAYS, support.hallucination,
+           "statements of the response that neither contexts nor reference support / all of them",
+           _RAGCHECKER, higher_is_better=False),
+    Metric("self_knowledge", "1", _ALL, _BOTH_WAYS, support.self_knowledge,
+           "statements of the response that the reference supports and the contexts do not / all of them",
+           _RAGCHECKER),
 ):
     register(_row)
+# fmt: on
+register(
+    replace(
+        METRICS["context_recall"],
+        name="claim_recall",
+        definition="another name of context_recall",
+        source=_RAGCHECKER,
+    )
+)

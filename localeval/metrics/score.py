@@ -21,30 +21,27 @@ REASONS = {
 
 
 def explained(reason: str) -> str:
-    """A reason code and what it says; one of a caller's own metric says it itself.
+    """Return a reason code with what it says; the code of a caller's own metric stays as it is.
 
     >>> explained("missing_reference"), explained("too_short")
     ('missing_reference: the sample has no reference', 'too_short')
     """
-    column = reason.removeprefix("missing_")
-    says = REASONS.get(reason, f"the sample has no {column}" if column != reason else "")
-    return f"{reason}: {says}" if says else reason
+    if reason.startswith("missing_"):
+        return f"{reason}: the sample has no {reason.removeprefix('missing_')}"
+    return f"{reason}: {REASONS[reason]}" if reason in REASONS else reason
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a metric says of one sample. A stable value: equal records give equal scores.
+    """What a metric says of one sample; equal records give equal scores.
 
     value   the share after thresholds, 0 to 1; None unless `status` is "scored"
-    soft    the same of the probabilities themselves, 0 to 1; what agreement with people is measured on; None
-            likewise
+    soft    the same of the probabilities themselves; agreement with people is measured on it
     status  "scored"; "undefined": there was nothing to judge; "failed": the judge could not
     reason  "" or a code: a key of `REASONS`, or "missing_" and the column
 
     >>> Score(0.5, 0.61)
     Score(value=0.5, soft=0.61, status='scored', reason='')
-    >>> Score.undefined("no_contexts").value is None
-    True
     """
 
     value: float | None

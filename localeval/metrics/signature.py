@@ -20,9 +20,14 @@ from localeval.prompts.options import DEFAULTS, Options
 from localeval.system.versions import digest, machine, own_version, package_versions
 from localeval.text.display import printable, said
 
-_SURROUNDINGS = ("localeval", "machine", "packages", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap")
-_BESIDE = ("packages", "device", "batch_size", "threads")
-"""Fields that differ between machines: of a signature, and of the embedder and the classifier in it."""
+_MODELS = ("judge", "embedder", "classifier")
+# Fields, with all below them, that differ between machines and move no number.
+_ENVIRONMENT = {
+    *("localeval", "machine", "packages", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap"),
+    *(f"{model}.{part}" for model in _MODELS[1:] for part in ("packages", "device", "batch_size", "threads")),
+}
+# Options that a signature tells by their effect, or that have none on a number.
+_TOLD_APART = ("explain", "prompts", "calibration", "head")
 
 
 class Signature(BaseModel):
@@ -63,96 +68,77 @@ class Signature(BaseModel):
     @property
     def raw(self) -> bool:
         """Whether a score stands on the judge's raw probabilities of support, for want of a calibration."""
-        return (
-            "support" in self.judgements
-            and self.options["support_by"] in ("auto", "llm")
-            and not self.calibration
-        )
+        asked = "support" in self.judgements and self.options["support_by"] in ("auto", "llm")
+        return asked and not self.calibration
 
     def __str__(self) -> str:
-        metrics = ",".join(f"{name}.{number}" for name, number in self.metrics.items())
-        prompts = digest(self.prompts)[:8]
-        # What is as this version has it by itself is not said: the version stands at the end.
-        chosen = [f"{k}={v}" for k, v in self.options.items() if v != getattr(DEFAULTS, k, None)]
-        beside = [
-            f"{what}:{model['name']}@{model['sha256'][:8]}"
-            for what, model in (("embedder", self.embedder), ("classifier", self.classifier))
-            if model
+        parts = [",".join(f"{name}.{version}" for name, version in self.metrics.items())]
+        for name in _MODELS:
+            if model := getattr(self, name):
+                parts.append(f"{name}:{model['name']}@{model['sha256'][:8]}")
+        parts.append(f"prompts:{digest(self.prompts)[:8]}")
+        if self.calibration:
+            parts.append(f"calibration:{digest(self.calibration)[:8]}")
+        if self.heads:
+            parts.append(f"head:{digest(self.heads)[:8]}")
+        # Defaults are not said: the version stands at the end.
+        if chosen := [f"{k}={v}" for k, v in self.options.items() if v != getattr(DEFAULTS, k, None)]:
+            parts.append(",".join(chosen))
+        parts += [
+            f"ctx:{self.engine['n_ctx']}",
+            f"threads:{self.engine['n_threads']}",
+            f"llama:{self.packages['llama-cpp-python']}",
+            f"localeval:{self.localeval}",
         ]
-        line = "|".join(
-            (
-                metrics,
-                f"judge:{self.judge['name']}@{self.judge['sha256'][:8]}",
-                *beside,
-                f"prompts:{prompts}",
-                *([f"calibration:{digest(self.calibration)[:8]}"] if self.calibration else []),
-                *([f"head:{digest(self.heads)[:8]}"] if self.heads else []),
-                *([",".join(chosen)] if chosen else []),
-                f"ctx:{self.engine['n_ctx']}",
-                f"threads:{self.engine['n_threads']}",
-                f"llama:{self.packages['llama-cpp-python']}",
-                f"localeval:{self.localeval}",
-            )
-        )
-        return printable(line)
+        return printable("|".join(parts))
 
 
 def differing(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
-    """(fields that move numbers, surroundings) in which the signatures differ, each with both values.
+    """Return (fields that move numbers, fields of the environment) that differ, each with both values.
 
     What only one run used (a metric, a prompt, an embedder) has no part in what can be compared.
     """
     moving: list[str] = []
-    surroundings: list[str] = []
+    environment: list[str] = []
     first, second = _fields(a), _fields(b)
     for field in first:
         if field in second and first[field] != second[field]:
             line = f"{field} ({_short(first[field])} and {_short(second[field])})"
-            (surroundings if _is_surrounding(field) else moving).append(line)
-    return moving, surroundings
+            of_machine = field in _ENVIRONMENT or field.partition(".")[0] in _ENVIRONMENT
+            (environment if of_machine else moving).append(line)
+    return moving, environment
 
 
 def _fields(signature: Signature) -> dict[str, Any]:
-    """The signature as "judge.sha256" -> value. A model's name says nothing beside its sha256."""
+    """Flatten a signature to "judge.sha256" -> value. A model's name says nothing beside its sha256."""
     fields: dict[str, Any] = {}
     for name, value in signature.model_dump(mode="json").items():
-        # A calibration moves numbers also where only one run has it.
+        # A calibration or a head moves numbers also where only one run has it.
         if not isinstance(value, dict) or name in ("calibration", "heads"):
             fields[name] = value
             continue
         for part, inner in value.items():
-            if name not in ("judge", "embedder", "classifier") or part in ("sha256", *_BESIDE):
-                fields[f"{name}.{part}"] = inner
+            field = f"{name}.{part}"
+            if name not in _MODELS or part == "sha256" or field in _ENVIRONMENT:
+                fields[field] = inner
     return fields
 
 
-def _is_surrounding(field: str) -> bool:
-    name, _, part = field.partition(".")
-    beside = name in ("embedder", "classifier") and part in _BESIDE
-    return beside or field in _SURROUNDINGS or name in _SURROUNDINGS
-
-
 def _short(value: Any) -> str:
-    """A hash by its first 8 signs, as in a printed signature; anything else as JSON has it, cut."""
+    """Cut a hash to its first 8 signs, as in a printed signature, and anything else to 60."""
     text = str(value)
     is_hash = len(text) == 64 and set(text) <= set("0123456789abcdef")
     return text[:8] if is_hash else said(text, 60)
 
 
-_TOLD_APART = ("explain", "prompts", "calibration", "head")
-"""Options that a signature tells by their effect, or that have none on a number."""
-
-
 def unsigned(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:
-    """A signature of no metrics yet: the judge, its engine's settings, the packages and the machine."""
+    """Make a signature of no metrics yet: the judge, its engine's settings, the packages and the machine."""
     return Signature(
         localeval=own_version(),
         metrics={},
         judgements={},
         prompts={},
         judge=dict(judge),
-        embedder={},
-        classifier={},
         engine=asdict(settings),
         options={},
         packages=package_versions(),
@@ -161,11 +147,12 @@ def unsigned(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:
 
 
 def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
-    """The signature of these metrics, with the models, packages and machine of `models`."""
+    """Make the signature of these metrics, with the models, packages and machine of `models`."""
     rows = rows_of(metrics)
-    used = models_used(rows, options)
+    names, used = {row.name for row in rows}, models_used(rows, options)
     heads = heads_for(models.judge["sha256"], options, models.engine["n_gpu_layers"])
     curves = curves_for(models.judge["sha256"], options, heads)
+    reads = "grounding" in names or ("support" in names and options.support_by in ("auto", "head"))
     return models.model_copy(
         update={
             "localeval": own_version(),
@@ -180,29 +167,23 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
             "embedder": models.embedder if "embedder" in used else {},
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
-            "heads": heads_told(heads) if _reads(rows, options) else {},
-            "calibration": told(curves) if JUDGEMENT in (row.name for row in rows) else {},
+            "heads": heads_told(heads) if reads else {},
+            "calibration": told(curves) if JUDGEMENT in names else {},
         }
     )
 
 
-def _reads(rows: Sequence[Judgement], options: Options) -> bool:
-    """Whether a head has a part in these judgements."""
-    names = {row.name for row in rows}
-    return "grounding" in names or ("support" in names and options.support_by in ("auto", "head"))
-
-
 def rows_of(metrics: Sequence[Metric]) -> list[Judgement]:
-    """The judgements that the metrics stand on, each once."""
+    """Return the judgements that the metrics stand on, each once."""
     return in_order([name for metric in metrics for name in metric.judgements])
 
 
 def models_used(rows: Sequence[Judgement], options: Options) -> set[str]:
-    """The models that answer these judgements: "judge", "embedder", "classifier"."""
+    """Return the models that answer these judgements: "judge", "embedder", "classifier"."""
     return {answers(row, options) for row in rows}
 
 
 def answers(row: Judgement, options: Options) -> str:
-    """The model that answers a judgement."""
+    """Return the model that answers a judgement."""
     by = "classifier" if options.support_by == "hhem" else "judge"
     return by if row.uses == "support" else row.uses

@@ -45,29 +45,26 @@ class Summary:
 
 
 def choose_metrics(names: Iterable[str]) -> list[Metric]:
-    """The rows of `names`, each once. Raises InputError for none, or an unknown one, with its nearest."""
+    """Return the rows of `names`, each once. Raises InputError for none, or an unknown one."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f'metrics is {said(repr(names), 60)}; give a list, as ["faithfulness"].')
-    chosen = {name: _row(name) for name in names}  # once: a generator is used up by it
+    chosen: dict[str, Metric] = {}
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f'{said(repr(name), 60)} is no metric; give it by its name, as "faithfulness".')
+        if name not in METRICS:
+            raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
+        chosen[name] = METRICS[name]
     if not chosen:
         raise InputError('metrics is empty; give one at least, as ["faithfulness"].')
     return [*chosen.values()]
 
 
-def _row(name: Any) -> Metric:
-    if not isinstance(name, str):
-        raise InputError(f'{said(repr(name), 60)} is no metric; give it by its name, as "faithfulness".')
-    if name not in METRICS:
-        raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
-    return METRICS[name]
-
-
 def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Options) -> None:
-    """Raises InputError where a metric can only be read, and no head was fitted for the judge."""
+    """Raise InputError where a metric needs a head, and none was fitted for the judge."""
     for metric in metrics:
-        read = "grounding" in metric.judgements
-        read |= "support" in metric.judgements and options.support_by == "head"
-        if read and not heads:
+        by_head = "support" in metric.judgements and options.support_by == "head"
+        if not heads and (by_head or "grounding" in metric.judgements):
             raise InputError(
                 f"{metric.name} needs a head that was fitted for this judge, and none is in force; make one "
                 "with `localeval fit` and give it with --head, or leave the metric out."
@@ -75,10 +72,10 @@ def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Op
 
 
 def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
-    """The undefined score of a sample that lacks a column, or has no context; None if it can be judged.
+    """Return the undefined score of a sample that lacks a column or a context; None if it can be judged.
 
-    An empty question or reference counts as missing. An empty response does not: it makes no statement. A
-    context without a word is none, and so is what a metric reads either of.
+    An empty question or reference counts as missing, and a context without a word as none. An empty response
+    does not: it makes no statement; but with `metric.either` it counts as missing.
     """
     for column in metric.columns:
         value = getattr(sample, column, None)
@@ -86,64 +83,46 @@ def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
             return Score.undefined(f"missing_{column}")
         if column == "retrieved_contexts" and not any(map(has_words, value)):
             return Score.undefined("no_contexts")
-    if metric.either and not any(_told(sample, column) for column in metric.either):
-        return Score.undefined(f"missing_{metric.either[0]}")
+    if metric.either:
+        given = {name: getattr(sample, name, None) for name in metric.either}
+        given |= {"response": response_of(sample)} if "response" in given else {}
+        if not any(has_words(str(value or "")) for value in given.values()):
+            return Score.undefined(f"missing_{metric.either[0]}")
     return None
 
 
 def to_judge(metrics: Iterable[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
-    """(By metric the scores that are undefined beforehand, the metrics with something to judge)."""
-    undefined: dict[str, Score] = {}
-    judged = []
-    for metric in metrics:
-        if (score := nothing_to_judge(metric, sample)) is not None:
-            undefined[metric.name] = score
-        else:
-            judged.append(metric)
-    return undefined, judged
-
-
-def _told(sample: Sample, column: str) -> bool:
-    """Whether a column of text says something; of a response, outside of its `<think>` blocks."""
-    value = response_of(sample) if column == "response" else getattr(sample, column, None)
-    return has_words(value) if isinstance(value, str) else value is not None
+    """Return (by metric the scores that are undefined beforehand, the metrics with something to judge)."""
+    found = [(metric, nothing_to_judge(metric, sample)) for metric in metrics]
+    undefined = {metric.name: score for metric, score in found if score is not None}
+    return undefined, [metric for metric, score in found if score is None]
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
-    """The judgements that the metrics need, and the reasons where they were asked for."""
+    """Return the judgements that the metrics need, and the reasons where they were asked for."""
     wanted = [name for metric in metrics for name in metric.judgements]
     return [*wanted, "reasons"] if options.explain and "support" in wanted else wanted
 
 
 def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves: Curves) -> Score:
-    """The metric's score from raw records, or the failure of a judgement that it needs.
+    """Compute the metric's score from raw records, or the failure of a judgement that it needs.
 
     `curves` calibrate what the metric reads: those of `Judge.curves`, or of a result's signature.
     """
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
-    return _checked(metric, metric.compute(as_scored(records, curves), options))
-
-
-def _checked(metric: Metric, score: Any) -> Score:
-    """The score, its numbers as plain ones. Raises InputError where a metric of the caller's gave none."""
-    if isinstance(score, Score) and score.status != "scored":
+    score = metric.compute(as_scored(records, curves), options)
+    if score.value is None or score.soft is None:
         return score
-    try:
-        value, soft = float(score.value), float(score.soft)
-    except (AttributeError, TypeError, ValueError):
-        value = soft = math.nan
-    if not (0 <= value <= 1 and 0 <= soft <= 1):
-        raise InputError(
-            f"the metric {metric.name} gave {said(score)}; it has to give Score(value, soft), two numbers "
-            "from 0 to 1, or Score.undefined(reason)."
-        )
+    value, soft = float(score.value), float(score.soft)  # a metric of the caller's may give numpy's numbers
+    if not (0 <= value <= 1 and 0 <= soft <= 1):  # nan, above all, which JSON does not have
+        raise InputError(f"the metric {metric.name} gave {score}; its value and soft have to lie in 0 to 1.")
     return Score(value, soft)
 
 
 def summarize(scores: Iterable[Score]) -> Summary:
-    """Means over the scored samples only; the others are counted, never averaged in.
+    """Take means over the scored samples only; the others are counted, never averaged in.
 
     >>> scores = [Score(1.0, 0.9), Score(0.5, 0.4), Score.undefined("no_contexts"), Score.failed("timeout")]
     >>> made = summarize(scores)
@@ -152,18 +131,18 @@ def summarize(scores: Iterable[Score]) -> Summary:
     """
     from localeval.metrics.statistics import mean_interval
 
-    values: list[float] = []
-    softs: list[float] = []
-    counts = {"scored": 0, "undefined": 0, "failed": 0}
-    for score in scores:
-        counts[score.status] += 1
-        values += [score.value] if score.value is not None else []
-        softs += [score.soft] if score.soft is not None else []
-    failed = counts["failed"]
+    given = list(scores)
+    values = [score.value for score in given if score.value is not None]
+    softs = [score.soft for score in given if score.soft is not None]
+    scored, undefined, failed = (
+        sum(score.status == status for score in given) for status in ("scored", "undefined", "failed")
+    )
     return Summary(
         _mean(values),
         _mean(softs),
-        **counts,
+        scored,
+        undefined,
+        failed,
         interval=mean_interval(values),
         soft_interval=mean_interval(softs),
         lowest=_mean([*values, *[0.0] * failed]),

@@ -8,9 +8,7 @@ statements.csv  one row a statement and judgement: id, judgement ("support" is t
                 the statement that what it is held against names nowhere, by spaces) and reason
 
 Both are UTF-8 with a byte order mark, without which spreadsheets read Chinese as something else; lines end in
-\\n. Numbers are written in full. A cell of text that a spreadsheet would take for a formula has an apostrophe
-before it (see `cell`). Rows are made one sample at a time, so that a large run takes no more memory than a
-small one.
+\\n, and numbers are written in full. Rows are made one sample at a time, so that memory does not grow.
 """
 
 from __future__ import annotations
@@ -26,25 +24,16 @@ from typing import TYPE_CHECKING, Any
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.grounding import GroundingRecord
-from localeval.judgements.reasons import ReasonsRecord
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
 
 if TYPE_CHECKING:
-    from localeval.runs.result import Result
+    from localeval.runs.result import Result, SampleResult
 
 SCORES, STATEMENTS = "scores.csv", "statements.csv"
 STATEMENT_COLUMNS = (
-    "id",
-    "judgement",
-    "sentence",
-    "statement",
-    "probability",
-    "verdict",
-    "evidence",
-    "context",
-    "unknown_numbers",
-    "reason",
+    *("id", "judgement", "sentence", "statement", "probability", "verdict"),
+    *("evidence", "context", "unknown_numbers", "reason"),
 )
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
 _INSIDE = re.compile(rf'([;\t\n][\s"]*)(?=[{re.escape("".join(_FORMULA))}])')
@@ -54,20 +43,17 @@ Cell = str | float | None
 
 
 def as_csv(result: Result) -> Iterator[tuple[str, Iterator[str]]]:
-    """(name of the file, its lines) for both files; a line is made when it is asked for."""
-    yield SCORES, _lines(score_columns(result.metrics), score_rows(result))
-    yield STATEMENTS, _lines(STATEMENT_COLUMNS, statement_rows(result))
+    """Yield (name of the file, its lines) for both files; a line is made when it is asked for."""
+    statements = chain.from_iterable(map(_statement_rows, result.samples, repeat(result.signature.threshold)))
+    yield SCORES, _lines(_score_columns(result.metrics), _score_rows(result))
+    yield STATEMENTS, _lines(STATEMENT_COLUMNS, statements)
 
 
-def score_columns(metrics: Sequence[str]) -> list[str]:
-    """
-    >>> score_columns(["faithfulness"])
-    ['id', 'faithfulness', 'faithfulness_soft', 'faithfulness_status', 'faithfulness_reason']
-    """
+def _score_columns(metrics: Sequence[str]) -> list[str]:
     return ["id", *(f"{name}{part}" for name in metrics for part in ("", "_soft", "_status", "_reason"))]
 
 
-def score_rows(result: Result) -> Iterator[list[Cell]]:
+def _score_rows(result: Result) -> Iterator[list[Cell]]:
     for one in result.samples:
         row: list[Cell] = [one.sample.id]
         for score in map(one.scores.__getitem__, result.metrics):
@@ -75,22 +61,37 @@ def score_rows(result: Result) -> Iterator[list[Cell]]:
         yield row
 
 
-def statement_rows(result: Result) -> Iterator[list[Cell]]:
-    for one in result.samples:
-        records = result.as_scored(one)
-        for name in records:
-            if name in JUDGEMENTS and JUDGEMENTS[name].record is SupportRecord:
-                yield from _statements(one.sample.id, records, name, result.signature.threshold)
-            elif isinstance(records[name], GroundingRecord):
-                yield from _sentences(one.sample.id, records[name], result.signature.threshold)
+def _statement_rows(one: SampleResult, threshold: float) -> Iterator[list[Cell]]:
+    """Yield a row for each statement, or each sentence that was read, of each judgement of a sample."""
+    records = one.as_scored()
+    for name, record in records.items():
+        if isinstance(record, GroundingRecord):
+            for read in record.sentences:
+                yield [one.sample.id, name, read.sentence, read.sentence, *_verdict(read, threshold), "", ""]
+        elif name in JUDGEMENTS and isinstance(record, SupportRecord):
+            made = records.get(JUDGEMENTS[name].needs[0])
+            if not isinstance(made, StatementsRecord):
+                continue  # a judgement that could not be made
+            reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
+            for verdict, reason in zip(record.verdicts, chain(reasons, repeat("")), strict=False):
+                sentence = made.sentences[verdict.sentence].sentence
+                row = [one.sample.id, name, sentence, verdict.statement, *_verdict(verdict, threshold)]
+                yield [*row, " ".join(verdict.unknown_numbers), reason or verdict.reason or ""]
+
+
+def _verdict(decided: Any, threshold: float) -> list[Cell]:
+    """Return probability, verdict, evidence and its context."""
+    seen = decided.evidence
+    evidence = (seen.text, seen.context) if seen else ("", None)
+    return [decided.probability, int(decided.probability >= threshold), *evidence]
 
 
 def cell(content: Cell) -> Cell:
-    """A cell as it is written: text that a spreadsheet would calculate begins with an apostrophe.
+    """Write a cell so that text that a spreadsheet would calculate begins with an apostrophe.
 
-    That is text from outside whose first sign, after white space, is = + - @ or the full-width form of one.
-    So does what stands behind a semicolon, a tab or a line end in it, where some spreadsheets begin a cell.
-    Control characters become spaces, line ends and tabs aside. Numbers stay as they are.
+    That is text whose first sign, after white space, is = + - @ or the full-width form of one, also behind a
+    semicolon, a tab or a line end, where some spreadsheets begin a cell. Control characters become spaces,
+    line ends and tabs aside. Numbers stay as they are.
 
     >>> cell("=1+1"), cell("a-b; =2"), cell(-0.5)
     ("'=1+1", "a-b; '=2", -0.5)
@@ -102,8 +103,19 @@ def cell(content: Cell) -> Cell:
     return before + _INSIDE.sub(r"\1'", text)
 
 
+def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    line.write("\ufeff")
+    for row in chain([columns], rows):
+        writer.writerow([cell(content) for content in row])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+
+
 def to_pandas(result: Result) -> Any:
-    """`scores.csv` as a DataFrame, with the samples' own columns that some sample has, after `id`.
+    """Return `scores.csv` as a DataFrame, with the samples' own columns that some sample has, after `id`.
 
     One that is called as a column of the scores (labels under a metric's name, say) is `sample_NAME` there.
     Raises InputError without pandas.
@@ -114,11 +126,11 @@ def to_pandas(result: Result) -> Any:
         raise InputError(
             "to_pandas needs pandas, which is not installed; pip install 'localeval[tables]'."
         ) from error
-    columns = score_columns(result.metrics)
+    columns = _score_columns(result.metrics)
     frame = pandas.DataFrame(
         [
             renamed(one.sample.model_dump(exclude_none=True), columns) | dict(zip(columns, row, strict=True))
-            for one, row in zip(result.samples, score_rows(result), strict=True)
+            for one, row in zip(result.samples, _score_rows(result), strict=True)
         ]
     )
     own = [name for name in frame.columns if name not in columns]
@@ -126,49 +138,5 @@ def to_pandas(result: Result) -> Any:
 
 
 def renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
+    """Put `sample_` before the columns of a sample whose names are taken."""
     return {f"sample_{name}" if name in taken and name != "id" else name: own[name] for name in own}
-
-
-def _statements(
-    sample: str, records: Mapping[str, Any], judgement: str, threshold: float
-) -> Iterator[list[Cell]]:
-    record = records[judgement]
-    made = records.get(JUDGEMENTS[judgement].needs[0])
-    if not isinstance(record, SupportRecord) or not isinstance(made, StatementsRecord):
-        return  # a judgement that could not be made
-    written = records.get("reasons") if judgement == "support" else None
-    reasons: Iterable[str] = written.reasons if isinstance(written, ReasonsRecord) else repeat("")
-    for verdict, reason in zip(record.verdicts, reasons, strict=False):
-        evidence = verdict.evidence
-        yield [
-            sample,
-            judgement,
-            made.sentences[verdict.sentence].sentence,
-            verdict.statement,
-            verdict.probability,
-            int(verdict.probability >= threshold),
-            evidence.text if evidence else "",
-            evidence.context if evidence else None,
-            " ".join(verdict.unknown_numbers),
-            reason or verdict.reason or "",
-        ]
-
-
-def _sentences(sample: str, record: GroundingRecord, threshold: float) -> Iterator[list[Cell]]:
-    """Each sentence that was read, as the statement that it is."""
-    for s in record.sentences:
-        seen = s.evidence
-        place = (seen.text, seen.context) if seen else ("", None)
-        decided = int(s.probability >= threshold)
-        yield [sample, "grounding", s.sentence, s.sentence, s.probability, decided, *place, "", ""]
-
-
-def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    line.write("\ufeff")
-    for row in chain([columns], rows):
-        writer.writerow([cell(content) for content in row])
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()

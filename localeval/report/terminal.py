@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def new_table(first: str) -> Table:
-    """A table with its first column."""
+    """Make a table with its first column."""
     from rich import box
     from rich.table import Table
 
@@ -20,7 +20,7 @@ def new_table(first: str) -> Table:
 
 
 def printed(table: Table, width: int) -> list[str]:
-    """Its lines, at most `width` wide, without space at their ends."""
+    """Return its lines, at most `width` wide, without space at their ends."""
     from rich.console import Console
 
     out = io.StringIO()

@@ -2,109 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
-from localeval.metrics import Score
-from localeval.report.html import passages
-from localeval.report.html.passages import Passage
-from localeval.report.injection import Suspicion
-from localeval.samples import Sample
+from localeval.judgements.context import response_of
+from localeval.text.injection import Injection
 
 if TYPE_CHECKING:
     from localeval.runs.result import SampleResult
 
-
-class Room(NamedTuple):
-    """What is shown: characters of a text, of the contexts together and of a statement; items of a list."""
-
-    text: int
-    contexts: int
-    statement: int
-    listed: int
-
-
-ROOMS = (Room(20_000, 60_000, 2_000, 200), Room(4_000, 8_000, 400, 60), Room(600, 1_200, 200, 12))
-"""From plenty to little: a sample gets the first one with which it fits into its share of the page."""
-
-
-def at_least(sample: Sample, room: Room) -> int:
-    """Characters that the details of a sample have in any case, so that what can't fit is not made."""
-    contexts = sum(map(len, sample.retrieved_contexts or []))
-    return min(len(sample.response or ""), room.text) + min(contexts, room.contexts)
-
-
-class Check(NamedTuple):
-    """What one judgement says of a statement: the label of what it is held against, and its probability."""
-
-    label: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Statement:
-    """`sentence` and `place` name the elements that belong to it, "" where there is none.
-
-    core     what of it decided, where not the whole did
-    unknown  its numbers that the text of the label `held_against` names nowhere
-    """
-
-    text: str
-    checks: list[Check]
-    sentence: str
-    place: str
-    evidence: str
-    core: str
-    unknown: str
-    held_against: str
-    reason: str
-    whole: bool
-    split: bool
-
-
-@dataclass(frozen=True)
-class Stated:
-    """The statements of one text, and how many of them have no room."""
-
-    label: str
-    statements: list[Statement]
-    left_out: int
-
-
-class Draw(NamedTuple):
-    """A drawn question: how often it came, its cosine, and its mean sufficiency."""
-
-    question: str
-    times: int
-    cosine: float | None
-    sufficient: float
-
-
-@dataclass(frozen=True)
-class Detail:
-    id: str
-    question: str | None
-    reference: str | None
-    response: Passage | None
-    contexts: list[Passage]
-    contexts_left_out: int
-    scores: Mapping[str, Score]
-    stated: list[Stated]
-    draws: list[Draw]
-    draws_left_out: int
-    sufficient: float | None
-    answerable: float | None
-    needed: tuple[int, int] | None
-    useful_for: str
-    notes: list[str]
-    windows: int
-    attacks: list[Suspicion]
-    failures: list[tuple[str, str]]
-    room: Room
-    doubtful: bool = False
-
+LONGEST_TEXT, LONGEST_CONTEXTS, LONGEST_STATEMENT = 20_000, 60_000, 6_000  # the contexts together
+MOST_LISTED = 200
 
 _OF_RESPONSE = {
     "support": "in_contexts",
@@ -112,105 +22,201 @@ _OF_RESPONSE = {
     "response_in_reference": "in_reference",
 }
 _OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response": "in_response"}
+_BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")
+"""Judgements whose evidence lies in the contexts."""
 
 
-def detail(
-    one: SampleResult,
-    records: Mapping[str, Any],
-    attacks: list[Suspicion],
-    threshold: float,
-    room: Room,
-) -> Detail:
-    """What there is to see of one sample, by these records of it and what in it reads like an attack."""
-    failures = [(name, r.detail or r.failed) for name, r in records.items() if isinstance(r, Failure)]
-    records = {name: record for name, record in records.items() if not isinstance(record, Failure)}
-    shown, left_out = passages.contexts(one, records, threshold, room.contexts)
-    questions, needed = records.get("questions"), records.get("needed")
-    made = records.get("statements")
+def detail(one: SampleResult, attacks: list[Injection], threshold: float) -> dict[str, Any]:
+    """Gather what there is to see of one sample, for sample.html."""
+    all_records = dict(one.as_scored())  # each is read once
+    records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
+    sample, needed = one.sample, records.get("needed")
+    made = records.get("statements") or records.get("grounding")
+    response = [] if sample.response is None else _response(response_of(sample), records)
+    contexts = sample.retrieved_contexts or []
+    shown = _contexts(contexts, records, threshold)
     draws = _draws(records)
-    found = passages.response(one, records, _least(records), room.text)
-    notes = ["thinking"] * getattr(made, "thinking_removed", False)
-    notes += ["other_language"] * (getattr(made, "language", "") == "other")
-    return Detail(
-        id=one.sample.id,
-        question=one.sample.user_input,
-        reference=one.sample.reference,
-        response=None if one.sample.response is None else found,
-        contexts=shown,
-        contexts_left_out=left_out,
-        scores=one.scores,
-        stated=[
-            *_stated("statements", _OF_RESPONSE, records, threshold, room),
-            *_stated("reference_statements", _OF_REFERENCE, records, threshold, room),
+    return {
+        "id": sample.id,
+        "question": sample.user_input,
+        "reference": sample.reference,
+        "response": sample.response,
+        "pieces": response,
+        "response_left_out": max(0, len(response_of(sample)) - LONGEST_TEXT),
+        "doubtful": any(mark and mark.doubtful for _, mark in response),
+        "contexts": shown,
+        "contexts_left_out": len(contexts) - len(shown),
+        "scores": one.scores,
+        "stated": [
+            *_stated("statements", _OF_RESPONSE, records, threshold),
+            *_stated("reference_statements", _OF_REFERENCE, records, threshold),
         ],
-        draws=draws[: room.listed],
-        draws_left_out=max(0, len(draws) - room.listed),
-        sufficient=questions.sufficient if questions else None,
-        answerable=needed.answerable if needed else None,
-        needed=(sum(needed.decided(threshold)), len(needed.sentences)) if needed else None,
-        useful_for=getattr(records.get("useful"), "against", ""),
-        notes=notes,
-        windows=most_windows(records),
-        attacks=attacks,
-        failures=failures,
-        room=room,
-        doubtful=any(piece.doubtful for piece in found.pieces),
-    )
+        "draws": draws[:MOST_LISTED],
+        "draws_left_out": max(0, len(draws) - MOST_LISTED),
+        "sufficient": draws and records["questions"].sufficient,
+        "answerable": needed and needed.answerable,
+        "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
+        "useful_for": getattr(records.get("useful"), "against", ""),
+        "thinking": getattr(made, "thinking_removed", False),
+        "other_language": getattr(made, "language", "") == "other",
+        "windows": most_windows(records),
+        "attacks": attacks,
+        "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
+    }
 
 
-def _least(records: Mapping[str, Any]) -> dict[int, float]:
-    """Sentence of the response -> the probability of its least supported statement."""
-    decided = next((records[name] for name in _OF_RESPONSE if name in records), None)
+class Mark(NamedTuple):
+    """A place in a text that is an element of its own.
+
+    key          its name
+    probability  its colour and number, None for none
+    doubtful     whether its words look unsupported
+    last         whether nothing of what has this probability follows
+    """
+
+    start: int
+    end: int
+    key: str
+    probability: float | None = None
+    doubtful: bool = False
+    last: bool = True
+
+    def parted(self, spans: Iterable[tuple[int, int]]) -> Iterator[Mark]:
+        """Cut this mark where doubtful words begin and end; `spans` are their places, in order and apart.
+
+        >>> [(part.start, part.end, part.doubtful) for part in Mark(0, 9, "r0").parted([(2, 4)])]
+        [(0, 2, False), (2, 4, True), (4, 9, False)]
+        """
+        inside = [(max(a, self.start), min(b, self.end)) for a, b in spans if a < self.end and b > self.start]
+        ends = sorted({self.start, self.end, *chain.from_iterable(inside)})
+        for i, (start, end) in enumerate(pairwise(ends)):
+            doubtful = any(a <= start and end <= b for a, b in inside)
+            key = f"{self.key}-{i}" if i else self.key
+            yield Mark(start, end, key, self.probability, doubtful, end == self.end)
+
+
+Pieces = list[tuple[str, Mark | None]]
+
+
+def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Pieces:
+    """Cut `text` up to `room` characters at its marks; of two that overlap the first stays.
+
+    >>> [piece for piece, _ in in_pieces("A b. C d. E", [Mark(5, 9, "1")], 100)]
+    ['A b. ', 'C d.', ' E']
+    """
+    pieces: Pieces = []
+    at, end = 0, min(room, len(text))
+    for mark in sorted(marks):
+        if at <= mark.start < min(mark.end, end):
+            if mark.start > at:
+                pieces.append((text[at : mark.start], None))
+            at = min(mark.end, end)
+            pieces.append((text[mark.start : at], mark))
+    if at < end:
+        pieces.append((text[at:end], None))
+    return pieces
+
+
+def _response(text: str, records: Mapping[str, Any]) -> Pieces:
+    """Colour each sentence by its least supported statement.
+
+    Where no statement was decided, by the reading, which also tells the doubtful words.
+    """
     least: dict[int, float] = {}
+    decided = next((records[name] for name in _OF_RESPONSE if name in records), None)
     for verdict in decided.verdicts if decided else ():
         least[verdict.sentence] = min(verdict.probability, least.get(verdict.sentence, 1.0))
-    return least
+    made = getattr(records.get("statements"), "sentences", ())
+    read = getattr(records.get("grounding"), "sentences", ())
+    marks = [Mark(s.start, s.end, f"r{i}", least.get(i)) for i, s in enumerate(made) if s.statements]
+    marks = marks or [Mark(s.start, s.end, f"r{i}", s.probability) for i, s in enumerate(read)]
+    doubtful = [span for s in read for span in s.spans]
+    return in_pieces(text, chain.from_iterable(mark.parted(doubtful) for mark in marks), LONGEST_TEXT)
+
+
+def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float) -> list[dict[str, Any]]:
+    """Show the contexts as far as there is room.
+
+    A sentence is marked where it is the evidence of a statement or its need was judged, and has its
+    probability where the question needs it.
+    """
+    marks: dict[int, dict[tuple[int, int], Mark]] = {}
+
+    def mark(place: Any, probability: float | None) -> None:
+        found = Mark(place.start, place.end, source_key(place), probability)
+        marks.setdefault(place.context, {}).setdefault((place.start, place.end), found)
+
+    if record := records.get("needed"):
+        for sentence, is_needed in zip(record.sentences, record.decided(threshold), strict=True):
+            mark(sentence, sentence.probability if is_needed else None)
+    for judgement in _BY_CONTEXTS:
+        for verdict in getattr(records.get(judgement), "verdicts", ()):
+            if verdict.evidence is not None:
+                mark(verdict.evidence, None)
+    useful = getattr(records.get("useful"), "contexts", ())
+    shown: list[dict[str, Any]] = []
+    room = LONGEST_CONTEXTS
+    for i, text in enumerate(contexts[:MOST_LISTED]):
+        if room <= 0:
+            break
+        pieces = in_pieces(text, marks.get(i, {}).values(), room)
+        probability = useful[i] if i < len(useful) else None
+        shown.append({"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability})
+        room -= len(text)
+    return shown
+
+
+def source_key(evidence: Any) -> str:
+    """Name a context sentence's element.
+
+    >>> from localeval.text.overlap import Evidence
+    >>> source_key(Evidence(text="Tea.", context=1, start=5, end=9))
+    'c1-5'
+    """
+    return f"c{evidence.context}-{evidence.start}"
 
 
 def _stated(
-    of: str, labels: Mapping[str, str], records: Mapping[str, Any], threshold: float, room: Room
-) -> list[Stated]:
-    """The statements of one text with every verdict on them; none where no judgement read them."""
-    made, judged = records.get(of), [name for name in labels if name in records]
+    of: str, labels: Mapping[str, str], records: Mapping[str, Any], threshold: float
+) -> list[dict[str, Any]]:
+    """Gather the statements of one text with every verdict on them; none where no judgement read them.
+
+    `sentence` and `source` name the elements that belong to a statement, "" where there is none.
+    """
+    made, judged = records.get(of), {n: records[n].verdicts for n in labels if n in records}
     if made is None or not judged:
         return []
-    reasons = getattr(records.get("reasons"), "reasons", ())
-    told = []
-    for i, verdicts in enumerate(zip(*(records[name].verdicts for name in judged), strict=True)):
-        if i == room.listed:
-            break
-        first, seen = verdicts[0], verdicts[0].evidence
-        by = dict(zip(judged, verdicts, strict=True))
-        both = [by[name].probability >= threshold for name in ("support", "support_hhem") if name in by]
-        reason = (reasons[i] if judged[0] == "support" and i < len(reasons) else "") or first.reason or ""
-        told.append(
-            Statement(
-                text=first.statement,
-                checks=[Check(labels[name], verdict.probability) for name, verdict in by.items()],
-                sentence=f"r{first.sentence}" if of == "statements" else "",
-                place=passages.place_of(seen) if seen and judged[0] in passages.SUPPORTS else "",
-                evidence=seen.text if seen else "",
-                core=first.core or "",
-                unknown=", ".join(first.unknown_numbers),
-                held_against=labels[judged[0]].removesuffix("_hhem"),
-                reason=reason,
-                whole=made.sentences[first.sentence].cut != "",
-                split=len(set(both)) > 1,
-            )
+    decisive = next(iter(judged))
+    reasons = getattr(records.get("reasons"), "reasons", ()) if decisive == "support" else ()
+    statements = []
+    for i, verdicts in enumerate(islice(zip(*judged.values(), strict=True), MOST_LISTED)):
+        by, first = dict(zip(judged, verdicts, strict=True)), verdicts[0]
+        both = {by[name].probability >= threshold for name in ("support", "support_hhem") if name in by}
+        in_contexts = first.evidence and decisive in _BY_CONTEXTS
+        statements.append(
+            {
+                "verdict": first,
+                "checks": [(labels[name], verdict.probability) for name, verdict in by.items()],
+                "sentence": f"r{first.sentence}" if of == "statements" else "",
+                "source": source_key(first.evidence) if in_contexts else "",
+                "reason": (reasons[i] if i < len(reasons) else "") or first.reason or "",
+                "whole": made.sentences[first.sentence].cut != "",
+                "split": len(both) > 1,
+            }
         )
-    count = len(records[judged[0]].verdicts)
-    return [Stated(of, told, count - len(told))]
+    left_out = len(judged[decisive]) - len(statements)
+    against = labels[decisive].removesuffix("_hhem")
+    return [{"label": of, "statements": statements, "against": against, "left_out": left_out}]
 
 
-def _draws(records: Mapping[str, Any]) -> list[Draw]:
-    """The different questions in the order in which they came."""
-    made = records.get("questions")
+def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Count the different questions in the order in which they came, with their mean sufficiency."""
     cosines = getattr(records.get("similarity"), "cosines", ())
-    by_question: dict[str, list[tuple[float | None, float]]] = {}
-    for i, draw in enumerate(made.draws if made else ()):
-        cosine = cosines[i] if i < len(cosines) else None
-        by_question.setdefault(draw.question, []).append((cosine, draw.sufficient))
+    draws: dict[str, dict[str, Any]] = {}
+    for i, draw in enumerate(getattr(records.get("questions"), "draws", ())):
+        first = {"question": draw.question, "cosine": cosines[i] if i < len(cosines) else None, "all": []}
+        draws.setdefault(draw.question, first)["all"].append(draw.sufficient)
     return [
-        Draw(question, len(of), of[0][0], sum(sufficient for _, sufficient in of) / len(of))
-        for question, of in by_question.items()
+        {**draw, "times": len(draw["all"]), "sufficient": sum(draw["all"]) / len(draw["all"])}
+        for draw in draws.values()
     ]

@@ -1,93 +1,101 @@
-"""What stands at the head of the report: each metric's mean, how sure it is, and how the samples spread."""
+"""What stands at the head of the report, and the order of the samples below it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from markupsafe import Markup
+
+from localeval.judgements import heads
+from localeval.judgements.calibration import Calibration, curves_of
+from localeval.judgements.calibration.choice import shipped
 from localeval.metrics.summary import Summary
-from localeval.report.html.order import Standing
+from localeval.prompts import FENCES
+from localeval.report.html.shown import LANGUAGES, spans, words
+from localeval.text.injection import Injection, find_injections
+from localeval.text.language import language
 
 if TYPE_CHECKING:
-    from localeval.runs.result import Disagreement, Result
+    from localeval.runs.result import Result, SampleResult
 
-BINS = 10
 MOST_DISAGREEMENTS = 100
 MOST_SKIPPED = 100
 
-# The drawing of a distribution, in its own units.
-LEFT, WIDTH, TOP, HEIGHT = 6, 240, 4, 56
+
+class Overview(NamedTuple):
+    """What the report needs to know of all samples before it shows one.
+
+    order    numbers of the samples (from 0), worst first
+    flagged  numbers of the samples whose text reads like an attack, with what was found in it
+    foreign  how many samples are in another language than English
+    chinese  whether most samples are Chinese
+    """
+
+    order: list[int]
+    flagged: dict[int, list[Injection]]
+    foreign: int
+    chinese: bool
 
 
-class Bar(NamedTuple):
-    """One tenth of the values: its place in the drawing, and what it says."""
+def look_over(result: Result) -> Overview:
+    """Look at each sample once."""
+    keys, flagged, spoken = [], {}, Counter[str]()
+    for number, one in enumerate(result.samples):
+        keys.append(_sort_key(one, result.higher_is_better))
+        if found := find_injections(one.sample, FENCES):
+            flagged[number] = found
+        spoken[language(f"{one.sample.user_input or ''} {one.sample.response or ''}")] += 1
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return Overview(order, flagged, len(keys) - spoken["en"], 2 * spoken["zh"] > len(keys))
 
-    x: float
-    y: float
-    height: float
-    samples: int
-    says: str
+
+def _sort_key(one: SampleResult, higher_is_better: Mapping[str, bool]) -> tuple[int, float, float]:
+    """Put the worst first: by the mean of the values, turned round where lower is better, then of soft.
+
+    Samples that failed come after the scored ones, then the undefined ones.
+    """
+    values, softs = [], []
+    for name, score in one.scores.items():
+        if score.value is not None and score.soft is not None:
+            higher = higher_is_better.get(name, True)
+            values.append(score.value if higher else 1 - score.value)
+            softs.append(score.soft if higher else 1 - score.soft)
+    if not values:
+        return (1 if any(score.status == "failed" for score in one.scores.values()) else 2, 0.0, 0.0)
+    return (0, sum(values) / len(values), sum(softs) / len(softs))
 
 
-@dataclass(frozen=True)
-class Card:
-    """One metric. `agreement` is what the judge card says of it: HTML where it is `Markup`; "" for none."""
+class Card(NamedTuple):
+    """One metric: its summary, how many values lie in each tenth of 0 to 1, how far it agrees with people.
+
+    `agreement` is HTML where it is `Markup`, and "" where nothing is known.
+    """
 
     name: str
     summary: Summary
     lower: bool
-    bars: list[Bar]
+    tenths: list[int]
     agreement: str
 
-    @property
-    def counts(self) -> str:
-        return ", ".join(str(bar.samples) for bar in self.bars)
 
-    @staticmethod
-    def x(value: float) -> float:
-        """Where a value stands in the drawing."""
-        return round(LEFT + WIDTH * value, 1)
-
-
-@dataclass(frozen=True)
-class RunCost:
-    """What all judgements of a run took: seconds, and rows (tokens put through the model)."""
-
-    seconds: float
-    rows: int
-
-
-def cards(result: Result, standing: Standing, agreement: Mapping[str, str]) -> list[Card]:
-    return [
-        Card(
-            name,
-            result[name],
-            not result.higher_is_better.get(name, True),
-            bars(standing.tenths[name]),
-            agreement.get(name, ""),
-        )
-        for name in result.metrics
-    ]
-
-
-def bars(tenths: list[int]) -> list[Bar]:
-    """The bars of a distribution, the highest as high as the drawing; one sample is still to be seen.
-
-    >>> [bar.height for bar in bars([0, 2, 4])]
-    [0.0, 28.0, 56.0]
-    """
-    most, step = max([*tenths, 1]), WIDTH / len(tenths)
-    drawn = []
-    for i, count in enumerate(tenths):
-        height = round(max(1.5, HEIGHT * count / most), 1) if count else 0.0
-        says = f"{i / len(tenths):.1f}–{(i + 1) / len(tenths):.1f}: {count}"
-        drawn.append(Bar(round(LEFT + i * step + 1, 1), round(TOP + HEIGHT - height, 1), height, count, says))
-    return drawn
+def cards(result: Result, agreement: Mapping[str, str]) -> list[Card]:
+    """Make the card of each metric."""
+    made = []
+    for name in result.metrics:
+        tenths = [0] * 10
+        for one in result.samples:
+            if (value := one.scores[name].value) is not None:
+                tenths[min(int(value * 10 + 1e-9), 9)] += 1
+        lower = not result.higher_is_better.get(name, True)
+        made.append(Card(name, result[name], lower, tenths, agreement.get(name, "")))
+    return made
 
 
 def clock(seconds: float) -> str:
-    """
+    """Show a length of time.
+
     >>> clock(42.26), clock(61), clock(3 * 3600 + 125)
     ('42.3 s', '1:01 min', '3:02:05 h')
     """
@@ -98,25 +106,40 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
 
 
-def disagreements(result: Result) -> list[Disagreement]:
-    """What judge and HHEM decide differently at the run's threshold; reads no record in vain."""
-    if not {"faithfulness", "faithfulness_hhem"} <= set(result.metrics):
-        return []
-    return result.disagreements(result.signature.threshold)
+def known_agreement(result: Result) -> dict[str, Markup]:
+    """Say how far metrics agree with people, where a shipped calibration or head was in force.
 
-
-def strangers(result: Result, standing: Standing) -> list[str]:
-    """Labels of the models that know English alone, where samples are in another language."""
-    told = []
-    if standing.foreign and result.signature.embedder.get("languages") == ["en"]:
-        told.append("foreign_embedder")
-    if standing.foreign and result.signature.classifier:
-        told.append("foreign_hhem")
+    The figures were cross-validated on the labels that it was fitted on. Those of a calibration are of P(all
+    supported); beside `faithfulness`, whose mean they are not of, that is said.
+    """
+    signature, told = result.signature, {}
+    curves = curves_of(signature.calibration)
+    fitted = [
+        one
+        for one in shipped()
+        if one.judge["sha256"] == signature.judge["sha256"] and curves.get(one.language) == one.curve
+    ]
+    if fitted:
+        figures = _figures("agreement_figures", fitted, error="calibration_error", skill="skill")
+        told["full_support"] = spans(figures)
+        told["faithfulness"] = spans({x: words("of_full_support", x, figures=figures[x]) for x in LANGUAGES})
+    used = [head for head in heads.shipped() if signature.heads.get(head.language) == head.sha256]
+    if used:
+        told["groundedness"] = spans(_figures("head_figures", used, auroc="auroc", error="calibration_error"))
     return told
 
 
-def network(result: Result) -> str:
-    """The label of what is known of the run's attempts to use the network."""
-    if result.network.watched:
-        return "network_refused"
-    return "network_unwatched" if result.network.refused is None else "network_partly"
+def _figures(label: str, fitted: Sequence[Calibration | heads.Head], **names: str) -> dict[str, str]:
+    """Word in each language of the page what these were measured to be worth; `names` names the figures."""
+    told = {}
+    for x in LANGUAGES:
+        parts = []
+        for one in fitted:
+            figures = {}
+            for place, name in names.items():
+                figure, low, high = (f"{number:.2f}" for number in one.figures[name])
+                figures[place] = words("figure", x, figure=figure, low=low, high=high)
+            spoken = words({"en": "spoken_en", "zh": "spoken_zh"}[one.language], x)
+            parts.append(words(label, x, spoken=spoken, n=one.fitted_on["labels"], **figures))
+        told[x] = words("and", x).join(parts)
+    return told

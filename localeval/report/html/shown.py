@@ -1,15 +1,29 @@
-"""Text from outside, made fit to be looked at: what is invisible, or turns what is round it, is shown."""
+"""The report's own words in English and Chinese, and texts from outside made fit to be looked at."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
 from typing import Any
 
-_NAMED = (0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069, *range(0x80, 0xA0))
+from markupsafe import Markup
+
+from localeval.metrics import METRICS, REASONS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LANGUAGES = ("en", "zh")
+_SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
+_NAMED = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x80, 0xA0))
 _SIGNS: dict[int, str] = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
     **{code: f"[U+{code:04X}]" for code in _NAMED},
-    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
     0x7F: "\u2421",
     0x0D: "",
     0x2028: "\n",
@@ -18,8 +32,54 @@ _SIGNS: dict[int, str] = {
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
+@lru_cache
+def labels() -> dict[str, dict[str, Any]]:
+    """Read labels.toml: language -> key -> words, with tables "metrics" and "reasons" by their names."""
+    text = resources.files("localeval.report.html").joinpath("labels.toml").read_text(encoding="utf-8")
+    read: dict[str, dict[str, Any]] = tomllib.loads(text)
+    return read
+
+
+def words(key: str, language: str, **values: object) -> str:
+    """Return the words of `key` in one language, as plain text."""
+    text: str = labels()[language][key]
+    return text.format(**values) if values else text
+
+
+@lru_cache(maxsize=4096)
+def both(key: str, **values: object) -> Markup:
+    """Return the words of `key` in both languages, as HTML; values are escaped.
+
+    >>> both("scored")
+    Markup('<span class="en" lang="en">scored</span><span class="zh" lang="zh">有分</span>')
+    """
+    return spans({language: words(key, language, **values) for language in LANGUAGES})
+
+
+def spans(texts: Mapping[str, str]) -> Markup:
+    """Return language -> text as HTML of which the page shows its own language; the text is escaped."""
+    return Markup("").join(_SPAN.format(language, text) for language, text in texts.items())
+
+
+def definition(metric: str) -> Markup | str:
+    """Say what a metric is; one of the caller's own only in the language in which it was given."""
+    if metric not in METRICS:
+        return ""
+    english, chinese = METRICS[metric].definition, labels()["zh"]["metrics"].get(metric)
+    return spans({"en": english, "zh": chinese}) if chinese else english
+
+
+def reason(code: str) -> Markup | str:
+    """Say what a reason code means; one of the caller's own stands for itself."""
+    if code.startswith("missing_"):
+        column = code.removeprefix("missing_")
+        return spans({x: labels()[x]["reasons"]["missing"].format(column=column) for x in LANGUAGES})
+    chinese = labels()["zh"]["reasons"].get(code)
+    return spans({"en": REASONS[code], "zh": chinese}) if chinese and code in REASONS else code
+
+
 def shown(text: str) -> str:
-    """`text` with control characters as their signs, and marks of writing direction by their numbers.
+    """Show control characters as their signs, and marks of writing direction by their numbers.
 
     Line ends stay. It is text still: whoever puts it into a page escapes it.
 
@@ -30,19 +90,17 @@ def shown(text: str) -> str:
 
 
 def cut(text: str, room: int) -> str:
-    """The beginning of `text`, at most `room` bytes of UTF-8 with the sign that it goes on.
+    """Cut `text` to at most `room` bytes of UTF-8, with the sign that it goes on.
 
     >>> cut("abcdef", 6), cut("abcdefg", 6), cut("茶茶茶", 8)
     ('abcdef', 'abc…', '茶…')
     """
     data = text.encode("utf-8", "replace")
-    if len(data) <= room:
-        return text
-    return data[: max(0, room - 3)].decode("utf-8", "ignore") + "…"
+    return text if len(data) <= room else data[: max(0, room - 3)].decode("utf-8", "ignore") + "…"
 
 
 def for_script(value: Any) -> str:
-    """`value` as JSON that can stand inside a script element: it holds no mark that could end one.
+    """Write `value` as JSON that can stand inside a script element: it holds no mark that could end one.
 
     >>> for_script("</script>")
     '"\\\\u003c/script\\\\u003e"'
