@@ -51,108 +51,81 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return move_in(monkeypatch, tmp_path, *rows)
 
 
-def found(*names: str, context: CheckContext | None = None, **more: Any) -> dict[str, Finding]:
-    context = context or CheckContext("tiny", "small", "hhem", **{"threads": 1, **more})
+def found(
+    *names: str, judge: str = "tiny", context: CheckContext | None = None, **more: Any
+) -> dict[str, Finding]:
+    context = context or CheckContext(judge, "small", "hhem", **{"threads": 1, **more})
     return {finding.name: finding for finding in examine(context, names)}
 
 
-# Each plants one fault, and gives what the doctor is asked about instead of the usual.
-Plant = Callable[[pytest.MonkeyPatch, Path], dict[str, Any] | None]
-
-
-def no_room(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    usage = shutil.disk_usage(models)._replace(free=5_000)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-
-
-def folder_is_a_file(monkeypatch: pytest.MonkeyPatch, models: Path) -> dict[str, Any]:
-    return {"folder": models / "tiny.gguf" / "runs"}
-
-
-def cache_is_a_file(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(models / "tiny.gguf"))
-
-
-def judge_too_large(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    monkeypatch.setattr(doctor, "available", lambda: 500_000_000)
-
-
-def byte_changed_unseen(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
+def change_a_byte_unseen(path: Path) -> None:
     found("checksums")  # its sum is remembered
-    path, status = models / "tiny.gguf", (models / "tiny.gguf").stat()
-    content = bytearray(path.read_bytes())
+    status, content = path.stat(), bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def judge_is_gone(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    (models / "tiny.gguf").unlink()
+def split_at_each_word(_: object, text: str) -> SimpleNamespace:
+    return SimpleNamespace(process=text.split)
 
 
-def judge_is_no_instruct_model(monkeypatch: pytest.MonkeyPatch, models: Path) -> dict[str, Any]:
-    return {"context": CheckContext(str(write_tiny_model(models / "base.gguf", template=None)), threads=1)}
-
-
-def splitter_does_not_split(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    at_each_word = lambda self, text: SimpleNamespace(process=lambda: text.split())  # noqa: E731
-    monkeypatch.setattr(pysbd.Segmenter, "processor", at_each_word)
-
-
-def nothing(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    """The models are random as they are."""
-
-
-def too_many_threads(monkeypatch: pytest.MonkeyPatch, models: Path) -> dict[str, Any]:
-    return {"threads": 1000}
-
-
-def negative_threads(monkeypatch: pytest.MonkeyPatch, models: Path) -> dict[str, Any]:
-    return {"threads": -1}
-
-
-def guard_down(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    monkeypatch.setattr(GUARD, "shut", False)
-
-
-def switch_off(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-
-
-def something_phones(monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
+def phone(*_: object) -> None:
     with pytest.raises(NetworkRefused):
         socket.gethostbyname("localhost")
 
 
-def bits_drift(monkeypatch: pytest.MonkeyPatch, models: Path) -> dict[str, Any]:
+def drifting() -> CheckContext:
     context = CheckContext("tiny")
     engine = FakeEngine([{"verdict": share} for share in (0.9, 0.9, 0.2, 0.2, 0.9, 0.8)])
     vars(context)["loaded"] = fake_judge(engine)
-    return {"context": context}
+    return context
+
+
+FULL = shutil.disk_usage("/")._replace(free=5_000)
+
+# What is planted in a sound machine, and what else the doctor is asked about -> the check, and what it says.
+Plant = Callable[[pytest.MonkeyPatch, Path], Any]
+PLANTS: list[tuple[Plant, str, str]] = [
+    (lambda patch, _: patch.setattr(shutil, "disk_usage", lambda path: FULL), "disk", "make room"),
+    (lambda _, models: {"folder": models / "tiny.gguf" / "runs"}, "disk", "nothing can be written for runs"),
+    (
+        lambda patch, models: patch.setenv("XDG_CACHE_HOME", str(models / "tiny.gguf")),
+        "disk",
+        "XDG_CACHE_HOME",
+    ),
+    (
+        lambda patch, _: patch.setattr(doctor, "available", lambda: 500_000_000),
+        "memory",
+        "tiny needs about 0.6 GB, 0.5 GB are free",
+    ),
+    (lambda _, models: change_a_byte_unseen(models / "tiny.gguf"), "checksums", "found sha256"),
+    (lambda _, models: (models / "tiny.gguf").unlink(), "judge", "localeval models fetch tiny"),
+    (
+        lambda _, models: {"judge": str(write_tiny_model(models / "base.gguf", template=None))},
+        "judge",
+        "choose an instruct model",
+    ),
+    (lambda *_: {"threads": -1}, "judge", "n_threads is -1"),
+    (lambda *_: {"threads": -1}, "processor", "-1 threads"),
+    (lambda *_: {"threads": 1000}, "processor", "1000 threads"),
+    (lambda *_: None, "faithfulness", "this judge does not judge"),  # the models are random as they are
+    (lambda *_: None, "embedder", "cosines of near and far texts"),
+    (lambda *_: None, "classifier", "localeval models fetch hhem"),
+    (
+        lambda patch, _: patch.setattr(pysbd.Segmenter, "processor", split_at_each_word),
+        "splitter",
+        "sentences, expected",
+    ),
+    (lambda patch, _: patch.setattr(GUARD, "shut", False), "offline", "localeval.offline()"),
+    (lambda patch, _: patch.setenv("HF_HUB_OFFLINE", "0"), "offline", "HF_HUB_OFFLINE"),
+    (phone, "offline", "refused: 1 attempts"),
+    (lambda *_: {"context": drifting()}, "same bits", "two records"),
+]
 
 
 @pytest.mark.parametrize(
-    ("plant", "name", "said"),
-    [
-        (no_room, "disk", "make room"),
-        (folder_is_a_file, "disk", "nothing can be written for runs"),
-        (cache_is_a_file, "disk", "XDG_CACHE_HOME"),
-        (judge_too_large, "memory", "tiny needs about 0.6 GB, 0.5 GB are free"),
-        (byte_changed_unseen, "checksums", "found sha256"),
-        (judge_is_gone, "judge", "localeval models fetch tiny"),
-        (judge_is_no_instruct_model, "judge", "choose an instruct model"),
-        (nothing, "faithfulness", "this judge does not judge"),
-        (splitter_does_not_split, "splitter", "sentences, expected"),
-        (nothing, "embedder", "cosines of near and far texts"),
-        (nothing, "classifier", "localeval models fetch hhem"),
-        (too_many_threads, "processor", "1000 threads"),
-        (negative_threads, "judge", "n_threads is -1"),
-        (negative_threads, "processor", "-1 threads"),
-        (guard_down, "offline", "localeval.offline()"),
-        (switch_off, "offline", "HF_HUB_OFFLINE"),
-        (something_phones, "offline", "refused: 1 attempts"),
-        (bits_drift, "same bits", "two records"),
-    ],
+    ("plant", "name", "said"), PLANTS, ids=[f"{name}: {said}" for _, name, said in PLANTS]
 )
 def test_each_planted_fault_is_found_by_its_name_with_what_to_do(
     plant: Plant, name: str, said: str, monkeypatch: pytest.MonkeyPatch, models: Path
