@@ -238,11 +238,16 @@ def needed_packages() -> list[Requirement]:
     return [each for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
+def _found_if(sound: bool, found: str, remedy: str) -> str:
+    """Return what was found; raise it as a Fault if it is not sound."""
+    if not sound:
+        raise Fault(found, remedy)
+    return found
+
+
 def _python(_: CheckContext) -> str:
     found = f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
-    if sys.version_info < OLDEST:
-        raise Fault(found, "localeval needs Python 3.10 or newer")
-    return found
+    return _found_if(sys.version_info >= OLDEST, found, "localeval needs Python 3.10 or newer")
 
 
 def _packages(context: CheckContext) -> str:
@@ -261,8 +266,8 @@ def _packages(context: CheckContext) -> str:
         how = f" ({signal.Signals(-code).name})" if code < 0 else ""
         hint = ": it is built for another processor" if code == -signal.SIGILL else ""
         wrong.append(f"importing {tried[-1]} ends the process{how}{hint}")
-    if wrong:
-        raise Fault("; ".join(wrong), "install localeval again, or what it names, from the same source")
+    remedy = "install localeval again, or what it names, from the same source"
+    _found_if(not wrong, "; ".join(wrong), remedy)
     return f"{len(tried)} packages can be imported, versions as localeval wants them"
 
 
@@ -271,11 +276,8 @@ def _processor(context: CheckContext) -> str:
     cores, features = physical_cores(), build.processor()["features"].split()
     used = next((line["llama"] for line in context.imports[0] if "llama" in line), "")
     built = [part.split(" = ")[0] for part in said(used, 600).split(" | ") if part.endswith(" = 1")]
-    if not 0 <= context.threads <= cores:
-        raise Fault(
-            f"{context.threads} threads on {cores} cores",
-            "choose at most as many --threads as there are cores, or 0 for all of them",
-        )
+    remedy = "choose at most as many --threads as there are cores, or 0 for all of them"
+    _found_if(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
     return (
         f"{cores} cores, {context.threads or cores} threads; "
         f"{' '.join(name for name in _FEATURES if name in features) or platform.machine()}; "
@@ -286,7 +288,7 @@ def _processor(context: CheckContext) -> str:
 def _disk(context: CheckContext) -> str:
     """Room and leave to write where runs go, and where checksums are remembered."""
     here = context.folder.absolute()
-    for what, folder in (("the cache", platformdirs.user_cache_path("localeval")), ("runs", here)):
+    for what, folder in (("runs", here), ("the cache", platformdirs.user_cache_path("localeval"))):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
@@ -295,12 +297,10 @@ def _disk(context: CheckContext) -> str:
                 f"nothing can be written for {what} in {folder} ({error.strerror})",
                 "choose another folder, or for the cache another XDG_CACHE_HOME",
             ) from error
-        if (free := shutil.disk_usage(folder).free) < ROOM:
-            raise Fault(
-                f"{free / 1e9:.1f} GB are free for {what} in {folder}",
-                f"make room for at least {ROOM / 1e9:.0f} GB",
-            )
-    return f"{free / 1e9:.0f} GB are free for runs in {here}"
+        free = shutil.disk_usage(folder).free
+        found = f"{free / 1e9:.1f} GB are free for {what} in {folder}"
+        _found_if(free >= ROOM, found, f"make room for at least {ROOM / 1e9:.0f} GB")
+    return f"{shutil.disk_usage(here).free / 1e9:.0f} GB are free for runs in {here}"
 
 
 def _checksums(_: CheckContext) -> str:
@@ -314,18 +314,15 @@ def _checksums(_: CheckContext) -> str:
             size += models.verify(name).size
         except ModelBroken as error:
             wrong.append(str(error))
-    if wrong:
-        raise Fault(" ".join(wrong), "")
+    _found_if(not wrong, " ".join(wrong), "")
     return f"{', '.join(here)}: {size / 1e9:.1f} GB read, as in the catalog"
 
 
 def _splitter(_: CheckContext) -> str:
     for text, lang, expected in SENTENCES:
-        if (found := len(sentences.split(text, lang))) != expected:
-            raise Fault(
-                f"{text[:20]!r}... makes {found} sentences, expected {expected}",
-                "install pysbd again, as localeval wants it",
-            )
+        count = len(sentences.split(text, lang))
+        found = f"{text[:20]!r}... makes {count} sentences, expected {expected}"
+        _found_if(count == expected, found, "install pysbd again, as localeval wants it")
     return f"{len(SENTENCES)} texts in English and Chinese are cut as they should be"
 
 
@@ -339,11 +336,9 @@ def _memory(context: CheckContext) -> str:
     found = f"{files.name} needs about {needed / 1e9:.1f} GB"
     if free is None:
         return f"{found}; the system does not tell what is free"
-    found += f", {free / 1e9:.1f} GB are free"
-    if free < needed:
-        judges = [row.name for row in catalog.rows().values() if row.kind == "judge"]
-        raise Fault(found, f"close other programs, or choose a smaller judge of: {', '.join(judges)}")
-    return found
+    judges = ", ".join(row.name for row in catalog.rows().values() if row.kind == "judge")
+    remedy = f"close other programs, or choose a smaller judge of: {judges}"
+    return _found_if(free >= needed, f"{found}, {free / 1e9:.1f} GB are free", remedy)
 
 
 def _judge(context: CheckContext) -> str:
@@ -362,32 +357,24 @@ def _grammar(context: CheckContext) -> str:
     leaves = ['quotes " and \\ {"verdict":"yes"}', "青岚茶场 한국어 🍎 <|im_end|>"]
     for reply in context.judge.engine.generate(trunk, "Tea grows on hills.", leaves, _Reply, budget=8):
         total = sum(reply.probabilities["verdict"].values())
-        if _Reply.model_validate_json(reply.text) != reply.value or not abs(total - 1) < 1e-6:
-            raise Fault(f"a reply does not hold to its form: {reply.text[:80]!r}", "choose another judge")
+        sound = _Reply.model_validate_json(reply.text) == reply.value and abs(total - 1) < 1e-6
+        _found_if(sound, f"a reply does not hold to its form: {reply.text[:80]!r}", "choose another judge")
     return f"{len(leaves)} replies parse"
 
 
 def _faithfulness(context: CheckContext) -> str:
     """The judge tells a supported answer from a contradicted one, and from the same with another date."""
-    shares = []
+    shares, verify = [], f"models verify {context.judge_name}"
     for name in (SUPPORTED, DATE_WRONG, CONTRADICTED):
         score = compute(METRICS["faithfulness"], _records(context, name), _OPTIONS, RAW)
         if score.soft is None:
-            raise Fault(
-                f"the judge could not answer ({score.reason})",
-                f"check it: models verify {context.judge_name}",
-            )
+            raise Fault(f"the judge could not answer ({score.reason})", f"check it: {verify}")
         shares.append(score.soft)
     high, other, low = shares
-    found = (
-        f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, a contradicted one {low:.3f}"
-    )
-    if not tells_apart(high, other, low):
-        raise Fault(
-            found,
-            f"this judge does not judge: choose another, or check it: models verify {context.judge_name}",
-        )
-    return found
+    found = f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, "
+    found += f"a contradicted one {low:.3f}"
+    remedy = f"this judge does not judge: choose another, or check it: {verify}"
+    return _found_if(tells_apart(high, other, low), found, remedy)
 
 
 def tells_apart(high: float, other: float, low: float) -> bool:
@@ -404,11 +391,8 @@ def tells_apart(high: float, other: float, low: float) -> bool:
 def _same_bits(context: CheckContext) -> str:
     """A judgement alone, and again after another sample's: the same record."""
     alone, _, again = (_records(context, name) for name in (SUPPORTED, CONTRADICTED, SUPPORTED))
-    if alone != again:
-        raise Fault(
-            "the same judgement made twice gave two records",
-            "use a CPU build, without --gpu-layers; scores of this machine can't be verified",
-        )
+    remedy = "use a CPU build, without --gpu-layers; scores of this machine can't be verified"
+    _found_if(alone == again, "the same judgement made twice gave two records", remedy)
     return "a judgement made twice, with another between, is the same record"
 
 
@@ -429,9 +413,8 @@ def _embedder(context: CheckContext) -> str:
     cosines = [(float(text @ near), float(text @ far)) for text, near, far in vectors]
     listed = ", ".join(f"{near:.2f} and {far:.2f}" for near, far in cosines)
     found = f"{name}: cosines of near and far texts are {listed}"
-    if any(near < far + MARGIN for near, far in cosines):
-        raise Fault(found, "choose another embedder, or fetch it again")
-    return found
+    apart = not any(near < far + MARGIN for near, far in cosines)
+    return _found_if(apart, found, "choose another embedder, or fetch it again")
 
 
 def _classifier(context: CheckContext) -> str:
@@ -443,9 +426,7 @@ def _classifier(context: CheckContext) -> str:
         given = classifier.probabilities([(premise, hypothesis) for premise, hypothesis, _ in PUBLISHED])
     off = max(abs(p - published) for p, (_, _, published) in zip(given, PUBLISHED, strict=True))
     found = f"{name}: {len(PUBLISHED)} published pairs, at most {off:.4f} off"
-    if not off <= TOLERANCE:  # NaN too
-        raise Fault(found, f"fetch it again: localeval models fetch {name}")
-    return found
+    return _found_if(off <= TOLERANCE, found, f"fetch it again: localeval models fetch {name}")
 
 
 def _model_here(wanted: str, kind: Kind) -> str:
@@ -465,14 +446,10 @@ def _model_here(wanted: str, kind: Kind) -> str:
 def _offline(_: CheckContext) -> str:
     """The guard stands, the switches are set, and nothing has tried to get out."""
     wrong = [name for name, value in SWITCHES.items() if os.environ.get(name) != value]
-    if not is_offline() or wrong:
-        what = f"{', '.join(wrong)} not set" if wrong else "the network guard does not stand"
-        raise Fault(what, "call localeval.offline() before anything else is imported")
-    if tried := attempts():
-        raise Fault(
-            f"something tried to use the network; refused: {tried} attempts",
-            "find out what: no part of localeval does",
-        )
+    what = f"{', '.join(wrong)} not set" if wrong else "the network guard does not stand"
+    _found_if(is_offline() and not wrong, what, "call localeval.offline() before anything else is imported")
+    found = f"something tried to use the network; refused: {attempts()} attempts"
+    _found_if(not attempts(), found, "find out what: no part of localeval does")
     return "the network is refused in this process, the libraries' switches are set, 0 attempts"
 
 

@@ -8,7 +8,7 @@ import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -294,23 +294,17 @@ def _add_models(
             progress(done, contents.model_bytes)
 
     for model in contents.models:
-        for name, source in _files_of(model):
+        row = model.row
+        assert row is not None  # noqa: S101 (a pack holds models of the catalog only)
+        sources = [store.place(row, file) for file in row.files]
+        sums = store.models_dir() / row.name / store.SUMS
+        for source in [*sources, sums] if sums.is_file() else sources:
+            name = f"models/{source.relative_to(store.models_dir()).as_posix()}"
             if so_far.keep(name):
                 report(source.stat().st_size)
             elif so_far.add(source, name, report) != file_sha256(source):
                 raise ModelBroken(f"{source} is damaged; run: localeval models verify {model.name}")
         announce(f"{model.name} is in the pack")
-
-
-def _files_of(model: ModelFiles) -> Iterator[tuple[str, Path]]:
-    """Where each file of a catalog model lies in a pack, and where it lies here."""
-    row = model.row
-    assert row is not None  # noqa: S101 (a pack holds models of the catalog only)
-    files = {file.name: store.place(row, file) for file in row.files}
-    if row.is_folder and (sums := store.models_dir() / row.name / store.SUMS).is_file():
-        files[store.SUMS] = sums
-    for file, path in files.items():
-        yield (f"models/{row.name}/{file}" if row.is_folder else f"models/{file}"), path
 
 
 def _download_wheels(
