@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from localeval.doctor.models import PUBLISHED
+from localeval.doctor import PUBLISHED
 from localeval.engine.hhem import LONGEST, WINDOW, Classifier
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError, ModelBroken, ModelMissing

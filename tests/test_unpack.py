@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -16,14 +15,12 @@ import pytest
 
 from localeval import models
 from localeval.cli import main
-from localeval.errors import InputError, PackBroken
+from localeval.errors import InputError
 from localeval.pack import install
 from localeval.pack.collect import pack
 from localeval.pack.unpack import unpack
 from tests.loopback import BYTES, FILE, HUB, loopback_hub, move_in, toml_row
-from tests.test_pack import plan, set_up
-
-SOURCE = Path(install.__file__)
+from tests.test_pack import contents, files_of, set_up
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +29,14 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("original")
     with pytest.MonkeyPatch.context() as monkeypatch:
         set_up(monkeypatch, folder)
-        pack(plan("tiny"), folder / "pack")
+        pack(contents("tiny"), folder / "pack")
     return folder / "pack"
 
 
 @pytest.fixture
 def packed(original: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be spoiled."""
-    return shutil.copytree(original, tmp_path / "pack")
+    """A copy of it on a disk that keeps no exec bits, to be spoiled."""
+    return shutil.copytree(original, tmp_path / "a stick" / "über", copy_function=shutil.copyfile)
 
 
 @pytest.fixture
@@ -49,15 +46,14 @@ def elsewhere(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return move_in(monkeypatch, tmp_path / "there", toml_row("tiny", HUB))
 
 
-def change(packed: Path, edit: Callable[[dict[str, object]], object]) -> None:
+def change(packed: Path, **facts: object) -> None:
     manifest = json.loads((packed / "manifest.json").read_text())
-    edit(manifest)
-    (packed / "manifest.json").write_text(json.dumps(manifest))
+    (packed / "manifest.json").write_text(json.dumps({**manifest, **facts}))
 
 
-def run_installer(packed: Path, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+def run_installer(packed: Path, *arguments: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-I", str(packed / "install.py"), *arguments],
+        [sys.executable, "-I", str(packed / "install.py"), *map(str, arguments)],
         env={"HOME": str(home), "PATH": "/nowhere"},
         capture_output=True,
         text=True,
@@ -66,7 +62,7 @@ def run_installer(packed: Path, *arguments: str, home: Path) -> subprocess.Compl
 
 
 def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_read_it() -> None:
-    tree = ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 7))
+    tree = ast.parse(Path(install.__file__).read_text(encoding="utf-8"), feature_version=(3, 7))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
@@ -75,36 +71,36 @@ def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_r
 def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps_it(
     packed: Path, tmp_path: Path
 ) -> None:
-    models = tmp_path / "store"
+    models, home = tmp_path / "store", tmp_path / "home"
     models.mkdir()
-    into = tmp_path / "home" / ".local" / "share" / "localeval" / "venv"
-    run = run_installer(packed, "--models", str(models), home=tmp_path / "home")
+    into = home / ".local" / "share" / "localeval" / "venv"
+    run = run_installer(packed, "--models", models, home=home)
     assert run.returncode == 0, run.stderr
-    assert f"{into}/bin/localeval models list" in run.stdout
+    assert f"{into}/bin/localeval doctor" in run.stdout
     assert (models / "asked").read_text() == f"unpack {packed}"  # the packed localeval places the models
     assert list(into.glob("lib/python*/site-packages/numpy.py"))
     (models / "asked").unlink()
-    again = run_installer(packed, "--models", str(models), home=tmp_path / "home")
+    again = run_installer(packed, "--models", models, home=home)
     assert again.returncode == 0
     assert "made of this pack already" in again.stderr
     assert (models / "asked").exists()
     (into / install.MARKER).write_text("another")
-    other = run_installer(packed, home=tmp_path / "home")
+    other = run_installer(packed, home=home)
     assert other.returncode == 2
-    assert other.stderr.splitlines()[-1].startswith(f"install.py: {into} was made of another pack")
+    assert f"{into} was made of another pack" in other.stderr
     (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
     (into / "half").touch()
-    assert run_installer(packed, "--models", str(models), home=tmp_path / "home").returncode == 0
+    assert run_installer(packed, "--models", models, home=home).returncode == 0
     assert not (into / "half").exists()
 
 
 def test_a_folder_with_other_things_is_no_place_for_an_environment(packed: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
-    run = run_installer(packed, "--into", str(tmp_path / "mine"), home=tmp_path)
+    run = run_installer(packed, "--into", tmp_path / "mine", home=tmp_path)
     assert run.returncode == 2
     assert "is there already and is no environment of a pack" in run.stderr
-    assert os.listdir(tmp_path / "mine") == ["notes.txt"]  # noqa: PTH208
+    assert files_of(tmp_path / "mine") == {"notes.txt"}
 
 
 def flip(path: Path) -> None:
@@ -117,21 +113,17 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
-def link(path: Path) -> None:
-    target = path.rename(path.parents[2] / "elsewhere")
-    path.symlink_to(target)
-
-
-@pytest.mark.parametrize("damage", [flip, cut, Path.unlink, link], ids=["flip", "cut", "missing", "link"])
+@pytest.mark.parametrize("damage", [flip, cut, Path.unlink], ids=["flip", "cut", "missing"])
 @pytest.mark.parametrize("name", [f"models/{FILE}", "wheels/numpy-1.0-py3-none-any.whl"])
 def test_a_damaged_file_is_named_and_nothing_is_installed(
     packed: Path, tmp_path: Path, damage: Callable[[Path], object], name: str
 ) -> None:
     damage(packed / name)
-    run = run_installer(packed, "--into", str(tmp_path / "new"), home=tmp_path)
+    run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
     assert run.returncode == 3
-    assert f"install.py: {packed / name} is " in run.stderr.splitlines()[-1]
-    assert "copy the pack again" in run.stderr
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith(f"install.py: {packed / name} is ")
+    assert last.endswith("copy the pack again.")
     assert not (tmp_path / "new").exists()
 
 
@@ -147,47 +139,39 @@ def test_a_damaged_file_is_named_and_nothing_is_installed(
             "wheels\\a",
             "models/a\0b",
         ),
-        *("evil.py", "models/C:evil", "models/a\nb", "", "models", "./install.py"),
+        *("evil.py", "models/C:evil", "models/a\nb", "models/a\n", "", "models", "./install.py"),
     ],
 )
 def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: Path, name: str) -> None:
-    entry = {"size": 1, "sha256": "0" * 64}
-    change(packed, lambda manifest: manifest["files"].update({name: entry}))  # type: ignore[attr-defined]
+    files = install.read_manifest(packed)["files"]
+    change(packed, files={**files, name: {"size": 1, "sha256": "0" * 64}})
     with pytest.raises(install.Refused, match="which no pack holds") as refused:
         install.read_manifest(packed)
     assert refused.value.exit_code == 3
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "message"),
     [
-        "",
-        "[]",
-        "{",
-        '{"localeval_pack": 1}',
-        '{"localeval_pack": 1, "files": []}',
-        "[" * 100_000,
-        "\x00" * 99,
+        *((text, "is damaged") for text in ("", "[]", "{", "\x00" * 99)),
+        ('{"localeval_pack": 1, "files": []}', "is damaged"),
+        ('{"localeval_pack": 2}', "is of a newer kind of pack"),
+        (None, "is no pack of localeval's"),
     ],
 )
-def test_a_damaged_manifest_is_one_sentence(packed: Path, content: str) -> None:
-    (packed / "manifest.json").write_text(content)
-    with pytest.raises(install.Refused, match=r"manifest\.json is damaged; copy the pack again"):
-        install.read_manifest(packed)
-
-
-def test_a_newer_kind_of_pack_and_another_folder_are_told_apart(packed: Path, tmp_path: Path) -> None:
-    change(packed, lambda manifest: manifest.update(localeval_pack=2))
-    with pytest.raises(install.Refused, match="is of a newer kind of pack"):
-        install.read_manifest(packed)
-    with pytest.raises(install.Refused, match="is no pack of localeval's"):
+def test_a_folder_without_a_sound_manifest_is_told_apart(
+    content: str | None, message: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(install.Refused, match=message):
         install.read_manifest(tmp_path)
 
 
 def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
     told = install.read_manifest(packed)["sha256"]
     assert install.read_manifest(packed, told)["models"] == ["tiny"]
-    change(packed, lambda manifest: manifest.update(models=[]))
+    change(packed, models=[])
     with pytest.raises(install.Refused, match="it is not the pack you were told of"):
         install.read_manifest(packed, told)
 
@@ -195,37 +179,42 @@ def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (
-            {"python": "3.99"},
-            r"this pack is for CPython 3\.99, and this is .*; run install\.py with python3\.99",
-        ),
+        ({"python": "3.99"}, r"this pack is for CPython 3\.99 .*, and this is .*; run .* with python3\.99"),
         ({"implementation": "PyPy"}, "this pack is for PyPy"),
-        ({"machine": "riscv64"}, f"this pack is for {platform.system()} riscv64, and this is"),
-        ({"system": "Plan9"}, "this pack is for Plan9"),
+        ({"machine": "riscv64"}, f"this pack is for .* {platform.system()} riscv64, and this is"),
+        ({"system": "Plan9"}, "this pack is for .* Plan9"),
         ({"glibc": "2.999"}, r"this pack needs glibc 2\.999 or newer, and this system has"),
         ({"cpu": ["avx4096"]}, "this processor has no avx4096, which the pack's llama.cpp needs"),
     ],
 )
 def test_a_machine_that_does_not_fit_is_told_why(
-    packed: Path, tmp_path: Path, facts: dict[str, object], message: str
+    packed: Path, facts: dict[str, object], message: str
 ) -> None:
-    change(packed, lambda manifest: manifest.update(facts))
+    change(packed, **facts)
     with pytest.raises(install.Refused, match=message) as refused:
         install.check_machine(install.read_manifest(packed))
     assert refused.value.exit_code == 2
 
 
-def test_another_c_library_and_an_older_glibc_are_refused() -> None:
-    with pytest.raises(install.Refused, match="this system has another C library"):
-        install._check_glibc("2.28", "")
-    with pytest.raises(install.Refused, match=r"this system has 2\.9; pack on one as old"):
-        install._check_glibc("2.28", "2.9")
-    install._check_glibc("2.9", "2.28")
+@pytest.mark.parametrize(
+    ("here", "message"), [("", "has another C library"), ("2.9", r"has 2\.9"), ("2.28", None)]
+)
+def test_another_c_library_and_an_older_glibc_are_refused(
+    here: str, message: str | None, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", here))
+    change(packed, glibc="2.28")
+    manifest = install.read_manifest(packed)
+    if message is None:
+        install.check_machine(manifest)
+    else:
+        with pytest.raises(install.Refused, match=f"needs glibc 2.28 or newer, and this system {message}"):
+            install.check_machine(manifest)
 
 
 def test_too_little_room_is_refused_before_anything_is_written(packed: Path, tmp_path: Path) -> None:
-    change(packed, lambda manifest: manifest.update(installed_bytes=10**18))
-    run = run_installer(packed, "--into", str(tmp_path / "new"), home=tmp_path)
+    change(packed, installed_bytes=10**18)
+    run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
     assert run.returncode == 2
     assert "free; make room, or choose another folder" in run.stderr
     assert not (tmp_path / "new").exists()
@@ -253,20 +242,12 @@ def test_unpack_of_a_damaged_model_names_it_and_leaves_the_store_as_it_was(
         with pytest.raises(SystemExit) as exit_:
             main(["unpack", str(packed)])
         assert hub.asked == []
-    assert exit_.value.code == PackBroken.exit_code == 3
+    assert exit_.value.code == 3
     assert f"{packed}/models/{FILE} is damaged" in capsys.readouterr().err
     assert not elsewhere.exists()
 
 
 def test_models_that_this_localeval_does_not_know_are_refused(packed: Path, elsewhere: Path) -> None:
-    change(packed, lambda manifest: manifest.update(models=["tiny", "newer"]))
+    change(packed, models=["tiny", "newer"])
     with pytest.raises(InputError, match=r"does not know \(newer\); install the pack's own localeval"):
         unpack(packed)
-
-
-def test_a_pack_that_was_moved_and_lost_its_exec_bits_is_the_same_pack(packed: Path, tmp_path: Path) -> None:
-    moved = tmp_path / "a stick" / "über"
-    shutil.copytree(packed, moved, copy_function=shutil.copyfile)
-    run = run_installer(moved, "--check", home=tmp_path)
-    assert run.returncode == 0
-    assert "bytes are as packed" in run.stderr

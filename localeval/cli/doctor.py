@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -22,15 +23,14 @@ def doctor(
 
     The judge is asked about three shipped samples. An embedder and HHEM are checked where they are here.
     """
-    from localeval.doctor import examine
-    from localeval.doctor.asked import Asked
+    from localeval.doctor import CheckContext, examine
 
     findings = []
-    for finding in examine(Asked(judge, embedder, classifier, threads, Path.cwd()), only):
+    for finding in examine(CheckContext(judge, embedder, classifier, threads, Path.cwd()), only):
         findings.append(finding)
         if not as_json:
             click.echo(str(finding))
     if as_json:
-        click.echo(json.dumps([finding.to_dict() for finding in findings], indent=1, ensure_ascii=False))
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
     if any(finding.status == "fault" for finding in findings):
         sys.exit(3)

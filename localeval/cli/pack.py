@@ -43,7 +43,8 @@ def pack(
     It is for machines with this Python version, system and processor type. An interrupted pack goes on
     where it stopped.
     """
-    from localeval.pack import collect, llama, plan
+    from localeval.pack import collect, install
+    from localeval.pack.build import LlamaBuild
 
     if no_models + bool(names) + bool(judge or embedder) > 1:
         raise InputError(
@@ -53,30 +54,24 @@ def pack(
     if names and not chosen:
         raise InputError("--models names none; give names from `localeval models list`, or --no-models.")
     if not (names or no_models):
-        chosen = plan.default_models(judge, embedder)
+        chosen = collect.default_models(judge, embedder)
         if not chosen:
             say("the quick start's models are not here (localeval models fetch); the pack will hold none")
     target = whole_path(target)
     collect.check_target(target)
-    what = plan.make_plan(list(dict.fromkeys(chosen)), llama.NATIVE if native else llama.Build())
-    for line in what.lines(target):
+    contents = collect.choose_contents(list(dict.fromkeys(chosen)), LlamaBuild(native))
+    for line in contents.lines(target):
         say(line)
     if not yes:
-        _ask()
+        if not sys.stdin.isatty():
+            raise InputError("nothing was fetched yet; add --yes to go on.")
+        click.confirm("Go on?", default=True, abort=True, err=True)
     with draw_progress() as progress:
-        manifest = collect.pack(what, target, progress=progress)
+        manifest = collect.pack(contents, target, progress=progress)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     say(f"{target} is whole: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
     say("sha256 of its manifest.json, to compare there (install.py --sha256 SUM):")
-    from localeval.models.checksums import hash_file
-
-    click.echo(hash_file(manifest))
-
-
-def _ask() -> None:
-    if not sys.stdin.isatty():
-        raise InputError("nothing was fetched yet; add --yes to go on.")
-    click.confirm("Go on?", default=True, abort=True, err=True)
+    click.echo(install.file_sha256(manifest))
 
 
 @click.command()

@@ -1,37 +1,225 @@
-"""`pack`: fill a folder with everything that another machine of this kind needs, and say what it must be."""
+"""`pack`: decide what a pack holds, and fill a folder with it, so that an interrupted call goes on."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
-import os
 import platform
+import re
 import shutil
-import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
 from localeval import models as store
-from localeval.errors import InputError, ModelBroken
-from localeval.models import catalog
+from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
+from localeval.models import ModelFiles, catalog
 from localeval.models.checksums import file_sha256
 from localeval.models.download import Progress, say
 from localeval.models.obtain import Announce
-from localeval.pack import install, llama, wheels
-from localeval.pack.noted import PART, SCRATCH, Noted
-from localeval.pack.plan import Plan
+from localeval.pack import install
+from localeval.pack.build import NAME as LLAMA
+from localeval.pack.build import LlamaBuild, build_wheel, needed_glibc, run_pip
 from localeval.system.files import write_whole
 from localeval.system.versions import own_version
 
-BLOCK = 1 << 20
+JUDGE, EMBEDDER = "qwen2.5-coder-1.5b", "all-minilm-l6-v2"
+"""The quick start's models: the default, where they are here."""
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+
+PACKED_SHARE = 0.3
+"""Bytes of wheels for a byte of installed packages; for the estimate that is said first."""
+
+LLAMA_BYTES = 12_000_000  # of its wheel, roughly
+SCRATCH = "collecting.part"  # where pip works
+_GPU = re.compile(r"(nvidia|cuda)[-_]|triton$")
 
 
-def pack(plan: Plan, target: Path, announce: Announce = say, progress: Progress | None = None) -> Path:
+@dataclass(frozen=True)
+class PackContents:
+    """`wheels`: name to version of what pip downloads; `unpacked`: bytes of all packages, installed."""
+
+    wheels: dict[str, str]
+    unpacked: int
+    llama: LlamaBuild
+    models: tuple[ModelFiles, ...]
+
+    @property
+    def wheel_bytes(self) -> int:
+        """About what the wheels will take."""
+        return int(self.unpacked * PACKED_SHARE) + LLAMA_BYTES
+
+    @property
+    def model_bytes(self) -> int:
+        return sum(model.size for model in self.models)
+
+    def lines(self, target: Path) -> list[str]:
+        """What will be fetched, compiled and copied, with sizes, and the space at the target."""
+        there = next(folder for folder in (target, *target.parents) if folder.exists())
+        compiled = "compiled before, from the cache" if self.llama.cached_wheel else "compiled now"
+        return [
+            f"a pack for {platform.python_implementation()} {platform.python_version()} on "
+            f"{platform.system()} {platform.machine()}, in {target}",
+            f"  {len(self.wheels) + 1} wheels: about {_mb(self.wheel_bytes - LLAMA_BYTES)}, by pip as it is "
+            f"set up here; torch, if need be, from {CPU_INDEX}",
+            f"  {LLAMA} {self.llama.version}: about {_mb(LLAMA_BYTES)}, {compiled}",
+            *(f"  {model.name}: {_mb(model.size)}, copied" for model in self.models),
+            f"in all about {_mb(self.wheel_bytes + self.model_bytes)}; {_mb(shutil.disk_usage(there).free)} "
+            f"are free there; installed it takes about "
+            f"{_mb(self.unpacked * install.GROWTH + self.model_bytes)}",
+        ]
+
+
+def _mb(size: float) -> str:
+    return f"{size / 1e6:,.0f} MB"
+
+
+def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
+    """The packages as they are installed here, with torch's CPU build, and these models of the catalog.
+
+    Raises ModelError for a model that cannot be packed, InputError where a package is not installed.
+    """
+    packages = closure("localeval")
+    unpacked = sum(file.size or 0 for each in packages.values() for file in each.files or [])
+    wheels = {name: each.version for name, each in packages.items() if name not in ("localeval", LLAMA)}
+    wheels["pip"] = ""  # any
+    if platform.system() == "Linux" and "torch" in wheels:
+        wheels = {name: number for name, number in wheels.items() if not _GPU.match(name)}
+        wheels["torch"] = f"{wheels['torch'].partition('+')[0]}+cpu"
+    for name in models:
+        if name not in catalog.rows():
+            raise ModelMissing(
+                f"{name!r} is not in the catalog, and a pack holds only its models: "
+                f"{', '.join(catalog.rows())}; "
+                "carry another GGUF file beside the pack, and give its path to --judge."
+            )
+    return PackContents(dict(sorted(wheels.items())), unpacked, llama, tuple(map(store.resolve, models)))
+
+
+def default_models(judge: str | None, embedder: str | None) -> list[str]:
+    """The named judge and embedder; for one that is not named the quick start's, if it is here.
+
+    Raises InputError for a model of another kind.
+    """
+    for name, kind in ((judge, "judge"), (embedder, "embedder")):
+        if name and (row := catalog.rows().get(name)) is not None and row.kind != kind:
+            raise InputError(f"{name} is no {kind} but a model of another kind ({row.kind}); name a {kind}.")
+    here = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
+    names = (judge or JUDGE, embedder or EMBEDDER)
+    return [name for name in names if name in (judge, embedder) or name in here]
+
+
+def closure(name: str) -> dict[str, Distribution]:
+    """Find a package and all that it needs on this machine, by normalized name, as they are installed.
+
+    >>> sorted(closure("jinja2"))
+    ['jinja2', 'markupsafe']
+    """
+    found: dict[str, Distribution] = {}
+    seen = set()
+    waiting = [Requirement(name)]
+    while waiting:
+        wanted = waiting.pop()
+        key = (canonicalize_name(wanted.name), frozenset(wanted.extras))
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            found[key[0]] = distribution(wanted.name)
+        except PackageNotFoundError as error:
+            raise InputError(
+                f"{wanted.name} is not installed here and cannot be packed; install all that localeval needs."
+            ) from error
+        for needed in map(Requirement, found[key[0]].requires or []):
+            extras = wanted.extras or {""}
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                waiting.append(needed)
+    return found
+
+
+def check_target(target: Path) -> None:
+    """InputError unless the folder is new, empty, or one that `pack` made."""
+    if target.exists() and not target.is_dir():
+        raise InputError(f"{target} is no folder; give pack a new or an empty one.")
+    if target.is_dir() and _known_files(target) is None and (other := next(target.iterdir(), None)):
+        raise InputError(
+            f"{target} holds other things ({other.name}); give pack a new folder, or one that it made."
+        )
+
+
+def _known_files(target: Path) -> dict[str, Any] | None:
+    """The files of the manifest that `pack` left there, finished or not; None where there is none."""
+    for name in (install.PART, install.MANIFEST):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            files = dict(json.loads((target / name).read_text(encoding="utf-8"))["files"])
+            if all(map(install.is_safe, files)):
+                return files
+    return None
+
+
+class PartialManifest:
+    """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call.
+
+    known  every file that `pack` put there; {} for one that was not copied to its end
+    files  those of this pack
+    """
+
+    def __init__(self, target: Path) -> None:
+        target.mkdir(parents=True, exist_ok=True)
+        self.target = target
+        self.known = _known_files(target) or {}
+        self.files: dict[str, dict[str, Any]] = {}
+        self._write()  # from here on no half-changed pack can be taken for a whole one
+        (target / install.MANIFEST).unlink(missing_ok=True)
+
+    def keep(self, name: str) -> bool:
+        """Whether the file is there with the bytes that were noted; then it belongs to the pack."""
+        path, entry = self.target / name, self.known.get(name)
+        if entry and path.is_file() and install.file_sha256(path) == entry["sha256"]:
+            self.files[name] = entry
+        return name in self.files
+
+    def add(self, source: Path, name: str, report: Callable[[int], None] | None = None) -> str:
+        """Copy `source` to `name`, and return its sha256. `report` gets the bytes of each block."""
+        path = self.target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.known[name] = {}
+        self._write()
+        digest = hashlib.sha256()
+        with source.open("rb") as given, path.open("wb") as copy:
+            while block := given.read(1 << 20):
+                copy.write(block)
+                digest.update(block)
+                if report:
+                    report(len(block))
+        self.files[name] = self.known[name] = {"size": path.stat().st_size, "sha256": digest.hexdigest()}
+        self._write()
+        return digest.hexdigest()
+
+    def finish(self, facts: dict[str, Any]) -> Path:
+        """Remove what only an earlier pack needed, and write the manifest."""
+        for name in self.known.keys() - self.files.keys():
+            (self.target / name).unlink(missing_ok=True)
+        manifest = self.target / install.MANIFEST
+        write_whole(manifest, [json.dumps({**facts, "files": self.files}, indent=1, sort_keys=True)])
+        (self.target / install.PART).unlink()
+        return manifest
+
+    def _write(self) -> None:
+        write_whole(self.target / install.PART, [json.dumps({"files": self.known}, indent=1, sort_keys=True)])
+
+
+def pack(
+    contents: PackContents, target: Path, announce: Announce = say, progress: Progress | None = None
+) -> Path:
     """Fill `target` and return its manifest; what an earlier call left there whole is kept.
 
     Raises InputError for a folder with other things in it, a disk that is too small or full, and no compiler;
@@ -39,196 +227,126 @@ def pack(plan: Plan, target: Path, announce: Announce = say, progress: Progress 
     """
     check_target(target)
     try:
-        folder = _Folder(target)
-        folder.require_room(plan)
-        with contextlib.closing(folder):
-            _collect(plan, folder, announce, progress or (lambda _done, _all: None))
-            return folder.finish(_facts(plan, folder))
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        so_far = PartialManifest(target)
+        there = sum(path.stat().st_size for name in so_far.known if (path := target / name).is_file())
+        needed = contents.wheel_bytes + contents.model_bytes - there
+        if needed > (free := shutil.disk_usage(target).free):
             raise InputError(
-                f"{target} is full; make room and run the same command again, it goes on from there."
-            ) from error
-        raise InputError(f"{error.filename or target}: {error.strerror or error}.") from error
-
-
-def check_target(target: Path) -> None:
-    """InputError unless the folder is new, empty, or holds a pack and nothing else."""
-    if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise InputError(f"{target} is no folder; give pack a new or an empty one.")
-    if target.is_dir():
-        ours = Noted.of(target).names()
-        for path in sorted(target.rglob("*")):
-            name = path.relative_to(target).as_posix()
-            inside = SCRATCH in ours and name.startswith(f"{SCRATCH}/")
-            if path.is_symlink() or not (name in ours or path.is_dir() or inside):
-                raise InputError(
-                    f"{target} holds other things ({name}); give pack a new folder, or one that it made."
-                )
-
-
-class _Folder:
-    """The target: what is there whole, noted as it comes, so that an interrupted pack goes on."""
-
-    def __init__(self, target: Path) -> None:
-        target.mkdir(parents=True, exist_ok=True)
-        self.path = target
-        before = Noted.of(target)
-        self.noted = before.files
-        self.used: dict[str, dict[str, Any]] = {}
-        if before.begun:
-            (target / f"{before.begun}.part").unlink(missing_ok=True)
-        # From here on no half-changed pack can be taken for a whole one.
-        self._note()
-        (target / install.MANIFEST).unlink(missing_ok=True)
-        self.scratch = target / SCRATCH
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir()
-
-    def require_room(self, plan: Plan) -> None:
-        """InputError unless what is still to come will fit, by the estimate of the wheels' sizes."""
-        there = sum(int(entry["size"]) for name, entry in self.noted.items() if (self.path / name).is_file())
-        needed, free = plan.wheel_bytes + plan.model_bytes - there, shutil.disk_usage(self.path).free
-        if needed > free:
-            raise InputError(
-                f"the pack needs about {needed:,} more bytes in {self.path}, where {free:,} are free; "
+                f"the pack needs about {needed:,} more bytes in {target}, where {free:,} are free; "
                 "make room, or give another folder."
             )
-
-    def keep(self, name: str) -> bool:
-        """Whether the file is there with the bytes that were noted; then it belongs to the pack."""
-        entry, path = self.noted.get(name), self.path / name
-        if name in self.used:
-            return True
-        if entry is None or not path.is_file() or path.stat().st_size != entry["size"]:
-            return False
-        if install.file_sha256(path) != entry["sha256"]:
-            return False
-        self.used[name] = entry
-        return True
-
-    def take(self, source: Path, name: str, report: Callable[[int], None] = lambda _done: None) -> str:
-        """Copy `source` to `name` by way of a .part file, and return its sha256."""
-        final = self.path / name
-        final.parent.mkdir(parents=True, exist_ok=True)
-        self._note(name)
-        part = final.with_name(f"{final.name}.part")
-        digest, size = hashlib.sha256(), 0
-        with source.open("rb") as given, part.open("wb") as copy:
-            while block := given.read(BLOCK):
-                copy.write(block)
-                digest.update(block)
-                size += len(block)
-                report(size)
-            copy.flush()
-            os.fsync(copy.fileno())
-        self.used[name] = self.noted[name] = {"size": size, "sha256": digest.hexdigest()}
-        self._note(name)  # before the name is there, so that none is unknown
-        part.replace(final)
-        return digest.hexdigest()
-
-    def finish(self, facts: dict[str, Any]) -> Path:
-        """Remove what only an earlier pack needed, and write the manifest."""
-        for name in sorted(self.noted.keys() - self.used.keys()):
-            (self.path / name).unlink(missing_ok=True)
-        _write(self.path / install.MANIFEST, {**facts, "files": dict(sorted(self.used.items()))})
-        (self.path / PART).unlink()
-        return self.path / install.MANIFEST
-
-    def _note(self, begun: str = "") -> None:
-        _write(self.path / PART, {"files": self.noted, "begun": begun})
-
-    def close(self) -> None:
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        # Beside the pack and not in /tmp, which is often small or in memory. A killed call leaves it there.
+        scratch = target / SCRATCH
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        try:
+            _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
+            _add_models(contents, so_far, announce, progress)
+            _download_wheels(contents, so_far, scratch, announce)
+            for wheel in sorted(scratch.glob("*.whl")):
+                so_far.add(wheel, f"wheels/{wheel.name}")
+                wheel.unlink()
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        if not contents.llama.cached_wheel:
+            announce(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
+        llama = build_wheel(contents.llama)
+        if not so_far.keep(f"wheels/{llama.name}"):
+            so_far.add(llama, f"wheels/{llama.name}")
+        so_far.add(Path(install.__file__), "install.py")
+        so_far.add(catalog.catalog_path(), "catalog.toml")
+        return so_far.finish(_facts(contents, so_far, needed_glibc(llama)))
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or target}: {error.strerror or error}; mend that and pack again: "
+            "it goes on from there."
+        ) from error
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
-    write_whole(path, [json.dumps(content, indent=1, sort_keys=True)])
+def _make_own_wheel(folder: Path) -> None:
+    """Make localeval's own wheel, of the checkout, else of what pip installed.
+
+    No index is asked for it: it is on none, and who took its name there would get into every pack.
+    """
+    place = str(catalog.checkout() or "")
+    if not place:
+        origin = json.loads(distribution("localeval").read_text("direct_url.json") or "{}")
+        place = origin.get("url", "")
+        if "vcs_info" in origin:
+            place = f"{origin['vcs_info']['vcs']}+{place}@{origin['vcs_info']['commit_id']}"
+        if not place:
+            raise InputError("pip does not know from where localeval was installed; pack from a checkout.")
+    try:
+        run_pip("wheel", "--wheel-dir", str(folder), place)
+    except DownloadFailed as error:
+        raise InputError(f"no wheel can be made of {place} ({error}); pack from a checkout.") from error
 
 
-def _collect(plan: Plan, folder: _Folder, announce: Announce, progress: Progress) -> None:
-    own = wheels.own(folder.scratch)  # first: where it can't be made, nothing has to be fetched
-    folder.take(own, f"wheels/{own.name}")
-    _models(plan, folder, announce, progress)
-    folder.take(Path(install.__file__), "install.py")
-    folder.take(catalog.catalog_path(), "catalog.toml")
-    kept = {wheels.identity(Path(name).name): name for name in folder.noted if name.startswith("wheels/")}
-    there = {
-        found[0]
-        for found, name in kept.items()
-        if plan.wheels.get(found[0]) in ("", found[1]) and folder.keep(name)
-    }
-    missing = {name: version for name, version in plan.wheels.items() if name not in there}
-    announce(f"wheels: {len(there)} are there; {len(missing)} to download, and localeval's own")
-    for wheel in _downloaded(missing, folder):
-        folder.take(wheel, f"wheels/{wheel.name}")
-    if not llama.is_cached(plan.llama):
-        announce(f"compiling {llama.NAME} {plan.llama.version}, which takes 5 to 10 minutes on a core")
-    compiled = llama.wheel(plan.llama)
-    if not folder.keep(f"wheels/{compiled.name}"):
-        folder.take(compiled, f"wheels/{compiled.name}")
-
-
-def _downloaded(missing: dict[str, str], folder: _Folder) -> Iterator[Path]:
-    """The wheels a few at a time, so that an interruption loses little."""
-    names = list(missing)
-    for at in range(0, len(names), 12):
-        some = {name: missing[name] for name in names[at : at + 12]}
-        with tempfile.TemporaryDirectory(dir=folder.scratch) as place:
-            yield from wheels.download(some, Path(place))
-
-
-def _models(plan: Plan, folder: _Folder, announce: Announce, progress: Progress) -> None:
+def _add_models(
+    contents: PackContents, so_far: PartialManifest, announce: Announce, progress: Progress | None
+) -> None:
     done = 0
-    for model in plan.models:
-        for name, source in _files_of(model):
-            if not folder.keep(name):
-                found = folder.take(source, name, partial(_add, progress, done, plan.model_bytes))
-                if found != file_sha256(source):
-                    raise ModelBroken(f"{source} is damaged; run: localeval models verify {model.name}")
-            done += source.stat().st_size
+
+    def report(size: int) -> None:
+        nonlocal done
+        done += size
+        if progress:
+            progress(done, contents.model_bytes)
+
+    for model in contents.models:
+        row = model.row
+        assert row is not None  # noqa: S101 (a pack holds models of the catalog only)
+        sources = [store.place(row, file) for file in row.files]
+        sums = store.models_dir() / row.name / store.SUMS
+        for source in [*sources, sums] if sums.is_file() else sources:
+            name = f"models/{source.relative_to(store.models_dir()).as_posix()}"
+            if so_far.keep(name):
+                report(source.stat().st_size)
+            elif so_far.add(source, name, report) != file_sha256(source):
+                raise ModelBroken(f"{source} is damaged; run: localeval models verify {model.name}")
         announce(f"{model.name} is in the pack")
 
 
-def _add(progress: Progress, before: int, total: int, size: int) -> None:
-    progress(before + size, total)
+def _download_wheels(
+    contents: PackContents, so_far: PartialManifest, scratch: Path, announce: Announce
+) -> None:
+    wanted = dict(contents.wheels)
+    for path in [name for name in so_far.known if name.startswith("wheels/")]:
+        name, version, *_ = parse_wheel_filename(Path(path).name)
+        if wanted.get(name) in ("", str(version)) and so_far.keep(path):
+            del wanted[name]
+    announce(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
+    pins = [f"{name}=={version}" if version else name for name, version in wanted.items()]
+    torch = [pin for pin in pins if pin.startswith("torch==")]
+    download = ("download", "--only-binary", ":all:", "--dest", str(scratch))
+    if others := [pin for pin in pins if pin not in torch]:
+        run_pip(*download, *others)
+    if torch:
+        try:
+            run_pip(*download, *torch)
+        except DownloadFailed:  # its makers' index has the CPU build, if the user's pip knows no other place
+            run_pip(*download, *torch, "--index-url", CPU_INDEX)
 
 
-def _files_of(model: store.ModelFiles) -> Iterator[tuple[str, Path]]:
-    """Where each file of a catalog model lies in a pack, and where it lies here."""
-    row = model.row
-    assert row is not None  # noqa: S101 (a plan holds models of the catalog only)
-    files = {file.name: store.place(row, file) for file in row.files}
-    if row.is_folder and (sums := store.models_dir() / row.name / store.SUMS).is_file():
-        files[store.SUMS] = sums
-    for file, path in files.items():
-        yield (f"models/{row.name}/{file}" if row.is_folder else f"models/{file}"), path
-
-
-def _facts(plan: Plan, folder: _Folder) -> dict[str, Any]:
+def _facts(contents: PackContents, so_far: PartialManifest, glibc: str) -> dict[str, Any]:
     """What the manifest says beside the files."""
-    paths = [folder.path / name for name in folder.used if name.startswith("wheels/")]
-    glibc = max(
-        (llama.needed_glibc(path) for path in paths), key=lambda text: int(text.partition(".")[2] or 0)
-    )
+    wheels: dict[str, tuple[str, str]] = {}
+    unpacked = 0
+    for path in sorted(name for name in so_far.files if name.startswith("wheels/")):
+        name, version, *_ = parse_wheel_filename(Path(path).name)
+        wheels[name] = (path, str(version))
+        with zipfile.ZipFile(so_far.target / path) as archive:
+            unpacked += sum(member.file_size for member in archive.infolist())
     return {
         "localeval_pack": install.FORMAT,
         "localeval": own_version(),
-        "python": ".".join(platform.python_version_tuple()[:2]),
-        "implementation": platform.python_implementation(),
-        "system": platform.system(),
-        "machine": platform.machine(),
+        **install.this_machine(),
         "glibc": glibc,
         "packed_on": " ".join(platform.libc_ver()).strip(),
-        "cpu": plan.llama.cpu,
-        "llama": {"version": plan.llama.version, "flags": list(plan.llama.flags)},
-        "packages": dict(wheels.identity(path.name) for path in sorted(paths)),
-        "models": [model.name for model in plan.models],
-        "installed_bytes": sum(map(_unpacked, paths)),
-        "pip": next(f"wheels/{path.name}" for path in paths if wheels.identity(path.name)[0] == "pip"),
+        "cpu": contents.llama.cpu,
+        "llama": {"version": contents.llama.version, "flags": list(contents.llama.flags)},
+        "packages": {name: version for name, (_, version) in wheels.items()},
+        "models": [model.name for model in contents.models],
+        "installed_bytes": unpacked,
+        "pip": wheels["pip"][0],
     }
-
-
-def _unpacked(wheel: Path) -> int:
-    with zipfile.ZipFile(wheel) as archive:
-        return sum(member.file_size for member in archive.infolist())

@@ -20,7 +20,6 @@ import os
 import platform
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import venv
@@ -29,8 +28,8 @@ from typing import Any
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+PART = MANIFEST + ".part"  # the manifest while the pack is not finished
 MARKER = "localeval-pack.txt"  # in an environment: of which pack it was made, or that it is not finished
-TOP = ("install.py", "catalog.toml")  # the files beside wheels/ and models/
 GROWTH = 1.4  # bytes on the disk for a byte of unpacked wheels: compiled Python comes to them
 SMOKE = "import llama_cpp, numpy, outlines_core, pysbd, sentence_transformers, sklearn"
 
@@ -44,56 +43,34 @@ class Refused(Exception):
 
 
 def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
-    """The pack's manifest; Refused if it is missing, damaged, or names paths that no pack has.
+    """Read the pack's manifest; Refused if it is missing, damaged, or names paths that no pack has.
 
     `sha256` is what the manifest's own bytes must have, where the caller knows it.
     """
     path = folder / MANIFEST
-    if path.is_symlink() or not path.is_file():
-        unfinished = (folder / (MANIFEST + ".part")).is_file()
-        why = "is not finished; run localeval pack again" if unfinished else "is no pack of localeval's"
-        raise Refused(f"{folder} {why}: it has no {MANIFEST}.", 3 if unfinished else 2)
+    if not path.is_file():
+        if (folder / PART).is_file():
+            raise Refused(f"{folder} is not finished; run localeval pack again: it has no {MANIFEST}.", 3)
+        raise Refused(f"{folder} is no pack of localeval's: it has no {MANIFEST}.")
     found = file_sha256(path)
     if sha256 and found != sha256.lower():
         raise Refused(
             f"{path} has the sha256 {found}, expected {sha256}: it is not the pack you were told of.", 3
         )
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        version, files = manifest["localeval_pack"], manifest["files"]
-        sound = isinstance(files, dict) and all(
-            isinstance(entry["size"], int) and re.fullmatch("[0-9a-f]{64}", entry["sha256"])
-            for entry in files.values()
-        )
-        sound = sound and all(isinstance(manifest[key], kind) for key, kind in _FIELDS.items())
-    except (ValueError, KeyError, TypeError, RecursionError):
-        version, sound = FORMAT, False
+        manifest = dict(json.loads(path.read_text(encoding="utf-8")))
+        version = manifest["localeval_pack"]
+        complete = version != FORMAT or manifest["pip"] in manifest["files"]
+    except (ValueError, KeyError, TypeError):
+        version, complete = FORMAT, False
     if version != FORMAT:
         raise Refused(f"{path} is of a newer kind of pack ({version!r}); use the install.py beside it.")
-    if not sound:
+    if not complete:
         raise Refused(f"{path} is damaged; copy the pack again.", 3)
-    for name in files:
+    for name in manifest["files"]:
         if not is_safe(name):
             raise Refused(f"{path} names the file {name!r}, which no pack holds; do not use this pack.", 3)
-    if manifest["pip"] not in files:
-        raise Refused(f"{path} names no pip wheel; copy the pack again.", 3)
-    manifest["sha256"] = found
-    return dict(manifest)
-
-
-_FIELDS = {
-    "localeval": str,
-    "python": str,
-    "implementation": str,
-    "system": str,
-    "machine": str,
-    "glibc": str,
-    "cpu": list,
-    "llama": dict,
-    "models": list,
-    "installed_bytes": int,
-    "pip": str,
-}
+    return {**manifest, "sha256": found}
 
 
 def is_safe(name: str) -> bool:
@@ -102,44 +79,24 @@ def is_safe(name: str) -> bool:
     >>> is_safe("models/a.gguf"), is_safe("models/../../.bashrc"), is_safe("/etc/passwd")
     (True, False, False)
     """
-    parts = name.split("/")
-    if any(
-        part in ("", ".", "..") or not part.isprintable() or set(part) & set('\\:*?"<>|') for part in parts
-    ):
-        return False
-    return name in TOP or (parts[0] in ("wheels", "models") and len(parts) > 1)
+    return bool(re.fullmatch(r"install\.py|catalog\.toml|(wheels|models)(/[\w+!-][\w.+!-]*)+", name))
 
 
-def check_files(folder: Path, manifest: dict[str, Any], beginning: tuple[str, ...] = ("",)) -> int:
-    """Read the pack's files whose names begin so; returns their bytes, Refused names the first bad file."""
+def check_files(folder: Path, manifest: dict[str, Any], beginning: str = "") -> int:
+    """Read the pack's files whose names begin so; return their bytes. Refused names the first bad file."""
     total = 0
     for name, expected in sorted(manifest["files"].items()):
-        if name.startswith(beginning):
-            _check_file(folder, name, expected["size"], expected["sha256"])
-            total += expected["size"]
+        if not name.startswith(beginning):
+            continue
+        path = folder / name
+        try:
+            found = {"size": path.stat().st_size, "sha256": file_sha256(path)}
+        except OSError as error:
+            raise Refused(f"{path} is not readable ({error.strerror}); copy the pack again.", 3) from error
+        if found != expected:
+            raise Refused(f"{path} is damaged: found {found}, expected {expected}; copy the pack again.", 3)
+        total += found["size"]
     return total
-
-
-def _check_file(folder: Path, name: str, size: int, sha256: str) -> None:
-    path = folder
-    for part in name.split("/"):
-        path = path / part
-        if path.is_symlink():
-            raise Refused(f"{path} is a link, and a pack holds none; copy the pack again.", 3)
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
-            raise Refused(
-                f"{path} is damaged: found {status.st_size:,} bytes, expected {size:,}; copy the pack again.",
-                3,
-            )
-        found = file_sha256(path)
-    except FileNotFoundError:
-        raise Refused(f"{path} is missing; copy the pack again.", 3) from None
-    except OSError as error:
-        raise Refused(f"{path} cannot be read ({error.strerror}); copy the pack again.", 3) from error
-    if found != sha256:
-        raise Refused(f"{path} is damaged: found sha256 {found}, expected {sha256}; copy the pack again.", 3)
 
 
 def file_sha256(path: Path) -> str:
@@ -150,24 +107,31 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
+def this_machine() -> dict[str, str]:
+    """Describe what wheels depend on, as a manifest says it."""
+    return {
+        "implementation": platform.python_implementation(),
+        "python": ".".join(map(str, sys.version_info[:2])),
+        "system": platform.system(),
+        "machine": platform.machine(),
+    }
+
+
 def check_machine(manifest: dict[str, Any]) -> None:
     """Refused unless the pack's wheels run on this Python, system, processor and C library."""
-    python = ".".join(map(str, sys.version_info[:2]))
-    here = f"{platform.python_implementation()} {python}"
-    packed = f"{manifest['implementation']} {manifest['python']}"
-    if here != packed:
+    here = this_machine()
+    if any(manifest[fact] != here[fact] for fact in here):
+        packed = " ".join(manifest[fact] for fact in here)
         raise Refused(
-            f"this pack is for {packed}, and this is {here} ({sys.executable}); "
-            f"run install.py with python{manifest['python']}, or pack again with a Python {python}."
+            f"this pack is for {packed}, and this is {' '.join(here.values())} ({sys.executable}); "
+            f"run install.py with python{manifest['python']}, or pack on a machine of this kind."
         )
-    machine, wanted = (
-        f"{platform.system()} {platform.machine()}",
-        f"{manifest['system']} {manifest['machine']}",
-    )
-    if machine != wanted:
-        raise Refused(f"this pack is for {wanted}, and this is {machine}; pack on a machine of this kind.")
-    if manifest["glibc"]:
-        _check_glibc(manifest["glibc"], platform.libc_ver()[1])
+    glibc = platform.libc_ver()[1]
+    if numbers(glibc) < numbers(manifest["glibc"]):
+        raise Refused(
+            f"this pack needs glibc {manifest['glibc']} or newer, and this system has "
+            f"{glibc or 'another C library'}; pack on a machine that is as old."
+        )
     lacking = sorted(set(manifest["cpu"]) - cpu_flags()) if cpu_flags() else []
     if lacking:
         raise Refused(
@@ -176,43 +140,22 @@ def check_machine(manifest: dict[str, Any]) -> None:
         )
 
 
-def _check_glibc(needed: str, here: str) -> None:
-    if not here:
-        raise Refused(f"this pack needs glibc {needed} or newer, and this system has another C library.")
-    if [int(n) for n in re.findall(r"\d+", here)] < [int(n) for n in re.findall(r"\d+", needed)]:
-        raise Refused(
-            f"this pack needs glibc {needed} or newer, and this system has {here}; pack on one as old."
-        )
+def numbers(version: str) -> list[int]:
+    """Read a version as numbers, to compare it.
+
+    >>> numbers("2.9") < numbers("2.28")
+    True
+    """
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> set[str]:
-    """What the processor can do, as Linux tells it; empty where it does not tell."""
+    """List what the processor can do, as Linux tells it; empty where it does not tell."""
     try:
         found = re.search(r"^(?:flags|Features)\s*:(.*)$", cpuinfo.read_text(), re.MULTILINE)
-    except (OSError, ValueError):
+    except OSError:
         return set()
     return set(found.group(1).split()) if found else set()
-
-
-def check_room(place: Path, needed: int, what: str) -> None:
-    """Refused unless `needed` bytes are free where `place` is or will be."""
-    there = place
-    while not there.exists():
-        there = there.parent
-    free = shutil.disk_usage(there).free
-    if needed > free:
-        raise Refused(
-            f"{what} needs {needed:,} bytes in {place}, where {free:,} are free; "
-            "make room, or choose another folder."
-        )
-
-
-def default_environment() -> Path:
-    try:
-        data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    except RuntimeError:
-        raise Refused("this user has no home folder; say where with --into and --models.") from None
-    return Path(data) / "localeval" / "venv"
 
 
 def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | None = None) -> Path:
@@ -221,24 +164,38 @@ def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | N
     They go to `models`, or where the user's are. Returns the environment's `localeval`; Refused says what
     stands in the way.
     """
-    marker, whole = into / MARKER, manifest["sha256"]
-    state = marker.read_text(encoding="utf-8").strip() if marker.is_file() else None
-    if state is None and into.exists() and (not into.is_dir() or any(into.iterdir())):
+    marker, whole, python = into / MARKER, manifest["sha256"], into / "bin" / "python"
+    state = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
+    if not state and into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise Refused(
             f"{into} is there already and is no environment of a pack; give another folder with --into."
         )
-    if state not in (None, "unfinished", whole):
+    if state not in ("", "unfinished", whole):
         raise Refused(
             f"{into} was made of another pack; remove that folder, or give another one with --into."
         )
-    python = into / "bin" / "python"
     if state == whole:
         say(f"{into} is made of this pack already; its packages are left as they are.")
     else:
-        check_room(into, int(manifest["installed_bytes"] * GROWTH), "the environment")
         if state:
             shutil.rmtree(str(into))
-        _make_environment(folder, into, python, manifest)
+        into.mkdir(parents=True, exist_ok=True)
+        needed, free = int(manifest["installed_bytes"] * GROWTH), shutil.disk_usage(str(into)).free
+        if needed > free:
+            into.rmdir()
+            raise Refused(
+                f"the environment needs {needed:,} bytes in {into}, where {free:,} are free; "
+                "make room, or choose another folder."
+            )
+        marker.write_text("unfinished\n", encoding="utf-8")
+        wheels = [folder / name for name in sorted(manifest["files"]) if name.startswith("wheels/")]
+        say(f"installing {len(wheels)} packages into {into}")
+        # pip runs from its wheel: Debian's Python comes without ensurepip.
+        venv.EnvBuilder(symlinks=True, with_pip=False).create(str(into))
+        options = ["--isolated", "--no-index", "--no-cache-dir", "--no-input", "--quiet"]
+        # The checked wheels by name, and no folder to search: nothing else can get in.
+        pip = [python, "-I", folder / manifest["pip"] / "pip", "install", "--disable-pip-version-check"]
+        _run([*pip, *options, *wheels], "pip could not install")
         _run([python, "-I", "-c", SMOKE], "the installed packages do not load here")
         marker.write_text(whole + "\n", encoding="utf-8")
     if manifest["models"]:
@@ -248,28 +205,6 @@ def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | N
         if done:
             raise Refused("the models are not in place, see above; the same command goes on from here.", done)
     return into / "bin" / "localeval"
-
-
-def _make_environment(folder: Path, into: Path, python: Path, manifest: dict[str, Any]) -> None:
-    wheels = [folder / name for name in sorted(manifest["files"]) if name.startswith("wheels/")]
-    say(f"installing {len(wheels)} packages into {into}")
-    into.mkdir(parents=True, exist_ok=True)
-    (into / MARKER).write_text("unfinished\n", encoding="utf-8")
-    # pip runs from its wheel: Debian's Python comes without ensurepip.
-    venv.EnvBuilder(symlinks=True, with_pip=False).create(str(into))
-    options = [
-        "--isolated",
-        "--no-index",
-        "--no-cache-dir",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--quiet",
-    ]
-    # The checked wheels by name, and no folder to search: nothing else can get in.
-    _run(
-        [python, "-I", folder / manifest["pip"] / "pip", "install", *options, *wheels],
-        "pip could not install",
-    )
 
 
 def _run(command: list[Any], what: str) -> None:
@@ -290,8 +225,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description="Install the localeval pack that this file lies in, with no network."
     )
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     parser.add_argument(
-        "--into", type=Path, metavar="FOLDER", help="of the environment; by default in the user's data folder"
+        "--into",
+        type=Path,
+        metavar="FOLDER",
+        default=Path(data) / "localeval" / "venv",
+        help="of the environment; by default in the user's data folder",
     )
     parser.add_argument(
         "--models", type=Path, metavar="FOLDER", help="of the models; by default the user's own"
@@ -311,41 +251,25 @@ def main(arguments: list[str] | None = None) -> int:
         say(f"all {size:,} bytes are as packed; {MANIFEST} has the sha256 {manifest['sha256']}")
         if given.check:
             return 0
-        into = _whole_path(given.into or default_environment())
-        models = _whole_path(given.models) if given.models else None
+        into = given.into.expanduser().absolute()
+        models = given.models.expanduser().absolute() if given.models else None
         program = install(folder, into, manifest, models)
     except Refused as error:
         say(f"install.py: {error}")
         return error.exit_code
-    except OSError as error:
-        say(f"install.py: {error.filename or folder}: {error.strerror or error}.")
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home folder
+        say(f"install.py: {error}; say where with --into and --models.")
         return 2
     except KeyboardInterrupt:
         say("\nInterrupted; the same command starts the environment anew.")
         return 130
+    shipped = into.glob("lib/python*/site-packages/localeval/examples/answers.jsonl")
     print(f"localeval {manifest['localeval']} is installed. Go on with:")
-    print(f"  {program} {'doctor' if _has_doctor(into) else 'models list'}")
-    print(f"  {program} evaluate {_example(into)} -m faithfulness -o example-run")
+    print(f"  {program} doctor")
+    print(f"  {program} evaluate {next(shipped, 'answers.jsonl')} -m faithfulness -o example-run")
     if models:
         print(f"with LOCALEVAL_MODELS={models} in the environment")
     return 0
-
-
-def _whole_path(given: Path) -> Path:
-    try:
-        return given.expanduser().absolute()
-    except RuntimeError:
-        raise Refused(f"{given}: no home folder is known for its ~; give the whole path.") from None
-
-
-def _has_doctor(into: Path) -> bool:
-    return any(into.glob("lib/python*/site-packages/localeval/cli/doctor.py"))
-
-
-def _example(into: Path) -> Path:
-    return next(
-        into.glob("lib/python*/site-packages/localeval/examples/answers.jsonl"), Path("answers.jsonl")
-    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""`unpack`: take the models of a pack into this machine's store, or install all of it."""
+"""`unpack`: take the models of a pack into this machine's models folder, or install all of the pack."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,26 +19,22 @@ def unpack(
 ) -> list[store.ModelFiles]:
     """Check the pack's models and put them into the models folder; those that are there already are kept.
 
-    `sha256` is what the pack's manifest must have. Raises InputError for a folder that is no pack, for models
-    that this localeval does not know, and for a disk that is too small; PackBroken for a file that is
-    missing or damaged.
+    `sha256` is what the pack's manifest must have. Raises InputError for a folder that is no pack and for
+    models that this localeval does not know; PackBroken for a file that is missing or damaged.
     """
-    with _refusals():
+    with _translated_errors():
         manifest = install.read_manifest(folder, sha256)
-        names = [str(name) for name in manifest["models"]]
+        names = list(manifest["models"])
         if unknown := [name for name in names if name not in catalog.rows()]:
             raise InputError(
                 f"{folder} holds models that this localeval does not know ({', '.join(unknown)}); "
                 f"install the pack's own localeval: {folder / 'install.py'}"
             )
-        if not names:
-            announce(f"{folder} holds no models.")
-        announce(f"checking the models of {folder}")
-        size = install.check_files(folder, manifest, ("models/",))
-        states = {row["name"]: row["state"] for row in store.listing()}
-        if not all(states[name] in ("present", "verified") for name in names):
-            install.check_room(store.models_dir(), _copied(folder, size), "unpacking the models")
-    return [fetch(name, folder / "models", announce, progress, elsewhere=False) for name in names]
+        announce(f"checking the models of {folder}" if names else f"{folder} holds no models.")
+        install.check_files(folder, manifest, "models/")
+    return [
+        fetch(name, folder / "models", announce, progress, elsewhere=False) for name in manifest["models"]
+    ]
 
 
 def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:
@@ -48,24 +43,16 @@ def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:
     Returns the environment's `localeval`. Raises what `unpack` raises, and InputError where the pack does not
     fit this machine.
     """
-    with _refusals():
+    with _translated_errors():
         manifest = install.read_manifest(folder, sha256)
         install.check_machine(manifest)
         install.check_files(folder, manifest)
         return install.install(folder, into, manifest)
 
 
-def _copied(folder: Path, size: int) -> int:
-    """The bytes that unpacking takes: none where the store links to the pack's files."""
-    there = store.models_dir()
-    while not there.exists():
-        there = there.parent
-    return 0 if os.stat(folder).st_dev == os.stat(there).st_dev else size  # noqa: PTH116
-
-
 @contextmanager
-def _refusals() -> Iterator[None]:
-    """The installer's refusals, and what the system refuses, as localeval's errors."""
+def _translated_errors() -> Iterator[None]:
+    """Raise the installer's refusals, and what the system refuses, as localeval's errors."""
     try:
         yield
     except install.Refused as error:

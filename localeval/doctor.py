@@ -1,0 +1,471 @@
+"""`localeval doctor`: check a machine, an installation and its models, and say what to do about each fault.
+
+A check gets a `CheckContext`: it returns what it found, raises `Fault` with what is wrong, or `Skipped` where
+there is nothing to check.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import platformdirs
+from packaging.requirements import Requirement
+from pydantic import BaseModel
+
+from localeval import models
+from localeval.engine import build
+from localeval.engine.interface import EngineSettings, physical_cores
+from localeval.engine.memory import available
+from localeval.errors import InputError, LocalevalError, ModelBroken, ModelMissing
+from localeval.judgements.calibration import RAW
+from localeval.judgements.journal import Journal
+from localeval.metrics import METRICS
+from localeval.metrics.summary import compute
+from localeval.models import catalog
+from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
+from localeval.prompts.options import Options
+from localeval.prompts.prefix import Trunk
+from localeval.samples import Sample
+from localeval.system import subprocesses
+from localeval.system.offline import SWITCHES, attempts, is_offline
+from localeval.text import sentences
+from localeval.text.display import printable, said
+
+if TYPE_CHECKING:
+    from localeval.judge import Judge
+
+Status = Literal["ok", "fault", "absent"]
+
+OLDEST = (3, 10)  # Python
+ROOM = 1_000_000_000  # bytes that should be free where runs are written: a full disk loses work
+SECONDS = 300  # for importing all packages
+
+SENTENCES = (
+    ("Dr. Smith paid 3.5% more. He left on 4 Oct. 1871.", "en", 2),
+    ("青岚茶场创办于1958年。它有三座山头！", "zh", 2),
+    ("See [1]." + "..[111 " * 12, "en", 12),  # pysbd alone takes hours
+)
+
+SUPPORTED, DATE_WRONG, CONTRADICTED = "en-supported", "en-one-date-wrong", "en-contradicted"
+"""Three of the shipped samples; the same contexts stand behind all."""
+
+APART, DATE_APART = 0.3, 0.1
+"""By how much the supported answer's probability must be above the contradicted one's, which a judge that
+guesses reaches by luck at times, and above the one's with another date, to which it gives nearly the same."""
+
+NEAR_AND_FAR = (
+    ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
+    ("Where does tea grow?", "In which places is tea grown?", "Where does the judge live?"),
+    ("How tall is the tower?", "What height does the tower have?", "The soup was cold and salty."),
+)
+"""A text, one that says much the same, one that does not. The first three are sentence-transformers' own."""
+
+MARGIN = 0.1  # by how much the cosine of the near text must be above that of the far one
+
+_WATER = "A man with blond-hair, and a brown shirt drinking out of a public water fountain."
+_BRIDGE = "A boy is jumping on skateboard in the middle of a red bridge."
+PUBLISHED = (
+    ("The capital of France is Berlin.", "The capital of France is Paris.", 0.0111),
+    ("I am in California", "I am in United States.", 0.6474),
+    ("I am in United States", "I am in California.", 0.1290),
+    ("A person on a horse jumps over a broken down airplane.", "A person is outdoors, on a horse.", 0.8969),
+    (_BRIDGE, "The boy skates down the sidewalk on a red bridge", 0.1846),
+    (_WATER, "A blond man wearing a brown shirt is reading a book.", 0.0050),
+    ("Mark Wahlberg was a fan of Manny.", "Manny was a fan of Mark Wahlberg.", 0.0543),
+)
+"""Premise, hypothesis and HHEM-2.1-Open's score, from its model card."""
+
+TOLERANCE = 0.01  # of a published score: they were computed elsewhere, and rounded
+
+_MODULES = {"llama-cpp-python": "llama_cpp", "scikit-learn": "sklearn"}
+_BESIDE = ("torch", "transformers", "tokenizers", "safetensors")  # what sentence-transformers brings
+_FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")  # on which llama.cpp's speed depends
+_OPTIONS = Options(statements="sentences")
+
+_PROBE = """
+import importlib, json, sys
+for name in json.loads(sys.argv[1]):
+    print(json.dumps({"trying": name}), flush=True)
+    try:
+        module = importlib.import_module(name)
+        if name == "llama_cpp":
+            module.llama_backend_init()
+            print(json.dumps({"llama": module.llama_print_system_info().decode()}), flush=True)
+    except Exception as error:
+        print(json.dumps({"failed": name, "why": repr(error)}), flush=True)
+"""
+"""Imports each module in a process of its own: a library built for another processor ends the process."""
+
+
+class Fault(Exception):
+    """Something is wrong: what, and what to do about it."""
+
+    def __init__(self, found: str, remedy: str) -> None:
+        super().__init__(found)
+        self.remedy = remedy
+
+
+class Skipped(Exception):
+    """There is nothing to check, and that need not be wrong."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row: the check's name, how it went, what was found, what to do, and how long it took."""
+
+    name: str
+    status: Status
+    found: str
+    remedy: str = ""
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        mark = {"ok": "ok   ", "fault": "FAULT", "absent": "-    "}[self.status]
+        return printable(f"{mark} {self.name:<13} {self.found}{f'; {self.remedy}' if self.remedy else ''}")
+
+
+class _Word(BaseModel):
+    word: str
+
+
+class _Reply(_Word):
+    verdict: Literal["yes", "no"]
+
+
+@dataclass
+class CheckContext:
+    """What the checks are about, and what several of them need: each is made once."""
+
+    judge_name: str
+    embedder: str = DEFAULT_EMBEDDER
+    classifier: str = DEFAULT_CLASSIFIER
+    threads: int = 0
+    folder: Path = Path()
+
+    @cached_property
+    def imports(self) -> tuple[list[dict[str, str]], int]:
+        """What `_PROBE` said, a dict a line, and how it ended: 0, or negative for a signal."""
+        names = [r.name for r in needed_packages()]
+        modules = [*(_MODULES.get(name, name.replace("-", "_")) for name in names), *_BESIDE]
+        command = subprocesses.code(_PROBE, json.dumps(modules))
+        environment = subprocesses.environment(**SWITCHES)
+        try:
+            done = subprocess.run(  # noqa: S603
+                command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Fault(
+                f"importing the packages took more than {SECONDS} s", "look for a slow or busy disk"
+            ) from error
+        return [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"], done.returncode
+
+    @cached_property
+    def loaded(self) -> Judge | LocalevalError:
+        """The judge after a first reply, for which the weights are read, or why there is none."""
+        from localeval.judge import Judge
+
+        try:
+            judge = Judge.load(
+                self.judge_name, embedder=self.embedder, n_threads=self.threads, keep_trunks=False
+            )
+            judge.engine.generate(Trunk("", ()), "Tea grows on hills.", ["A word?"], _Word, budget=2)
+        except LocalevalError as error:
+            return error
+        return judge
+
+    @property
+    def judge(self) -> Judge:
+        """Raises Skipped where it can't be loaded: the check of the judge says why."""
+        if isinstance(self.loaded, LocalevalError):
+            raise Skipped("the judge can't be loaded: see the check judge")
+        return self.loaded
+
+
+def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Finding]:
+    """A finding for each check, or for each of those named in `only`, as it is made.
+
+    Never raises for what it finds; raises InputError for a name that is no check's.
+
+    >>> [f.name for f in examine(CheckContext("qwen2.5-coder-1.5b")) if f.status == "fault"]  # doctest: +SKIP
+    []
+    """
+    if unknown := sorted(set(only) - CHECKS.keys()):
+        raise InputError(f"{unknown[0]!r} is no check; choose from: {', '.join(CHECKS)}.")
+    try:
+        for name, check in CHECKS.items():
+            if only and name not in only:
+                continue
+            start = time.perf_counter()
+            status: Status = "fault"
+            remedy = ""
+            try:
+                found = check(context)
+                status = "ok"
+            except Skipped as error:
+                status, found = "absent", str(error)
+            except Fault as error:
+                found, remedy = str(error), error.remedy
+            except LocalevalError as error:  # its sentence holds the remedy
+                found = str(error)
+            except Exception as error:  # noqa: BLE001 (whatever a broken installation raises is a finding)
+                found, remedy = f"the check itself failed ({said(repr(error))})", "install it again"
+            yield Finding(name, status, found, remedy, round(time.perf_counter() - start, 2))
+    finally:
+        judge = vars(context).get("loaded")
+        if judge and not isinstance(judge, LocalevalError):
+            judge.close()
+
+
+def needed_packages() -> list[Requirement]:
+    """What localeval needs on this Python, as its own metadata has it."""
+    needed = map(Requirement, requires("localeval") or ())
+    return [each for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+
+
+def _found_if(sound: bool, found: str, remedy: str) -> str:
+    """Return what was found; raise it as a Fault if it is not sound."""
+    if not sound:
+        raise Fault(found, remedy)
+    return found
+
+
+def _python(_: CheckContext) -> str:
+    found = f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
+    return _found_if(sys.version_info >= OLDEST, found, "localeval needs Python 3.10 or newer")
+
+
+def _packages(context: CheckContext) -> str:
+    """Every package that localeval needs is there, in a version that suits, and can be imported."""
+    wrong = []
+    for needed in needed_packages():
+        try:
+            if not needed.specifier.contains(found := version(needed.name), prereleases=True):
+                wrong.append(f"{needed.name} is {found}, expected {needed.specifier}")
+        except PackageNotFoundError:
+            wrong.append(f"{needed.name} is not installed")
+    lines, code = context.imports
+    wrong += [f"{a['failed']} can't be imported ({said(a['why'], 120)})" for a in lines if "failed" in a]
+    tried = [line["trying"] for line in lines if "trying" in line] or ["python"]
+    if code:
+        how = f" ({signal.Signals(-code).name})" if code < 0 else ""
+        hint = ": it is built for another processor" if code == -signal.SIGILL else ""
+        wrong.append(f"importing {tried[-1]} ends the process{how}{hint}")
+    remedy = "install localeval again, or what it names, from the same source"
+    _found_if(not wrong, "; ".join(wrong), remedy)
+    return f"{len(tried)} packages can be imported, versions as localeval wants them"
+
+
+def _processor(context: CheckContext) -> str:
+    """Cores, threads and features; what llama.cpp was built to use, as it says itself."""
+    cores, features = physical_cores(), build.processor()["features"].split()
+    used = next((line["llama"] for line in context.imports[0] if "llama" in line), "")
+    built = [part.split(" = ")[0] for part in said(used, 600).split(" | ") if part.endswith(" = 1")]
+    remedy = "choose at most as many --threads as there are cores, or 0 for all of them"
+    _found_if(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
+    return (
+        f"{cores} cores, {context.threads or cores} threads; "
+        f"{' '.join(name for name in _FEATURES if name in features) or platform.machine()}; "
+        f"llama.cpp: {', '.join(built) or 'says nothing of itself'}"
+    )
+
+
+def _disk(context: CheckContext) -> str:
+    """Room and leave to write where runs go, and where checksums are remembered."""
+    here = context.folder.absolute()
+    for what, folder in (("runs", here), ("the cache", platformdirs.user_cache_path("localeval"))):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise Fault(
+                f"nothing can be written for {what} in {folder} ({error.strerror})",
+                "choose another folder, or for the cache another XDG_CACHE_HOME",
+            ) from error
+        free = shutil.disk_usage(folder).free
+        found = f"{free / 1e9:.1f} GB are free for {what} in {folder}"
+        _found_if(free >= ROOM, found, f"make room for at least {ROOM / 1e9:.0f} GB")
+    return f"{shutil.disk_usage(here).free / 1e9:.0f} GB are free for runs in {here}"
+
+
+def _checksums(_: CheckContext) -> str:
+    """Every byte of every catalog model that is here is read again."""
+    here = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
+    if not here:
+        raise Skipped(f"no model of the catalog is in {models.models_dir()}")
+    wrong, size = [], 0
+    for name in here:
+        try:
+            size += models.verify(name).size
+        except ModelBroken as error:
+            wrong.append(str(error))
+    _found_if(not wrong, " ".join(wrong), "")
+    return f"{', '.join(here)}: {size / 1e9:.1f} GB read, as in the catalog"
+
+
+def _splitter(_: CheckContext) -> str:
+    for text, lang, expected in SENTENCES:
+        count = len(sentences.split(text, lang))
+        found = f"{text[:20]!r}... makes {count} sentences, expected {expected}"
+        _found_if(count == expected, found, "install pysbd again, as localeval wants it")
+    return f"{len(SENTENCES)} texts in English and Chinese are cut as they should be"
+
+
+def _memory(context: CheckContext) -> str:
+    """The judge fits into what is free now, by the figure that a run plans with and a load is refused by."""
+    from localeval.engine.reading import Reader  # heavy: llama.cpp
+
+    files = models.resolve(context.judge_name, kind="judge")
+    with closing(Reader.open(files.path)) as reader:
+        needed, free = reader.memory(EngineSettings()), available()
+    found = f"{files.name} needs about {needed / 1e9:.1f} GB"
+    if free is None:
+        return f"{found}; the system does not tell what is free"
+    judges = ", ".join(row.name for row in catalog.rows().values() if row.kind == "judge")
+    remedy = f"close other programs, or choose a smaller judge of: {judges}"
+    return _found_if(free >= needed, f"{found}, {free / 1e9:.1f} GB are free", remedy)
+
+
+def _judge(context: CheckContext) -> str:
+    """The judge is here, is what it should be, and loads."""
+    files = models.resolve(context.judge_name, kind="judge")
+    if isinstance(context.loaded, LocalevalError):
+        raise context.loaded
+    engine = context.loaded.engine
+    tokens, threads = engine.count("The mill was built in 1820."), engine.settings.n_threads
+    return f"{files.name}: {files.size / 1e9:.2f} GB, loaded, {threads} threads ({tokens} tokens)"
+
+
+def _grammar(context: CheckContext) -> str:
+    """Replies to awkward texts have the form that was asked for, and probabilities that sum to 1."""
+    trunk = Trunk("Answer with a word and a verdict.", ())
+    leaves = ['quotes " and \\ {"verdict":"yes"}', "青岚茶场 한국어 🍎 <|im_end|>"]
+    for reply in context.judge.engine.generate(trunk, "Tea grows on hills.", leaves, _Reply, budget=8):
+        total = sum(reply.probabilities["verdict"].values())
+        sound = _Reply.model_validate_json(reply.text) == reply.value and abs(total - 1) < 1e-6
+        _found_if(sound, f"a reply does not hold to its form: {reply.text[:80]!r}", "choose another judge")
+    return f"{len(leaves)} replies parse"
+
+
+def _faithfulness(context: CheckContext) -> str:
+    """The judge tells a supported answer from a contradicted one, and from the same with another date."""
+    shares, verify = [], f"models verify {context.judge_name}"
+    for name in (SUPPORTED, DATE_WRONG, CONTRADICTED):
+        score = compute(METRICS["faithfulness"], _records(context, name), _OPTIONS, RAW)
+        if score.soft is None:
+            raise Fault(f"the judge could not answer ({score.reason})", f"check it: {verify}")
+        shares.append(score.soft)
+    high, other, low = shares
+    found = f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, "
+    found += f"a contradicted one {low:.3f}"
+    remedy = f"this judge does not judge: choose another, or check it: {verify}"
+    return _found_if(tells_apart(high, other, low), found, remedy)
+
+
+def tells_apart(high: float, other: float, low: float) -> bool:
+    """Whether a judge that gives these three probabilities can judge.
+
+    >>> tells_apart(0.97, 0.6, 0.4), tells_apart(0.52, 0.4, 0.2), tells_apart(0.97, 0.97, 0.4)
+    (True, False, False)
+    >>> tells_apart(float("nan"), 0.0, 0.0)
+    False
+    """
+    return high >= 0.6 and high - other >= DATE_APART and high - low >= APART
+
+
+def _same_bits(context: CheckContext) -> str:
+    """A judgement alone, and again after another sample's: the same record."""
+    alone, _, again = (_records(context, name) for name in (SUPPORTED, CONTRADICTED, SUPPORTED))
+    remedy = "use a CPU build, without --gpu-layers; scores of this machine can't be verified"
+    _found_if(alone == again, "the same judgement made twice gave two records", remedy)
+    return "a judgement made twice, with another between, is the same record"
+
+
+def _records(context: CheckContext, sample: str) -> dict[str, BaseModel]:
+    """The judgements of one shipped sample, made now."""
+    lines = (resources.files("localeval") / "examples" / "answers.jsonl").read_text(encoding="utf-8")
+    row = next(row for row in map(json.loads, lines.splitlines()) if row["id"] == sample)
+    return context.judge.judge(Sample(**row), ("statements", "support"), _OPTIONS, Journal())
+
+
+def _embedder(context: CheckContext) -> str:
+    """Texts that say the same are closer than texts that do not."""
+    from localeval.engine.embedder import Embedder
+
+    name = _model_here(context.embedder, "embedder")
+    with closing(Embedder.load(name)) as embedder:
+        vectors = [embedder.embed(texts) for texts in NEAR_AND_FAR]
+    cosines = [(float(text @ near), float(text @ far)) for text, near, far in vectors]
+    listed = ", ".join(f"{near:.2f} and {far:.2f}" for near, far in cosines)
+    found = f"{name}: cosines of near and far texts are {listed}"
+    apart = not any(near < far + MARGIN for near, far in cosines)
+    return _found_if(apart, found, "choose another embedder, or fetch it again")
+
+
+def _classifier(context: CheckContext) -> str:
+    """HHEM gives the scores of its model card."""
+    from localeval.engine.hhem import Classifier
+
+    name = _model_here(context.classifier, "classifier")
+    with closing(Classifier.load(name)) as classifier:
+        given = classifier.probabilities([(premise, hypothesis) for premise, hypothesis, _ in PUBLISHED])
+    off = max(abs(p - published) for p, (_, _, published) in zip(given, PUBLISHED, strict=True))
+    found = f"{name}: {len(PUBLISHED)} published pairs, at most {off:.4f} off"
+    return _found_if(off <= TOLERANCE, found, f"fetch it again: localeval models fetch {name}")
+
+
+def _model_here(wanted: str, kind: Kind) -> str:
+    """The wanted model if it is here, else another of that kind that is. Raises Skipped or ModelBroken."""
+    names = [row.name for row in catalog.rows().values() if row.kind == kind]
+    for name in (wanted, *names):
+        try:
+            models.resolve(name, kind=kind)
+        except ModelMissing:
+            if name not in names:
+                raise
+        else:
+            return name
+    raise Skipped(f"{wanted} is not here; only some metrics need it: localeval models fetch {wanted}")
+
+
+def _offline(_: CheckContext) -> str:
+    """The guard stands, the switches are set, and nothing has tried to get out."""
+    wrong = [name for name, value in SWITCHES.items() if os.environ.get(name) != value]
+    what = f"{', '.join(wrong)} not set" if wrong else "the network guard does not stand"
+    _found_if(is_offline() and not wrong, what, "call localeval.offline() before anything else is imported")
+    found = f"something tried to use the network; refused: {attempts()} attempts"
+    _found_if(not attempts(), found, "find out what: no part of localeval does")
+    return "the network is refused in this process, the libraries' switches are set, 0 attempts"
+
+
+CHECKS: dict[str, Callable[[CheckContext], str]] = {
+    "python": _python,
+    "packages": _packages,
+    "processor": _processor,
+    "disk": _disk,
+    "checksums": _checksums,
+    "splitter": _splitter,
+    "memory": _memory,  # from here on llama.cpp is in this process, and may end it
+    "judge": _judge,
+    "grammar": _grammar,
+    "faithfulness": _faithfulness,
+    "same bits": _same_bits,
+    "embedder": _embedder,
+    "classifier": _classifier,
+    "offline": _offline,  # last: it counts what the others tried
+}

@@ -1,0 +1,175 @@
+"""Compile llama-cpp-python as a wheel that other machines can run, once, and keep it in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import platformdirs
+
+from localeval.errors import DownloadFailed, InputError
+from localeval.pack.install import cpu_flags
+from localeval.system import subprocesses
+from localeval.text.display import said
+
+NAME = "llama-cpp-python"
+
+PORTABLE = ("-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF")
+"""For any processor of this kind: llama.cpp's own baseline (on x86-64: AVX2, FMA, F16C and BMI2) and nothing
+of this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where they outnumber the free cores.
+Without the readers of pictures and sound, which localeval never calls."""
+
+NEEDED = {"x86_64": ["avx2", "bmi2", "f16c", "fma"]}
+"""Type of processor -> what the portable build needs of it, in the words of /proc/cpuinfo."""
+
+NO_AMX = ("-mno-amx-tile", "-mno-amx-int8", "-mno-amx-bf16")
+"""For compilers that know them, as in scripts/setup, which tells why."""
+
+OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so")  # GCC's, and Clang's on Debian and elsewhere
+
+_INSTRUCTIONS = ("amx_", "asimd", "avx", "bf16", "bmi", "f16c", "fma", "i8mm", "sse4", "sve")
+
+
+@dataclass(frozen=True)
+class LlamaBuild:
+    """How llama-cpp-python is compiled: for any processor of this kind, or (`native`) for this very one.
+
+    The portable build has a version of its own, which is in the signature of every run with it, because
+    another build gives other bits.
+
+    >>> LlamaBuild().version.removeprefix(LlamaBuild(native=True).version)
+    '+portable'
+    """
+
+    native: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return () if self.native else PORTABLE
+
+    @property
+    def version(self) -> str:
+        base = version(NAME).partition("+")[0]
+        return base if self.native else f"{base}+portable"
+
+    @property
+    def cpu(self) -> list[str]:
+        """What a processor must be able to do to run this build, in the words of /proc/cpuinfo."""
+        if self.native:
+            return sorted(flag for flag in cpu_flags() if flag.startswith(_INSTRUCTIONS))
+        return NEEDED.get(platform.machine(), [])
+
+    @property
+    def cache_folder(self) -> Path:
+        """Where its wheel is kept: by version, Python, system and flags; a native one also by processor."""
+        parts = [str(sys.implementation.cache_tag), platform.system(), platform.machine()]
+        parts += [platform.libc_ver()[1], *self.flags]
+        parts += [*NO_AMX, *sorted(cpu_flags())] if self.native else []
+        key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+        return platformdirs.user_cache_path("localeval") / "wheels" / f"{NAME}-{self.version}-{key}"
+
+    @property
+    def cached_wheel(self) -> Path | None:
+        return next(self.cache_folder.glob("*.whl"), None)
+
+
+def build_wheel(build: LlamaBuild) -> Path:
+    """Compile the wheel of this build, 5 to 10 minutes, if it is not in the user's cache.
+
+    Raises InputError without a C compiler, DownloadFailed with pip's last words.
+    """
+    if cached := build.cached_wheel:
+        return cached
+    compiler = _c_compiler()
+    build.cache_folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=build.cache_folder, prefix="compiling-") as scratch:
+        base = build.version.partition("+")[0]
+        run_pip("download", "--no-binary", NAME, "--dest", scratch, f"{NAME}=={base}")
+        archive = next(Path(scratch).glob("*.tar.gz"))
+        shutil.unpack_archive(archive, scratch)
+        source = Path(scratch) / archive.name.removesuffix(".tar.gz")
+        if not build.native:
+            _make_portable(source, compiler)
+        environment = {"CMAKE_ARGS": " ".join([os.environ.get("CMAKE_ARGS", ""), *build.flags]).strip()}
+        test = [*compiler, *NO_AMX, "-fsyntax-only", "-x", "c", os.devnull]
+        if not subprocess.run(test, capture_output=True, check=False).returncode:  # noqa: S603
+            for name in ("CFLAGS", "CXXFLAGS"):
+                environment[name] = " ".join([os.environ.get(name, ""), *NO_AMX]).strip()
+        # pip's cache would hand out what was compiled before, whatever the flags.
+        run_pip("wheel", "--no-cache-dir", "--wheel-dir", scratch, str(source), **environment)
+        made = next(Path(scratch).glob("*.whl"))
+        return made.replace(build.cache_folder / made.name)
+
+
+def _make_portable(source: Path, compiler: list[str]) -> None:
+    """Change the source: its version, only the library and no programs, and OpenMP's library beside it."""
+    init, cmake = source / "llama_cpp" / "__init__.py", source / "CMakeLists.txt"
+    text = init.read_text(encoding="utf-8")
+    init.write_text(
+        re.sub(r'(?m)^__version__ = "(.*)"', r'__version__ = "\1+portable"', text), encoding="utf-8"
+    )
+    text = cmake.read_text(encoding="utf-8").replace("LLAMA_BUILD_COMMON ON", "LLAMA_BUILD_COMMON OFF")
+    for name in OPENMP:  # many small systems have none; llama.cpp's libraries look beside themselves first
+        command = [*compiler, f"-print-file-name={name}"]
+        found = Path(subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip())  # noqa: S603
+        if found.is_absolute():
+            text += (
+                f'\ninstall(FILES "{found.resolve()}" DESTINATION "${{SKBUILD_PLATLIB_DIR}}/llama_cpp/lib" '
+                f"RENAME {name})"
+            )
+    cmake.write_text(text + "\n", encoding="utf-8")
+
+
+def _c_compiler() -> list[str]:
+    """The words that call the C compiler: those of CC, else the first that CMake would find."""
+    chosen = os.environ.get("CC")
+    for words in map(shlex.split, [chosen] if chosen else ["cc", "gcc", "clang"]):
+        if shutil.which(words[0]):
+            return words
+    raise InputError(
+        f"pack compiles llama.cpp, and there is no C compiler here ({chosen or 'cc'}); install one "
+        "(Debian: apt install build-essential)."
+    )
+
+
+def needed_glibc(wheel: Path) -> str:
+    """Find the oldest glibc that a wheel compiled here runs with: that of its libraries' newest symbol."""
+    found = set()
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.namelist():
+            if ".so" in member:
+                found |= set(re.findall(rb"GLIBC_2\.(\d+)", archive.read(member)))
+    return f"2.{max(map(int, found))}" if found else ""
+
+
+def run_pip(command: str, *arguments: str, **environment: str) -> None:
+    """Run a pip command for packages, without what they need. Raises DownloadFailed with its words."""
+    options = ["--no-deps", "--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--quiet"]
+    done = subprocess.run(  # noqa: S603
+        subprocesses.module("pip", command, *options, *arguments),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env={**os.environ, **environment},
+    )
+    if not done.returncode:
+        return
+    if subprocesses.lacks("pip", done.stderr):
+        raise InputError(
+            f"this Python has no pip ({sys.executable}), and pack needs it; run: python -m ensurepip"
+        )
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    errors = [line for line in lines if "error:" in line.lower() and "subprocess-exited" not in line]
+    raise DownloadFailed(f"pip {command}: {said((errors or lines or ['no word from pip'])[0])}")
