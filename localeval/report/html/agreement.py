@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from localeval.judgements import heads
-from localeval.judgements.calibration import Calibration, curves_of
-from localeval.judgements.calibration.choice import shipped
+from localeval.judgements.calibration import Calibration, curves_of, shipped
 from localeval.judgements.heads import Head
 from localeval.report.html.labels import LANGUAGES, spans, words
 
