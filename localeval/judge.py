@@ -19,8 +19,7 @@ from localeval.engine.kept import KeptStates
 from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
-from localeval.judgements.calibration import RAW, Curves, as_scored, told
-from localeval.judgements.calibration.choice import curves_for
+from localeval.judgements.calibration import RAW, Curves, as_scored, curves_for, told
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal
 from localeval.judgements.journal.records import as_record, forget, is_believed, key_of, plain

@@ -156,7 +156,7 @@ def _calibrated(raw: dict[Asked, float], language: str, judge: Judge) -> dict[As
     for asked, p in raw.items():
         premise = premise_of(asked.contexts)
         unknown = unknown_numbers(asked.statement, premise)
-        found[asked] = curve.of(p, coverage(asked.statement, premise), len(unknown))
+        found[asked] = curve.apply(p, coverage(asked.statement, premise), len(unknown))
     return found
 
 

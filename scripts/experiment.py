@@ -23,7 +23,7 @@ from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts import shape
 from localeval.prompts.options import Options
-from localeval.runs.card.agreement import auroc, auroc_gain
+from localeval.runs.card.agreement import auroc
 from localeval.runs.card.labels import balanced, label
 from localeval.system.versions import digest
 
@@ -186,7 +186,7 @@ def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
     mean = [sum(found[i][0]) / len(found[i][0]) for i in ids]
     change = ""
     if found is not first:
-        gain = auroc_gain(mean, [sum(first[i][0]) / len(first[i][0]) for i in ids], labels)
+        gain = auroc(mean, labels, less=[sum(first[i][0]) / len(first[i][0]) for i in ids])
         change = f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
     share = [sum(p >= 0.5 for p in found[i][0]) / len(found[i][0]) for i in ids]
     cells = (

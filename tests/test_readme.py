@@ -15,7 +15,6 @@ from localeval import Judge, Result, compare, evaluate, plan
 from localeval.cli import commands
 from localeval.engine.benchmark import Speed
 from localeval.metrics import METRICS
-from localeval.report.compared import as_text as compared_text
 from localeval.report.plan import as_text as plan_text
 from localeval.report.text import as_text
 from localeval.samples import read_samples
@@ -152,7 +151,7 @@ def test_the_plan_is_that_of_the_shipped_example(monkeypatch: pytest.MonkeyPatch
 def test_the_comparison_is_that_of_the_two_shipped_examples(judge: Judge, shipped: Result) -> None:
     before = Result(shipped.samples, ["faithfulness"], shipped.signature)
     after = evaluate(str(EXAMPLES / "mended.jsonl"), ["faithfulness"], judge)
-    told = compared_text(compare(before, after))
+    told = str(compare(before, after))
     shown = block("text", "localeval/runs", 1)
     pairs = list(zip(shown.splitlines()[:-2], told.splitlines()[:-2], strict=True))  # then the runs' places
     for here, there in pairs:

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from localeval import InputError, Result, Sample, Score, evaluate
 from localeval.cli import commands
-from localeval.judgements.calibration.choice import shipped
+from localeval.judgements.calibration import shipped
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.shown import labels, shown

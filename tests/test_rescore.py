@@ -14,7 +14,7 @@ import pytest
 
 from localeval import METRICS, Judge, Metric, Score, evaluate, register, rescore
 from localeval.errors import InputError
-from localeval.judgements.calibration.choice import write
+from localeval.judgements.calibration import write
 from localeval.judgements.journal.lines import FILE
 from localeval.prompts.options import Options
 from localeval.runs.folder import RECIPE, RESULTS, load

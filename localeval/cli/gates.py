@@ -135,7 +135,7 @@ def _drops(result: Result, baseline: Result, where: str) -> list[Outcome]:
 
 
 def _write(path: Path, outcomes: Sequence[Outcome]) -> None:
-    from localeval.runs.junit import as_junit
+    from localeval.runs.gates import as_junit
 
     with writing_to(path, "gates"):
         write_whole(path, [as_junit(outcomes, "localeval")])

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, in_order
-from localeval.judgements.calibration import JUDGEMENT, told
-from localeval.judgements.calibration.choice import curves_for
+from localeval.judgements.calibration import JUDGEMENT, curves_for, told
 from localeval.judgements.heads import heads_for
 from localeval.judgements.heads import told as heads_told
 from localeval.metrics import Metric

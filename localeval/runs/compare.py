@@ -16,14 +16,18 @@ from typing import Any, Literal
 from localeval.errors import InputError, NotComparable
 from localeval.metrics.signature import differing
 from localeval.metrics.summary import SIGNIFICANT
+from localeval.report.terminal import new_table, printed
+from localeval.report.text import number
 from localeval.runs.folder import load
 from localeval.runs.result import Result, SampleResult
-from localeval.text.display import listed
+from localeval.text.display import digits, listed, printable
 
 MOST_MOVED = 5
-_SHOWN = 5
 SCHEMA = 1
 """Of `Comparison.to_dict`; another number is another form."""
+
+_SHOWN = 5
+_LEAST_P = 0.0001
 
 Finding = Literal["better", "worse", "differs", "no difference shown", "nothing to compare"]
 
@@ -34,9 +38,9 @@ class Difference:
 
     a, b        means over the pairs, 0 to 1
     difference  b - a, -1 to 1
-    interval    its 95 % interval (`localeval.metrics.statistics.mean_interval`); None for one pair
-    p           of a paired permutation test (`localeval.metrics.statistics.sign_flip`, a mid-p value): how
-                often chance alone would differ as much; two-sided, not corrected for the number of metrics
+    interval    its 95 % interval (`localeval.metrics.statistics`); None for one pair
+    p           of a paired permutation test, a mid-p value: how often chance alone would differ as much;
+                two-sided, not corrected for the number of metrics
     """
 
     a: float
@@ -47,7 +51,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Moved:
+class LargestChange:
     """A sample and its scores in both runs."""
 
     id: str
@@ -63,8 +67,8 @@ class Compared:
 
     value, soft  None when no sample was scored in both
     finding      of `value`, at p < 0.05; for a rate of a fault a higher one is "worse". It "differs" where
-                 nobody tells whether more is better: a metric of the caller's that is not registered here, in
-                 runs of an older version
+                 neither run tells whether more is better: a metric of the caller's that is not registered
+                 here, in runs of an older version
     pairs        samples scored in both runs; no other enters the means
     scored       (in the first run, in the second), of all samples of that run
     undefined    (in the first run, in the second) of the samples that both runs have
@@ -79,7 +83,7 @@ class Compared:
     scored: tuple[int, int]
     undefined: tuple[int, int]
     failed: tuple[int, int]
-    moved: tuple[Moved, ...]
+    moved: tuple[LargestChange, ...]
 
 
 @dataclass(frozen=True)
@@ -102,21 +106,19 @@ class Comparison:
     warnings: tuple[str, ...]
 
     def worse(self) -> list[str]:
-        """The metrics that got worse by more than chance, or may have: found "worse" or "differs"."""
+        """Name the metrics that got worse by more than chance, or may have: found "worse" or "differs"."""
         return [name for name, found in self.metrics.items() if found.finding in ("worse", "differs")]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values."""
+        """Give everything as plain JSON values."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def __str__(self) -> str:
-        from localeval.report.compared import as_text
-
-        return as_text(self)
+        return comparison_table(self)
 
 
 def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = False) -> Comparison:
-    """The paired differences of two runs (their folders, or results), `b` minus `a`.
+    """Find the paired differences of two runs (their folders, or results), `b` minus `a`.
 
     Raises NotComparable, naming the fields, where the signatures differ in what moves numbers (judge,
     prompts, versions of metrics and judgements, options with seed and threshold, the engine's settings),
@@ -140,44 +142,42 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     pairs = [(one, others[one.sample.id]) for one in first.samples if one.sample.id in others]
     if not pairs:
         raise InputError("the runs have no sample in common: no id of the first is in the second.")
-    made_elsewhere = f"not made in the same surroundings: {'; '.join(surroundings)}" if surroundings else ""
-    compared = {name: _compared(name, first, second, pairs) for name in names}
-    told = (made_elsewhere, _alone(first, second), _strangers(pairs), _without_direction(compared))
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
-        metrics=compared,
+        metrics={name: _compared(name, first, second, pairs) for name in names},
         paired=len(pairs),
         only_a=len(first.samples) - len(pairs),
         only_b=len(second.samples) - len(pairs),
         forced=tuple(moving),
-        warnings=tuple(filter(None, told)),
+        warnings=tuple(_warnings(first, second, pairs, surroundings)),
     )
 
 
-def _direction(metric: str, first: Result, second: Result) -> bool | None:
-    """Whether more is better, as the runs tell; None where neither does, or they tell two things."""
-    told = {run.higher_is_better[metric] for run in (first, second) if metric in run.higher_is_better}
-    return told.pop() if len(told) == 1 else None
+Pairs = Sequence[tuple[SampleResult, SampleResult]]
 
 
-def _compared(
-    metric: str, first: Result, second: Result, pairs: Sequence[tuple[SampleResult, SampleResult]]
-) -> Compared:
-    scored: list[Moved] = []
+def _compared(metric: str, first: Result, second: Result, pairs: Pairs) -> Compared:
+    scored: list[LargestChange] = []
     counts = {status: [0, 0] for status in ("scored", "undefined", "failed")}
     for one, other in pairs:
         a, b = one.scores[metric], other.scores[metric]
         counts[a.status][0] += 1
         counts[b.status][1] += 1
         if a.value is not None and a.soft is not None and b.value is not None and b.soft is not None:
-            scored.append(Moved(one.sample.id, a.value, b.value, a.soft, b.soft))
+            scored.append(LargestChange(one.sample.id, a.value, b.value, a.soft, b.soft))
     value = _difference([(m.a, m.b) for m in scored])
     moved = sorted((m for m in scored if m.soft_a != m.soft_b), key=lambda m: -abs(m.soft_b - m.soft_a))
+    finding: Finding = "nothing to compare"
+    if value is not None and value.p >= SIGNIFICANT:
+        finding = "no difference shown"
+    elif value is not None:
+        higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
+        finding = "differs" if higher is None else "better" if (value.difference > 0) == higher else "worse"
     return Compared(
         value=value,
         soft=_difference([(m.soft_a, m.soft_b) for m in scored]),
-        finding=_finding(value, _direction(metric, first, second)),
+        finding=finding,
         pairs=len(scored),
         scored=(first[metric].scored, second[metric].scored),
         undefined=(counts["undefined"][0], counts["undefined"][1]),
@@ -187,54 +187,72 @@ def _compared(
 
 
 def _difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
-    from localeval.metrics.statistics import mean_interval, sign_flip
+    from localeval.metrics.statistics import mean_interval, paired_permutation_test
 
     if not pairs:
         return None
-    apart = [b - a for a, b in pairs]
-    n = len(pairs)
-    return Difference(
-        sum(a for a, _ in pairs) / n,
-        sum(b for _, b in pairs) / n,
-        sum(apart) / n,
-        mean_interval(apart, -1, 1),
-        sign_flip(apart),
-    )
+    apart, n = [b - a for a, b in pairs], len(pairs)
+    a, b = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
+    return Difference(a, b, sum(apart) / n, mean_interval(apart, -1, 1), paired_permutation_test(apart))
 
 
-def _finding(value: Difference | None, higher: bool | None) -> Finding:
-    if value is None:
-        return "nothing to compare"
-    if value.p >= SIGNIFICANT:
-        return "no difference shown"
-    if higher is None:
-        return "differs"
-    return "better" if (value.difference > 0) == higher else "worse"
-
-
-def _without_direction(compared: Mapping[str, Compared]) -> str:
-    """A sentence on the metrics of which no run tells the direction; "" where none differs."""
-    if not (names := [name for name, found in compared.items() if found.finding == "differs"]):
-        return ""
-    remedy = "give the `evaluate` command of both runs again where it is registered"
-    return f"whether more is better is not known here of: {', '.join(names)}; {remedy}"
-
-
-def _alone(first: Result, second: Result) -> str:
-    """A sentence on the metrics that only one run has; "" where both have the same."""
-    sides = (("A", first, second), ("B", second, first))
+def _warnings(first: Result, second: Result, pairs: Pairs, surroundings: Sequence[str]) -> list[str]:
+    """Say what else to know: other surroundings, metrics of one run alone, ids of another question."""
+    found = [f"not made in the same surroundings: {'; '.join(surroundings)}"] if surroundings else []
     alone = [
         f"only in {side}: {', '.join(names)}"
-        for side, run, other in sides
+        for side, run, other in (("A", first, second), ("B", second, first))
         if (names := [name for name in run.metrics if name not in other.metrics])
     ]
-    return f"metrics that are not compared: {'; '.join(alone)}" if alone else ""
+    found += [f"metrics that are not compared: {'; '.join(alone)}"] if alone else []
+    changed = [a.sample.id for a, b in pairs if a.sample.user_input != b.sample.user_input]
+    if changed:
+        who = f"{len(changed)} of {len(pairs)} samples with the same id"
+        found.append(f"{who} ask another question in each run: {listed(changed, _SHOWN)}")
+    return found
 
 
-def _strangers(pairs: Sequence[tuple[SampleResult, SampleResult]]) -> str:
-    """A sentence where the same id stands for another question; "" where it never does."""
-    met = [a.sample.id for a, b in pairs if a.sample.user_input != b.sample.user_input]
-    if not met:
-        return ""
-    who = listed(met, _SHOWN)
-    return f"{len(met)} of {len(pairs)} samples with the same id ask another question in each run: {who}"
+def comparison_table(comparison: Comparison, width: int = 110) -> str:
+    """Show the value and the soft score of each metric in a row, then the samples that moved most.
+
+    What is no pair of scores is counted below the table. Text from samples is shown, never interpreted.
+    """
+    from rich.text import Text
+
+    table = new_table("metric")
+    for column in ("A", "B", "B - A", "95 %", "p"):
+        table.add_column(column, justify="right")
+    table.add_column("finding")
+    moved = new_table("moved most")
+    moved.add_column("sample", overflow="fold", max_width=40)
+    for column in ("A", "B", "soft A", "soft B", "soft B - A"):
+        moved.add_column(column, justify="right")
+    counts = []
+    for name, found in comparison.metrics.items():
+        table.add_row(Text(printable(name)), *_cells(found.value), found.finding)
+        table.add_row("  soft", *_cells(found.soft), "")
+        undefined, failed = (f"{a} in A, {b} in B" for a, b in (found.undefined, found.failed))
+        counts.append(f"{name}: {found.pairs} scored in both; undefined {undefined}; failed {failed}")
+        for i, one in enumerate(found.moved):
+            scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
+            label = "" if i else printable(name)
+            moved.add_row(Text(label), Text(printable(one.id)), *scores, _signed(one.soft_b - one.soft_a))
+    alone = f"{comparison.only_a} only in A, {comparison.only_b} only in B"
+    notes = [f"{comparison.paired} samples in both; {alone}"]
+    if comparison.forced:
+        notes.append(f"compared by force, though made differently: {'; '.join(comparison.forced)}")
+    notes += [*comparison.warnings, f"A {comparison.a}", f"B {comparison.b}"]
+    changes = ["", *printed(moved, width)] if moved.row_count else []
+    return "\n".join([*printed(table, width), *map(printable, counts), *changes, "", *map(printable, notes)])
+
+
+def _cells(difference: Difference | None) -> list[str]:
+    if difference is None:
+        return ["-"] * 5
+    between = " to ".join(map(_signed, difference.interval)) if difference.interval else "-"
+    p = f"< {_LEAST_P}" if difference.p < _LEAST_P else digits(difference.p, SIGNIFICANT)
+    return [number(difference.a), number(difference.b), _signed(difference.difference), between, p]
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}" if round(value, 3) else "0.000"

@@ -1,4 +1,4 @@
-"""Gates: what a run must reach, so that a script can stop where it does not.
+"""Gates: what a run must reach, so that a script can stop where it does not; also as JUnit XML, for CI.
 
     faithfulness=0.8              the mean of value is at least 0.8
     faithfulness:lower=0.75       so is the lower end of its 95 % interval
@@ -12,15 +12,19 @@ So is "no drop" where fewer than half of what the baseline scored was scored aga
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 from localeval.errors import InputError, LocalevalError
 from localeval.metrics import METRICS
 from localeval.metrics.summary import SIGNIFICANT, choose_metrics
-from localeval.runs.compare import Compared, Comparison, compare
+from localeval.runs.compare import Comparison, compare
 from localeval.runs.result import Result
 from localeval.text.display import digits, printable, said
+
+_ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
+_LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer say little of the whole
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,12 @@ class Bound:
 
     @classmethod
     def read(cls, text: str, over: bool = False) -> Bound:
-        """The bound that `text` describes. Raises InputError for another form, or a metric that there is
-        none of, or one for which this side is not the bad one.
+        """Read a bound. Raises InputError for another form, no metric, or the side that is not the bad one.
 
         >>> Bound.read("faithfulness:lower=0.75")
         Bound(metric='faithfulness', limit=0.75, soft=False, end=True, over=False)
         """
-        option, side, other = ("--fail-over", "upper", "--fail-under") if over else _UNDER
+        option, side = ("--fail-over", "upper") if over else ("--fail-under", "lower")
         name, _, number = text.partition("=")
         metric, *parts = name.strip().split(":")
         try:
@@ -70,7 +73,7 @@ class Bound:
             )
         choose_metrics([metric])
         if METRICS[metric].higher_is_better == over:
-            better = "higher" if over else "lower"
+            better, other = ("higher", "--fail-under") if over else ("lower", "--fail-over")
             raise InputError(f"{option} {said(text)}: of {metric}, {better} is better; use {other}.")
         return cls(metric, limit, "soft" in parts, side in parts, over)
 
@@ -85,9 +88,8 @@ class Bound:
             counted = f"{mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed"
             return Outcome(str(self), f"nothing to hold it against ({counted})", missed=True)
         beyond = found - self.limit if self.over else self.limit - found
-        missed = beyond > _ROUNDING
         shown = digits(found, self.limit) if abs(beyond) > _ROUNDING else f"{found:.4f}"
-        return Outcome(str(self), shown, missed)
+        return Outcome(str(self), shown, missed=beyond > _ROUNDING)
 
     def __str__(self) -> str:
         end = ("upper" if self.over else "lower") + " end of the 95 % interval of the " if self.end else ""
@@ -96,25 +98,29 @@ class Bound:
         return f"{self.metric}: {end}{soft}mean {'at most' if self.over else 'at least'} {limit}"
 
 
-_ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
-_LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer say little of the whole
-_UNDER = ("--fail-under", "lower", "--fail-over")
-
-
 def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], tuple[str, ...]]:
-    """(the gates of `dropped`, warnings) against `baseline`, which the caller knows as `where`.
+    """Give (the gates of `dropped`, warnings) against `baseline`, which the caller knows as `where`.
 
     Where the runs can't be compared, that is one missed gate.
     """
     try:
         compared = compare(baseline, result)
     except LocalevalError as error:
-        return [Outcome(_no_drop(where), str(error), missed=True)], ()
-    return dropped(compared, where), (*compared.warnings, *_left_out(compared))
+        return [Outcome(f"no drop from {printable(where)}", str(error), missed=True)], ()
+    warnings = list(compared.warnings)
+    none = "none of them is compared"
+    if compared.only_a or compared.only_b:
+        alone = f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}"
+        warnings.append(f"{alone}; {none}")
+    for metric, found in compared.metrics.items():
+        if any(found.failed):
+            before, now = found.failed
+            warnings.append(f"{metric}: failed in that run: {before}, in this one: {now}; {none}")
+    return dropped(compared, where), tuple(warnings)
 
 
 def dropped(compared: Comparison, where: str) -> list[Outcome]:
-    """A gate for each metric that both runs have: it did not get worse than in the first run, `where`.
+    """Give a gate for each metric that both runs have: it did not get worse than in the first run, `where`.
 
     Worse is a lower mean of value, or a higher one of a rate of a fault, with p < 0.05
     (`localeval.runs.compare`), of the samples that were scored in both. Where these are fewer than
@@ -123,33 +129,29 @@ def dropped(compared: Comparison, where: str) -> list[Outcome]:
     outcomes = []
     for metric, found in compared.metrics.items():
         few = found.pairs < _LEAST_SHARE * found.scored[0]
+        seen = "no sample was scored in both runs"
+        if found.value is not None:
+            over = f"{found.finding} over {found.pairs} of {found.scored[0]} samples"
+            p = digits(found.value.p, SIGNIFICANT)
+            too_few = "fewer than half of the samples were scored again: " if few else ""
+            seen = f"{too_few}{over} ({found.value.a:.4f} before, {found.value.b:.4f} now, p = {p})"
         missed = few or found.finding in ("worse", "differs", "nothing to compare")
-        outcomes.append(Outcome(f"{metric}: {_no_drop(where)}", _seen(found, few), missed))
+        outcomes.append(Outcome(f"{metric}: no drop from {printable(where)}", seen, missed))
     return outcomes
 
 
-def _no_drop(where: str) -> str:
-    return f"no drop from {printable(where)}"
-
-
-def _seen(found: Compared, few: bool) -> str:
-    if found.value is None:
-        return "no sample was scored in both runs"
-    over = f"over {found.pairs} of {found.scored[0]} samples"
-    p = digits(found.value.p, SIGNIFICANT)
-    change = f"{found.value.a:.4f} before, {found.value.b:.4f} now, p = {p}"
-    too_few = "fewer than half of the samples were scored again: " if few else ""
-    return f"{too_few}{found.finding} {over} ({change})"
-
-
-def _left_out(compared: Comparison) -> Iterator[str]:
-    """A sentence on the samples of one run alone, and one for each metric in which samples failed."""
-    if compared.only_a or compared.only_b:
-        yield (
-            f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}; "
-            "none of them is compared"
-        )
-    for metric, found in compared.metrics.items():
-        if any(found.failed):
-            before, now = found.failed
-            yield f"{metric}: failed in that run: {before}, in this one: {now}; none of them is compared"
+def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
+    """Give JUnit XML: one test case a gate, a missed one as a failure; `suite` names what was evaluated."""
+    missed = sum(outcome.missed for outcome in outcomes)
+    counts = {"tests": str(len(outcomes)), "failures": str(missed), "errors": "0", "skipped": "0"}
+    root = ElementTree.Element("testsuites", counts)
+    cases = ElementTree.SubElement(root, "testsuite", {"name": printable(suite), **counts})
+    for outcome in outcomes:
+        name = printable(outcome.gate)
+        case = ElementTree.SubElement(cases, "testcase", {"classname": "localeval.runs.gates", "name": name})
+        if outcome.missed:
+            ElementTree.SubElement(case, "failure", {"message": printable(str(outcome))})
+        else:
+            ElementTree.SubElement(case, "system-out").text = printable(outcome.found)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

@@ -32,7 +32,8 @@ from localeval.judgements.heads import (
     sigmoid,
 )
 from localeval.prompts import LANGUAGES
-from localeval.runs.card.agreement import Draws, auroc, decisions, folds, probabilities
+from localeval.runs.card.agreement import BootstrapWeights, auroc, decisions, folds, probabilities
+from localeval.runs.card.labels import extra, group
 from localeval.samples import Sample
 from localeval.text.claims import claimed
 from localeval.text.display import said
@@ -78,8 +79,8 @@ class Labelled:
         found = claimed(self.text, self.language)
         return found or [Sentence(self.text, 0, len(self.text))]
 
-    def of_sentence(self, sentence: Sentence, count: int) -> int | None:
-        """1 or 0; None where the label of the answer does not say it of this sentence."""
+    def label_of(self, sentence: Sentence, count: int) -> int | None:
+        """Give 1 or 0; None where the answer's label does not say it of this one of `count` sentences."""
         if self.label == 1:
             return 1
         if self.wrong is not None:
@@ -117,7 +118,7 @@ class _Table:
 
 
 def layer_of(engine: TreeEngine, given: int | None) -> int:
-    """The layer to read behind. Raises InputError for the last one, and one that the model does not have."""
+    """Choose the layer to read behind. Raises InputError for the last one, and beyond."""
     if not isinstance(engine, LazyEngine):
         raise InputError("a head is fitted to a model file; load the judge with Judge.load.")
     layers = engine.layers()
@@ -129,31 +130,30 @@ def layer_of(engine: TreeEngine, given: int | None) -> int:
 
 
 def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> list[Labelled]:
-    """The answers in English or Chinese, with contexts to hold them against.
+    """Take the answers in English or Chinese that have contexts to be held against.
 
     Raises InputError for a marked place that is none, and for too few answers.
     """
     found = []
     for sample, label in zip(samples, labels, strict=True):
-        text, extra = response_of(sample), sample.model_extra or {}
+        text = response_of(sample)
         if has_words(text) and sample.retrieved_contexts and language(text) in LANGUAGES:
-            group, wrong = str(extra.get("group", sample.id)), _marked(sample, where)
-            found.append(Labelled(sample, label, group, language(text), wrong))
+            found.append(Labelled(sample, label, group(sample), language(text), _marked(sample, where)))
     for spoken, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
         own = [one.label for one in found if spoken in ("", one.language)]
         if (own or not spoken) and (len(own) < fewest or min(own.count(1), own.count(0)) < of_each):
-            told = f" in {spoken}" if spoken else ""
+            answers = f"answers in {spoken}" if spoken else "answers"
             raise InputError(
-                f"{where}: {own.count(1)} answers{told} with label 1 and {own.count(0)} with label 0 are too "
-                "few for a head, which would only learn to count shared words; "
+                f"{where}: {own.count(1)} {answers} with label 1 and {own.count(0)} with label 0 are too few "
+                "for a head, which would only learn to count shared words; "
                 f"label {fewest}, {of_each} of each."
             )
     return found
 
 
 def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
-    """The places of `hallucination_spans`. Raises InputError for what is no place of the response."""
-    given = (sample.model_extra or {}).get("hallucination_spans")
+    """Give the places of `hallucination_spans`. Raises InputError for what is no place of the response."""
+    given = extra(sample, "hallucination_spans")
     if given is None:
         return None
     try:
@@ -169,14 +169,14 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
 
 
 def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[Head]:
-    """A head for each language of the answers, and what it does to unseen ones.
+    """Fit a head for each language of the answers, with figures of what it does to unseen ones.
 
     What tells a sentence is fitted to all of them, as what a judge holds is much the same in both languages;
     what tells a whole answer, to those of the language. The figures are cross-validated: an answer is decided
     by what was fitted on other groups. Raises InputError where all answers of a label are of one group.
     """
     labels, groups = [one.label for one in readings], [one.group for one in readings]
-    table = _table(readings)
+    languages, table = [one.language for one in readings], _table(readings)
     parted = folds(labels, groups)
     if parted is None:
         raise InputError("all answers of a label are of one group; a head needs several.")
@@ -184,21 +184,19 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
     unseen = np.zeros(len(table.of))
     for part in np.unique(fold):
         held = fold[table.of] == part
-        unseen[held] = _logits(_probe(table.take(~held)), table.take(held))
+        probe, these = _probe(table.take(~held)), table.take(held)
+        lexical = these.overlaps @ np.asarray(probe.overlap)
+        unseen[held] = these.states.astype(float) @ np.asarray(probe.states) + lexical + probe.bias
     per_answer = [unseen[(table.of == i) & ~table.whole] for i in range(len(readings))]
     shares = [0.0] * len(readings)
-    spoken = [one.language for one in readings]
     for part in np.unique(fold):
-        others = np.flatnonzero(fold != part)
-        made = _answers(
-            [per_answer[i] for i in others], [labels[i] for i in others], [spoken[i] for i in others]
-        )
+        made = _answers(per_answer, labels, languages, np.flatnonzero(fold != part))
         for i in np.flatnonzero(fold == part):
-            shares[i] = sigmoid(made[spoken[i]].of(per_answer[i].tolist()))
+            shares[i] = sigmoid(made[languages[i]].of(per_answer[i].tolist()))
     sentence, token = _probe(table), _token_probe(readings)
     heads = []
-    for tongue, answer in sorted(_answers(per_answer, labels, spoken).items()):
-        own = [i for i, one in enumerate(spoken) if one == tongue]
+    for tongue, answer in sorted(_answers(per_answer, labels, languages, np.arange(len(labels))).items()):
+        own = [i for i, one in enumerate(languages) if one == tongue]
         of_own = [labels[i] for i in own]
         heads.append(
             Head(
@@ -213,7 +211,7 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
                 fitted_on={
                     "labels": len(own),
                     "supported": sum(of_own),
-                    "sources": dict(Counter(_source(readings[i].sample) for i in own)),
+                    "sources": dict(Counter(str(extra(readings[i].sample, "source", "")) for i in own)),
                     "of_all": len(readings),
                     "date": datetime.date.today().isoformat(),
                 },
@@ -223,20 +221,16 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
     return heads
 
 
-def _source(sample: Sample) -> str:
-    return str((sample.model_extra or {}).get("source", ""))
-
-
 def _figures(
     shares: list[float], labels: list[int], groups: list[str]
 ) -> dict[str, tuple[float, float, float]]:
-    draws = Draws(labels, groups)
-    said = decisions([int(share >= 0.5) for share in shares], labels, draws)
+    weights = BootstrapWeights(labels, groups)
+    said = decisions([int(share >= 0.5) for share in shares], labels, weights)
     found = {
-        "auroc": auroc(shares, labels, draws),
+        "auroc": auroc(shares, labels, weights),
         "balanced_accuracy": said["balanced_accuracy"],
         "f1_0": said["f1_0"],
-        "calibration_error": probabilities(shares, labels, draws)["calibration_error"],
+        "calibration_error": probabilities(shares, labels, weights)["calibration_error"],
     }
     return {name: (round(f.value, 4), round(f.low, 4), round(f.high, 4)) for name, f in found.items()}
 
@@ -247,7 +241,7 @@ def _table(readings: Sequence[Reading]) -> _Table:
         places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
         held = States(one.states[:, None].astype(np.float32), one.ends)
         sentences = one.sentences()
-        known = [one.of_sentence(sentence, len(sentences)) for sentence in sentences]
+        known = [one.label_of(sentence, len(sentences)) for sentence in sentences]
         pieces = [*zip(sentences, known, strict=True)]
         if None in known:
             pieces.append((Sentence(one.text, 0, len(one.text)), one.label))
@@ -266,7 +260,7 @@ def _probe(table: _Table) -> Probe:
 
 
 def _linear(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], overlaps: Array) -> Probe:
-    """Ridge logistic regression on scaled numbers, as a map of these as they are."""
+    """Fit a ridge logistic regression on scaled numbers, as a map of these as they are."""
     from sklearn.linear_model import LogisticRegression
 
     both = np.hstack([states, overlaps])
@@ -281,33 +275,27 @@ def _linear(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], over
 
 
 def _rounded(weights: Array) -> tuple[float, ...]:
-    """Four digits: more than labels can tell."""
+    """Keep four digits: more than labels can tell."""
     return tuple(float(f"{weight:.4g}") for weight in weights)
 
 
-def _logits(probe: Probe, table: _Table) -> Array:
-    lexical = table.overlaps @ np.asarray(probe.overlap) if probe.overlap else 0.0
-    found: Array = table.states.astype(float) @ np.asarray(probe.states) + lexical + probe.bias
-    return found
-
-
 def _answers(
-    logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str]
+    logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str], which: npt.NDArray[np.int64]
 ) -> dict[str, SoftMinimum]:
-    """By language the soft minimum under which the labels of whole answers are likeliest.
+    """Fit by language the soft minimum under which the labels of whole answers (`which`) are likeliest.
 
     Only its bias is of the language alone.
     """
     from sklearn.linear_model import LogisticRegression
 
-    known = sorted(set(languages))
-    of = np.array([[float(one == own) for own in known] for one in languages])
+    known, wanted = sorted({languages[i] for i in which}), [labels[i] for i in which]
+    of = np.array([[float(languages[i] == own) for own in known] for i in which])
     best, found = -np.inf, dict[str, SoftMinimum]()
     for sharpness in SHARPNESS:
         plain = SoftMinimum(sharpness=sharpness)
-        seen = np.column_stack([[plain.of(own.tolist()) for own in logits], of])
-        fitted = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(seen, labels)
-        likely = float(fitted.predict_log_proba(seen)[np.arange(len(labels)), labels].mean())
+        seen = np.column_stack([[plain.of(logits[i].tolist()) for i in which], of])
+        fitted = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(seen, wanted)
+        likely = float(fitted.predict_log_proba(seen)[np.arange(len(wanted)), wanted].mean())
         if likely > best:
             slope, *biases = (round(float(weight), 5) for weight in fitted.coef_[0])
             best = likely
@@ -319,7 +307,7 @@ def _answers(
 
 
 def _token_probe(readings: Sequence[Reading]) -> Probe | None:
-    """P(supported) of a word, where people marked places; from so many words as fit into memory."""
+    """Fit P(supported) of a word, where people marked places, to so many words as fit into memory."""
     states: list[npt.NDArray[np.float32]] = []
     labels: list[int] = []
     for i in np.random.default_rng(0).permutation(len(readings)):
@@ -347,7 +335,7 @@ def read(
     cache: Path,
     progress: Progress | None = None,
 ) -> list[Reading]:
-    """Every labelled answer, read with its contexts, or found in `cache` where it was read before.
+    """Read every labelled answer with its contexts, or find it in `cache` where it was read before.
 
     An answer that is too long for the judge's context is left out.
     """
@@ -363,7 +351,7 @@ def read(
 
 
 def _states(engine: TreeEngine, layer: int, sample: Sample, folder: Path) -> dict[str, Any]:
-    """`states` and `ends` of a `Reading`."""
+    """Give `states` and `ends` of a `Reading`."""
     context, text = context_text(sample.retrieved_contexts or []), response_of(sample)
     asked = question_text(sample.user_input or "") + " "
     key = hashlib.sha256("\0".join((context, asked, text)).encode("utf-8", "replace")).hexdigest()

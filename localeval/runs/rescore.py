@@ -14,8 +14,7 @@ from localeval.engine.companions import is_own
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
 from localeval.judgements import Desk, Judgement, failed_need, in_order
-from localeval.judgements.calibration import Curves, told
-from localeval.judgements.calibration.choice import curves_for
+from localeval.judgements.calibration import Curves, curves_for, told
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal.lines import FILE, Lines
 from localeval.judgements.journal.records import KeptRecords, key_of, record_under

@@ -1,53 +1,39 @@
-"""From the judge's raw probability that a statement is supported to one that means what it says.
+"""Calibration: fitted maps of the judge's probabilities of support, and which of them acts on a run.
 
-What is fitted. People label whole responses (1: all is supported), the judge decides statements. A map of a
-statement's raw probability p, of the share c of its terms that the contexts have, and of the number k of its
-numbers that they name nowhere,
-
-    p' = sigmoid(slope x logit(p) + coverage x c + unknown_number x min(k, 2) + intercept)
-
-is fitted so that of n statements
-
-    P(all supported) = (p'1 x p'2 x ... x p'n) ** (1 / sqrt(n))
-
-agrees best with the labels (maximum likelihood). The exponent stands between two wrong extremes: 1 takes the
-statements for independent, and then long responses are never believed; 1 / n takes them for copies of one
-another, and then one false statement among ten is never seen. With one statement it is logistic regression;
-where c and k have no part, Platt's scaling. So p' is the probability of one statement, and a probability of
-the whole response comes with it.
-
-What it does. It moves the threshold (`value` asks whether p', not p, is at least 0.5), and in `soft` it parts
-the clearly supported from the doubtful. Of two statements with the same c and k the one with the higher p has
-the higher p'; more coverage never lowers p', and an unknown number never raises it. Where c and k have a part
-it is no map of p alone: a statement that names a number which is nowhere in the contexts may come behind one
-of which the model was less sure. Both stand in the record of the verdict; the fit says how much they weigh,
-and that may be nothing.
-
-Journals keep the raw probabilities; the map is applied to the records that a metric reads, which needs no
-model.
-
-Where it applies. A map belongs to what it was fitted on: the model file, the prompts of one language, the
-versions of the judgements and the forms of `statements` and `verdict`. To anything else it is never applied;
-there the probabilities stay raw, and the result says so. It is fitted on and applied to the judgement
-`support` (the response's statements against the contexts), not to its sisters that read a reference.
+Journals keep raw probabilities; a map is applied to the records that a metric reads. What is fitted, to what
+and why: README.md in this folder. How: `localeval.judgements.calibration.fit`.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from localeval.judgements.heads import CLOSEST, logit, sigmoid
+from localeval.errors import InputError
+from localeval.judgements import in_order
+from localeval.judgements.grounding import ENOUGH
+from localeval.judgements.heads import CLOSEST, Head, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
+from localeval.prompts import LANGUAGES
+from localeval.prompts.options import FileText, Options, file_text
+from localeval.text.display import said
 
 JUDGEMENT = "support"
 MOST_UNKNOWN = 2
 """Unknown numbers of one statement that count: a list of ten says little more than two."""
+
+SCHEMA = 1
+"""Of a calibration file; another number is another form."""
+
+NO_HEADS: Mapping[str, Head] = {}
 
 
 class Curve(BaseModel):
@@ -58,11 +44,11 @@ class Curve(BaseModel):
 
     With both 0 the sigmoid is Platt's. Steps look at the probability alone.
 
-    >>> Curve(slope=1, intercept=0).of(0.25)
+    >>> Curve(slope=1, intercept=0).apply(0.25)
     0.25
-    >>> Curve(unknown_number=-2).of(0.5, unknown=1) == sigmoid(-2)
+    >>> Curve(unknown_number=-2).apply(0.5, unknown=1) == sigmoid(-2)
     True
-    >>> Curve(steps=((0.25, 0.0), (0.75, 1.0))).of(0.5)
+    >>> Curve(steps=((0.25, 0.0), (0.75, 1.0))).apply(0.5)
     0.5
     """
 
@@ -74,8 +60,8 @@ class Curve(BaseModel):
     intercept: float = 0.0
     steps: tuple[tuple[float, float], ...] = ()
 
-    def of(self, probability: float, coverage: float = 1.0, unknown: int = 0) -> float:
-        """The calibrated probability, 0 to 1. Between two steps it goes straight from one to the other."""
+    def apply(self, probability: float, coverage: float = 1.0, unknown: int = 0) -> float:
+        """Give the calibrated probability, 0 to 1. Between two steps it is interpolated."""
         if not self.steps:
             lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
             return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
@@ -85,9 +71,9 @@ class Curve(BaseModel):
         (left, low), (right, high) = self.steps[at - 1], self.steps[at]
         return low + (high - low) * (probability - left) / (right - left)
 
-    def on(self, verdict: Verdict) -> float:
-        """The calibrated probability of a verdict."""
-        return self.of(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
+    def apply_to(self, verdict: Verdict) -> float:
+        """Give the calibrated probability of a verdict."""
+        return self.apply(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
 
 
 class Calibration(BaseModel):
@@ -114,7 +100,7 @@ class Calibration(BaseModel):
     figures: dict[str, tuple[float, float, float]] = {}
 
     def fits(self, recipe: Mapping[str, Any]) -> bool:
-        """Whether `recipe` (see `choice.recipe`) is what it was fitted on."""
+        """Tell whether `recipe` (see `recipe` below) is what it was fitted on."""
         own = self.model_dump(include={"language", "prompts", "judgements", "options"})
         return {**own, "model": self.judge["sha256"]} == dict(recipe)
 
@@ -126,27 +112,25 @@ RAW: Curves = {}
 
 
 def as_scored(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
-    """The records as a metric reads them: the verdicts of `support` with calibrated probabilities.
+    """Give the records as a metric reads them: the verdicts of `support` with calibrated probabilities.
 
-    All others as they are; so are verdicts of HHEM, of a premise without a word (no model was asked), and
-    of a response in a language without a curve.
+    All others stay as they are; so do verdicts of HHEM or a head, of a premise without a word (no model was
+    asked), and of a response in a language without a curve.
     """
-    if not curves or JUDGEMENT not in records or "statements" not in records:
+    if not curves:
         return records
-    support, made = records[JUDGEMENT], records["statements"]
+    support, made = records.get(JUDGEMENT), records.get("statements")
     if not isinstance(support, SupportRecord) or not isinstance(made, StatementsRecord):
         return records
     if support.by != "llm" or not support.windows or made.language not in curves:
         return records
     curve = curves[made.language]
-    verdicts = tuple(
-        verdict.model_copy(update={"probability": curve.on(verdict)}) for verdict in support.verdicts
-    )
+    verdicts = tuple(v.model_copy(update={"probability": curve.apply_to(v)}) for v in support.verdicts)
     return {**records, JUDGEMENT: support.model_copy(update={"verdicts": verdicts})}
 
 
 def all_supported(probabilities: Sequence[float]) -> float:
-    """P(all supported) of a response from the calibrated probabilities of its statements, at least one.
+    """Give P(all supported) of a response from the calibrated probabilities of its statements, at least one.
 
     >>> all_supported([0.5] * 4) == 0.5 ** 2
     True
@@ -155,11 +139,85 @@ def all_supported(probabilities: Sequence[float]) -> float:
     return math.exp(logs / math.sqrt(len(probabilities)))
 
 
+def recipe(
+    model_sha256: str, options: Options, language: str, heads: Mapping[str, Head] = NO_HEADS
+) -> dict[str, Any]:
+    """Give what a calibration has to have been fitted on to act on verdicts made so, in JSON values."""
+    forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
+    if options.support_by == "auto" and (head := heads.get(language)) and head.long_answers >= ENOUGH:
+        forms["support_by"] = "auto"  # only short responses are asked about
+    by = ["support_reasoned" if options.verdict == "reasoned" else "support"]
+    by += ["statements"] if options.statements != "sentences" else []
+    return {
+        "model": model_sha256,
+        "language": language,
+        "prompts": {name: options.prompt(name, language).sha256 for name in sorted(by)},
+        "judgements": {row.name: row.version for row in in_order([JUDGEMENT])},
+        "options": forms,
+    }
+
+
+def calibrations_for(
+    model_sha256: str, options: Options, heads: Mapping[str, Head] = NO_HEADS
+) -> dict[str, Calibration]:
+    """Give those of `options.calibration` that fit the judge, its heads and the options, by language.
+
+    Often there is none. Raises InputError for a file that can't be used, or that holds none that fits.
+    """
+    if options.calibration == "none" or options.support_by in ("head", "hhem"):
+        return {}
+    text = file_text("calibration", options.calibration)
+    wanted = {language: recipe(model_sha256, options, language, heads) for language in LANGUAGES}
+    if text == "auto":
+        return {language: one for language in LANGUAGES for one in shipped() if one.fits(wanted[language])}
+    where = text.path if isinstance(text, FileText) else "the given calibration"
+    fitting = {x: one for x in LANGUAGES for one in _parsed(text, where) if one.fits(wanted[x])}
+    if not fitting:
+        raise InputError(
+            f"{where}: it was fitted on another judge, other prompts or other options, "
+            "and is never applied to these; make one with `localeval card`, or leave it out."
+        )
+    return fitting
+
+
+def curves_for(model_sha256: str, options: Options, heads: Mapping[str, Head] = NO_HEADS) -> Curves:
+    """Give the curves of `calibrations_for`, by language."""
+    return {own: one.curve for own, one in calibrations_for(model_sha256, options, heads).items()}
+
+
+def write(calibrations: Sequence[Calibration]) -> str:
+    """Give the text of a calibration file."""
+    rows = [one.model_dump(mode="json") for one in calibrations]
+    return json.dumps({"schema": SCHEMA, "calibrations": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[Calibration, ...]:
+    """Give every calibration in this package."""
+    files = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
+    own = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]
+    return tuple(one for file in own for one in _parsed(file.read_text(encoding="utf-8"), file.name))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, where: str) -> tuple[Calibration, ...]:
+    try:
+        data = json.loads(text)
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"its schema is not {SCHEMA}")
+        return tuple(Calibration(**row) for row in data["calibrations"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{where}: this is no calibration file ({said(error, 120)}); "
+            "give one that `localeval card` wrote."
+        ) from error
+
+
 def told(curves: Curves) -> dict[str, Any]:
-    """The curves as a signature keeps them, in JSON values. Nothing else of a calibration moves a score."""
+    """Give the curves as a signature keeps them, in JSON values. Nothing else of them moves a score."""
     return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
 
 
 def curves_of(kept: Mapping[str, Any]) -> Curves:
-    """The curves that a signature keeps (`Signature.calibration`), by language."""
+    """Give the curves that a signature keeps (`Signature.calibration`), by language."""
     return {language: Curve(**curve) for language, curve in kept.items()}

@@ -1,4 +1,4 @@
-"""Fitting a curve to labels of responses, and what it does to responses that it has not seen."""
+"""Fitting a curve to labels of responses. It imports numpy; what applies a curve does not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from localeval.judgements.support import Verdict
 
 ISOTONIC_FROM = 1000
 """Labels of single statements. Steps need many labels, and one for each verdict: a response's label does not
-say which of its statements is wrong, and of a free form that leaves too much open."""
+say which of its statements is wrong."""
 
 STEEPEST = 8.0
 """A slope beyond it, or below its inverse, is what a few labels without one mistake would give."""
@@ -29,16 +29,12 @@ Array = npt.NDArray[np.float64]
 
 
 def fit(responses: Responses, labels: Sequence[int]) -> Curve:
-    """The curve under which P(all supported) agrees best with `labels` .
+    """Fit the curve under which P(all supported) agrees best with `labels`, of which both must occur.
 
     A sigmoid with Platt's smoothed targets (Platt 1999), from logits. Where all verdicts have full coverage
     and no unknown number it is Platt's scaling, or isotonic regression from 1000 labels of responses that
     have one statement each.
-
-    Raises ValueError unless both labels occur.
     """
-    if len(set(labels)) < 2:
-        raise ValueError("a curve needs both labels")
     plain = all(v.coverage == 1 and not v.unknown_numbers for one in responses for v in one)
     if plain and len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
         return _isotonic([one[0].probability for one in responses], labels)
@@ -48,15 +44,20 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
 def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-    seen = np.array([_seen(verdict) for one in responses for verdict in one])
+    seen = np.array(
+        [
+            (logit(v.probability), v.coverage, min(len(v.unknown_numbers), MOST_UNKNOWN), 1.0)
+            for one in responses
+            for v in one
+        ]
+    )
     lengths = np.array([len(one) for one in responses])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
     pull = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
 
-    def lost(weights: Array) -> tuple[float, Array]:
-        """What the labels say against these weights, a response, and how that grows with each weight."""
+    def loss_and_gradient(weights: Array) -> tuple[float, Array]:
         moved = seen @ weights
         logs = np.add.reduceat(-np.logaddexp(0, -moved), starts) / np.sqrt(lengths)
         share = np.clip(np.exp(logs), CLOSEST, 1 - CLOSEST)
@@ -67,22 +68,15 @@ def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
 
     most = 0 if plain else 20
     limits = [(1 / STEEPEST, STEEPEST), (0, most), (-most, 0), (-20 - most, 20)]
+    how = {"bounds": limits, "method": "L-BFGS-B", "options": {"ftol": 1e-14, "gtol": 1e-9}}
     tries = [
-        minimize(
-            lost, start, jac=True, bounds=limits, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-9}
-        )
+        minimize(loss_and_gradient, start, jac=True, **how)
         for start in ((1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0))
     ]
     found = min(tries, key=lambda one: float(one.fun)).x
     # Four decimals are more than labels can tell, and are the same on every machine.
     slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in found)
     return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
-
-
-def _seen(verdict: Verdict) -> tuple[float, ...]:
-    """What the weights of a curve stand before."""
-    unknown = min(len(verdict.unknown_numbers), MOST_UNKNOWN)
-    return logit(verdict.probability), verdict.coverage, unknown, 1.0
 
 
 def _isotonic(raw: Sequence[float], labels: Sequence[int]) -> Curve:
@@ -93,7 +87,7 @@ def _isotonic(raw: Sequence[float], labels: Sequence[int]) -> Curve:
 
 
 def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
-    """For each response the curve that was fitted on the other folds; both labels must occur there."""
+    """Give for each response the curve fitted on the other folds; both labels must occur there."""
     made = {}
     for fold in sorted(set(folds)):
         others = [i for i, own in enumerate(folds) if own != fold]
@@ -102,5 +96,7 @@ def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[i
 
 
 def shares(responses: Responses, curves: Sequence[Curve]) -> list[float]:
-    """P(all supported) of each response under its curve."""
-    return [all_supported([curve.on(v) for v in one]) for one, curve in zip(responses, curves, strict=True)]
+    """Give P(all supported) of each response under its curve."""
+    return [
+        all_supported([curve.apply_to(v) for v in one]) for one, curve in zip(responses, curves, strict=True)
+    ]

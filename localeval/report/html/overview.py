@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from localeval.judgements import heads
-from localeval.judgements.calibration import Calibration, curves_of
-from localeval.judgements.calibration.choice import shipped
+from localeval.judgements.calibration import Calibration, curves_of, shipped
 from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
 from localeval.report.html.shown import LANGUAGES, spans, words

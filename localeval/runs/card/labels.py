@@ -1,46 +1,49 @@
-"""Labelled samples: which are taken."""
+"""What people labelled: samples, pairs, or sentences of contexts. Which are taken, and what is refused."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from localeval.errors import InputError
-from localeval.runs.card import groups
-from localeval.samples import Sample
+from localeval.metrics import METRICS
+from localeval.samples import ALIASES, Sample
 from localeval.text.display import said
 
 FEWEST, FEWEST_OF_EACH = 20, 5
+FEWEST_ROWS = 10
+"""Pairs, or rows with labelled sentences."""
+
+SIDES = {
+    "response": ("good_response", "bad_response"),
+    "retrieved_contexts": ("contexts_more_relevant", "contexts_less_relevant"),
+}
+
+
+def extra(sample: Sample, column: str, absent: Any = None) -> Any:
+    """Give a column of the sample that is none of localeval's own."""
+    return (sample.model_extra or {}).get(column, absent)
+
+
+def group(sample: Sample) -> str:
+    """Give the sample's `group`: those of one are alike, drawn and held out together. Else one of its own."""
+    given = extra(sample, "group")
+    return f"sample {sample.id}" if given is None else str(given)
 
 
 def label(sample: Sample, where: str = "the samples") -> int:
-    """1 or 0; a table's cell may hold it as text. Raises InputError for anything else."""
-    extra = sample.model_extra or {}
-    name = f"{where}: sample {said(sample.id, 40)}"
-    if "label" not in extra:
-        raise InputError(f"{name} has no column label; write 1 (good) or 0 (bad) there.")
-    if extra["label"] not in (0, 1, "0", "1"):
-        given = said(repr(extra["label"]), 40)
-        raise InputError(f"{name} has the label {given}; write 1 (good) or 0 (bad).")
-    return int(extra["label"])
+    """Give 1 or 0; a table's cell may hold it as text. Raises InputError for anything else."""
+    given = extra(sample, "label")
+    if given not in (0, 1, "0", "1"):
+        name, what = said(sample.id, 40), said(repr(given), 40)
+        raise InputError(f"{where}: sample {name} has the label {what}; write 1 (good) or 0 (bad).")
+    return int(given)
 
 
-def balanced(samples: Sequence[Sample], number: int, seed: int) -> list[Sample]:
-    """`number` samples, half of each label, drawn with a seed; labels take turns."""
-    generator = random.Random(seed)  # noqa: S311
-    halves = []
-    for wanted in (0, 1):
-        half = [sample for sample in samples if label(sample) == wanted]
-        generator.shuffle(half)
-        halves.append(half[: number // 2])
-    return [sample for pair in zip(*halves, strict=False) for sample in pair]
-
-
-def chosen(samples: Sequence[Sample], number: int, seed: int, where: str) -> list[Sample]:
-    """The samples to judge; all for 0.
-
-    Raises InputError where they are too few to say anything, or those of a label are all of one group.
-    """
+def labelled_samples(samples: Sequence[Sample], number: int, seed: int, where: str) -> list[Sample]:
+    """Take the samples to judge, all for 0. Raises InputError for too few, or a label of one group alone."""
     labels = [label(sample, where) for sample in samples]
     if len(labels) < FEWEST or min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
         raise InputError(
@@ -51,5 +54,115 @@ def chosen(samples: Sequence[Sample], number: int, seed: int, where: str) -> lis
         raise InputError(f"{where}: {number} samples are too few to say anything; take at least {FEWEST}.")
     taken = balanced(samples, number, seed) if number else list(samples)
     for wanted in (1, 0):
-        groups.check([s for s in taken if label(s) == wanted], f"samples with label {wanted}", where)
+        _check_groups([s for s in taken if label(s) == wanted], f"samples with label {wanted}", where)
     return taken
+
+
+def balanced(samples: Sequence[Sample], number: int, seed: int) -> list[Sample]:
+    """Draw `number` samples by a seed, half of each label; labels take turns."""
+    generator = random.Random(seed)  # noqa: S311
+    halves = []
+    for wanted in (0, 1):
+        half = [sample for sample in samples if label(sample) == wanted]
+        generator.shuffle(half)
+        halves.append(half[: number // 2])
+    return [sample for pair in zip(*halves, strict=False) for sample in pair]
+
+
+def judged_column(metric: str) -> str:
+    """Give the column that `metric` is a score of: the response where it reads one, else the contexts."""
+    return "response" if "response" in METRICS[metric].columns else "retrieved_contexts"
+
+
+def are_pairs(samples: Sequence[Sample], metric: str) -> bool:
+    """Tell whether any row has both sides of what `metric` judges; all must have them then."""
+    sides = SIDES[judged_column(metric)]
+    return any(all(side in (s.model_extra or {}) for side in sides) for s in samples)
+
+
+def pairs(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
+    """Take the first `number` rows of each language and source, all for 0. Raises InputError for too few."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    kept = []
+    for sample in samples:
+        part = tuple(str(extra(sample, column)) for column in ("lang", "tier", "source"))
+        seen[part] += 1
+        if not number or seen[part] <= number:
+            kept.append(sample)
+    return _enough_rows(kept, "pairs", where)
+
+
+def sides(rows: Sequence[Sample], metric: str, where: str) -> list[Sample]:
+    """Make two samples of each row, the better one first."""
+    field = judged_column(metric)
+    found = []
+    for row in rows:
+        place = f"{where}: row {said(row.id, 40)}"
+        for number, name in enumerate(SIDES[field]):
+            if (side := extra(row, name)) is None:
+                raise InputError(f"{place}: it has no {name}, which other rows have; add it.")
+            columns = {key: getattr(row, key) for key in ALIASES} | {"id": f"{row.id}/{number}", field: side}
+            found.append(Sample.read(columns, f"{place}, {name}"))
+    return found
+
+
+class Sentence(NamedTuple):
+    """A labelled sentence, its place in the row's contexts, and 1 where it is needed, else 0."""
+
+    text: str
+    context: int
+    start: int
+    label: int
+
+
+def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
+    """Take the first `number` rows, all for 0. Raises InputError for too few, or one without such labels."""
+    rows = list(samples[:number] if number else samples)
+    for row in rows:
+        marked_sentences(row, where)
+    return _enough_rows(rows, "rows", where)
+
+
+def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
+    """Find the row's `sentences` in its contexts, in their order, with their `sentence_labels`.
+
+    Raises InputError for a row without them, for other labels than 1 and 0, or for a sentence that the
+    contexts do not have behind the one before it.
+    """
+    name = f"{where}: row {said(row.id, 40)}"
+    texts, labels = extra(row, "sentences"), extra(row, "sentence_labels")
+    if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels) or not texts:
+        raise InputError(
+            f"{name} needs sentences and sentence_labels, lists of one length, for --sentences; add them."
+        )
+    found: list[Sentence] = []
+    context, place, contexts = 0, 0, row.retrieved_contexts or []
+    for text, needed in zip(map(str, texts), labels, strict=True):
+        if needed not in (0, 1):
+            raise InputError(f"{name}: a sentence has the label {said(needed, 40)}; write 1 or 0.")
+        while context < len(contexts) and (start := contexts[context].find(text, place)) < 0:
+            context, place = context + 1, 0
+        if context == len(contexts):
+            raise InputError(
+                f"{name}: the contexts do not have {said(text, 60)!r} behind the sentence before it; "
+                "sentences must be parts of retrieved_contexts, in order."
+            )
+        found.append(Sentence(text, context, start, int(needed)))
+        place = start + len(text)
+    return found
+
+
+def _enough_rows(rows: list[Sample], what: str, where: str) -> list[Sample]:
+    if len(rows) < FEWEST_ROWS:
+        raise InputError(f"{where}: {len(rows)} {what} are too few to say anything; give {FEWEST_ROWS}.")
+    _check_groups(rows, what, where)
+    return rows
+
+
+def _check_groups(samples: Sequence[Sample], what: str, where: str) -> None:
+    found = {group(sample) for sample in samples}
+    if len(found) < 2:
+        raise InputError(
+            f"{where}: all {len(samples)} {what} are of one group ({said(found.pop(), 40)}), which says "
+            f"nothing of others; give {what} of at least 2 groups, or leave the column group out."
+        )

@@ -8,8 +8,7 @@ from typing import Any
 from localeval.judgements.calibration import Curve
 from localeval.report.terminal import new_table, printed
 from localeval.runs.card import Card
-from localeval.runs.card.parts import Part, ScoreFigures, Shown
-from localeval.runs.card.sentences import DECIDED
+from localeval.runs.card.figures import DECIDED, Estimate, Part
 from localeval.text.display import printable, printable_lines
 
 COLUMNS = {
@@ -29,10 +28,7 @@ COLUMNS = {
     "skill": "Brier skill",
     "calibration_error": "calibration error",
 }
-IN_THE_TABLE = (
-    *("auroc", "pair_accuracy", "macro_f1", "auroc_within"),
-    *("balanced_accuracy", "f1_0", "kappa", "skill", "calibration_error"),
-)
+ON_THE_PAGE_ALONE = ("precision", "recall", "f1", "precision_0", "recall_0", "brier")
 LEADING = {
     "labels": ("soft", "auroc", "labels"),
     "pairs": ("soft", "pair_accuracy", "pairs"),
@@ -42,33 +38,53 @@ LEADING = {
 
 
 def as_text(card: Card) -> str:
-    """The main figures with their intervals, part by part; all of them are in the JSON and the HTML."""
+    """Show the main figures with their intervals, part by part; all of them are in the JSON and the HTML."""
     lines: list[str] = []
     for part in card.parts:
-        lines += [printable(title(part, card)), *_table(part), ""]
-    return printable_lines("\n".join([*lines, *notes(card), f"signature {card.signature}"]))
+        columns = [key for key in _columns(part) if key not in ON_THE_PAGE_ALONE]
+        table = new_table("score")
+        table.columns[0].no_wrap = True
+        for heading in (*(COLUMNS[key] for key in columns), "over the baseline"):
+            table.add_column(heading, no_wrap=True)
+        for name, own in part.scores.items():
+            table.add_row(name, *(_interval(own.figures.get(key)) for key in columns), _interval(own.gain))
+        lines += [printable(_title(part, card)), *printed(table, 30 + 24 * (len(columns) + 1)), ""]
+    return printable_lines("\n".join([*lines, *_notes(card), f"signature {card.signature}"]))
 
 
-def _table(part: Part) -> list[str]:
-    columns = [key for key in IN_THE_TABLE if key in _shown_columns(part)]
-    table = new_table("score")
-    table.columns[0].no_wrap = True
-    for heading in (*(COLUMNS[key] for key in columns), "over the baseline"):
-        table.add_column(heading, no_wrap=True)
-    for name, own in part.scores.items():
-        table.add_row(name, *(interval(own.figures.get(key)) for key in columns), interval(own.gain))
-    return printed(table, 30 + 24 * (len(columns) + 1))
+def as_html(card: Card) -> str:
+    """Make a page of every figure, the reliability diagram and the signature. Foreign text is escaped."""
+    from jinja2 import Environment
+
+    source = resources.files("localeval.runs.card").joinpath("card.html.j2").read_text(encoding="utf-8")
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
+    return template.render(
+        card=card,
+        parts=[(_title(part, card), _columns(part), part.scores) for part in card.parts],
+        columns=COLUMNS,
+        interval=_interval,
+        notes=_notes(card),
+        diagrams=[_diagram(name, found) for name, found in card.reliability.items()],
+    )
 
 
-def notes(card: Card) -> list[str]:
-    """What has to be known to read the figures, one line each."""
-    lines = [width_told(card)]
-    if any(own[0] is not None and own[1] is None for own in _all_shown(card)):
+def _notes(card: Card) -> list[str]:
+    """Say what has to be known to read the figures, one line each."""
+    whole, (score, key, counted) = card.parts[0], LEADING[card.kind]
+    _, low, high = whole.scores[score].figures[key]
+    number = f"{whole.good + whole.bad} {counted}"
+    known = "no interval can be told"
+    if low is not None and high is not None:
+        known = f"{COLUMNS[key]} of {score} is known to ±{(high - low) / 2:.2f}"
+    lines = [f"{number}: {known}"]
+    scores = [own for part in card.parts for own in part.scores.values()]
+    shown = [one for own in scores for one in (*own.figures.values(), own.gain) if one is not None]
+    if any(value is not None and low is None for value, low, _ in shown):
         lines.append("a figure without an interval: too few groups to say how it is on other samples")
     if card.not_scored:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
-        counted = "counted as 0" if card.kind == "pairs" else "in no figure"
-        lines.append(f"not scored, and {counted}: {printable(missing)}")
+        where = "counted as 0" if card.kind == "pairs" else "in no figure"
+        lines.append(f"not scored, and {where}: {missing}")
     if card.rows is not None:
         lines.append(
             f"a sample takes {card.rows:.0f} rows and {card.seconds:.1f} s (medians, without worked examples)"
@@ -79,36 +95,20 @@ def notes(card: Card) -> list[str]:
     for language, fitted in card.in_force.items():
         same = fitted.get("dataset") == card.dataset
         also = ": these labels, so read the lines that say refitted" if same else ""
-        known = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
-        lines.append(printable(f"in force for {language}: a calibration fitted on {known}{also}"))
-    for language, number in card.raw.items():
-        told = f"no calibration is in force for {language}: its {number} scored samples are raw"
-        lines.append(printable(told))
+        on = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
+        lines.append(f"in force for {language}: a calibration fitted on {on}{also}")
+    for language, count in card.raw.items():
+        lines.append(f"no calibration is in force for {language}: its {count} scored samples are raw")
     for one in card.calibrations:
-        error, skill = (interval(one.figures.get(key)) for key in ("calibration_error", "skill"))
+        error, skill = (_interval(one.figures.get(key)) for key in ("calibration_error", "skill"))
         lines.append(
-            f"calibration fitted for {one.language}: {curve_told(one.curve)}; "
+            f"calibration fitted for {one.language}: {_curve(one.curve)}; "
             f"of P(all supported), cross-validated: error {error}, skill {skill}"
         )
-    return lines
+    return [printable(line) for line in lines]
 
 
-def _all_shown(card: Card) -> list[Shown]:
-    scores = [own for part in card.parts for own in part.scores.values()]
-    return [shown for own in scores for shown in (*own.figures.values(), own.gain) if shown is not None]
-
-
-def width_told(card: Card) -> str:
-    whole = card.parts[0]
-    score, key, counted = LEADING[card.kind]
-    _, low, high = whole.scores[score].figures[key]
-    number = f"{whole.good + whole.bad} {counted}"
-    if low is None or high is None:
-        return f"{number}: no interval can be told"
-    return f"{number}: {COLUMNS[key]} of {score} is known to ±{(high - low) / 2:.2f}"
-
-
-def curve_told(curve: Curve) -> str:
+def _curve(curve: Curve) -> str:
     if curve.steps:
         return f"isotonic, {len(curve.steps)} steps"
     lexical = f"{curve.coverage:+.3f} x coverage " if curve.coverage else ""
@@ -116,41 +116,24 @@ def curve_told(curve: Curve) -> str:
     return f"sigmoid({curve.slope:.3f} x logit(p) {lexical}{curve.intercept:+.3f})"
 
 
-def title(part: Part, card: Card) -> str:
+def _title(part: Part, card: Card) -> str:
     if card.kind == "labels":
         return f"{part.name}: {part.good} of label 1, {part.bad} of label 0"
     return f"{part.name}: {part.good} {LEADING[card.kind][2]}"
 
 
-def interval(figure: Shown | None) -> str:
+def _interval(figure: Estimate | None) -> str:
     if figure is None or figure[0] is None:
         return "-"
     value, low, high = figure
     return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
-def as_html(card: Card) -> str:
-    """One page: every figure, the reliability diagram, the signature. What came from outside is escaped."""
-    from jinja2 import Environment
-
-    source = resources.files("localeval.runs.card").joinpath("card.html.j2").read_text(encoding="utf-8")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
-    return template.render(
-        card=card,
-        parts=[(title(part, card), _shown_columns(part), part.scores) for part in card.parts],
-        columns=COLUMNS,
-        interval=interval,
-        notes=notes(card),
-        diagrams=[_diagram(name, found) for name, found in card.reliability.items()],
-    )
-
-
-def _shown_columns(part: Part) -> list[str]:
-    scores: list[ScoreFigures] = list(part.scores.values())
-    return [key for key in COLUMNS if any(key in own.figures for own in scores)]
+def _columns(part: Part) -> list[str]:
+    return [key for key in COLUMNS if any(key in own.figures for own in part.scores.values())]
 
 
 def _diagram(name: str, found: list[tuple[float, float, int]]) -> dict[str, Any]:
-    """Places in a square of 100 units: what was said to the right, what was found upwards."""
+    """Place the bins in a square of 100 units: what was said to the right, what was found upwards."""
     points = [(round(100 * x, 1), round(100 - 100 * y, 1), x, y, n) for x, y, n in found]
     return {"name": name, "points": points, "line": " ".join(f"{x},{y}" for x, y, *_ in points)}
