@@ -392,9 +392,7 @@ def test_a_column_that_every_row_lacks_is_told_with_the_file(tmp_path: Path) -> 
 def test_a_side_that_is_no_text_is_named(tmp_path: Path) -> None:
     found = pair(12)
     found[4]["bad_response"] = 5
-    with pytest.raises(
-        InputError, match=r"^tea: row p4, bad_response: response: expected a string, found a number"
-    ):
+    with pytest.raises(InputError, match=r"^tea: row p4, bad_response: response is"):
         make(written(tmp_path, found), "faithfulness", fake_judge(FakeEngine([])), tmp_path / "run")
 
 

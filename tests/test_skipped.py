@@ -50,7 +50,7 @@ def test_the_results_list_place_and_reason_of_each_row(data: Path, tmp_path: Pat
     assert kept(tmp_path / "run") == result.to_dict()["skipped"]
     first = kept(tmp_path / "run")[0]
     assert first["place"] == "line 2"
-    assert first["reason"].startswith(f"{data}, line 2: retrieved_contexts: expected a list")
+    assert first["reason"].startswith(f"{data}, line 2: retrieved_contexts is 'Tea.'")
     assert judged(data, None).skipped == result.skipped
 
 
@@ -137,4 +137,4 @@ def test_the_command_line_tells_them_in_the_table_of_report_and_rescore(
         main([str(part) for part in arguments])
         out = capsys.readouterr().out
         assert "skipped: 2 rows of the data that can't be read\n" in out
-        assert f"  {data}, line 3: retrieved_contexts: expected" in out
+        assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in out

@@ -326,11 +326,6 @@ def test_what_is_no_sample_is_refused_with_what_is(given: Any) -> None:
         ("limit", True, "limit is True; choose a whole number"),
         ("sample", "2", "sample is '2'; choose a whole number"),
         ("sample", 1.5, "sample is 1.5; choose a whole number"),
-        ("ids", 5, "ids is 5; give a list of ids"),
-        ("ids", None, "ids is None; give a list of ids"),
-        ("columns", "user_input=q", "columns is 'user_input=q'; name them by their fields"),
-        ("columns", ["q"], "columns is ['q']; name them by their fields"),
-        ("columns", [], "columns is []; name them by their fields"),
     ],
 )
 def test_an_option_of_reading_that_is_of_another_type_is_refused(option: str, value: Any, said: str) -> None:
