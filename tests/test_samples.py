@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from contextlib import suppress
@@ -47,44 +46,6 @@ def test_line_separators_and_control_characters_in_a_text_are_data(text: str, tm
     file = tmp_path / "x.jsonl"
     file.write_text(json.dumps({"answer": text}, ensure_ascii="\0" in text), encoding="utf-8-sig")
     assert read_samples(file)[0].response == text
-
-
-GOOD = '{"answer": "A."}\n'
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", ": there is no sample"),
-        ("\n \n", ": there is no sample"),
-        (GOOD + '{"answer" "A."}', ", line 2: not JSON at column 11"),
-        (GOOD + '{"answer": "A."\n', ", line 2: not JSON at column 16"),
-        (GOOD + '{"answer": "A."} {}', ", line 2: not JSON at column 18"),
-        ('[{"answer": "A."}]', ", line 1: a list begins here"),
-        (GOOD + "null", ", line 2: None is no sample"),
-        (GOOD.encode() + b'{"answer": "\xe9"}', ", line 2: answer has bytes of another encoding"),
-        ('{"score": NaN}', ", line 1: score can't be written as JSON"),
-        ('{"answer": "\\ud800"}', ", line 1: answer has bytes of another encoding, or half a character"),
-        ('{"meta": {"k": ["\\udc00"]}}', ", line 1: meta has"),
-        ('{"a": ' + "[" * 100_000, ", line 1: not JSON"),
-        ('{"n": ' + "9" * 10_000 + "}", ", line 1: not JSON"),
-        ('{"answer": 5}', ", line 1: answer is 5"),
-        ('{"question": ["x"]}', ", line 1: question is ['x']"),
-        ('{"docs": "text"}', ", line 1: docs is 'text'"),
-        ('{"contexts": ["a", null]}', ", line 1: contexts, item 2 is None"),
-        ('{"id": true}', ", line 1: id is True"),
-        ('{"id": 1.5}', ", line 1: id is 1.5"),
-        ('{"answer": "A.", "response": "B."}', ", line 1: response and answer are one field but differ"),
-        ('{"id": "2"}\n' + GOOD, ": line 1 and line 2 have the same id 2"),
-    ],
-    ids=range(21),
-)
-def test_a_faulty_file_is_refused_with_the_place(
-    content: str | bytes, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = content.encode() if isinstance(content, str) else content
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert fault("-").startswith("stdin" + message)
 
 
 def test_a_preview_is_short_and_free_of_control_characters() -> None:
@@ -137,13 +98,6 @@ def test_any_columns_make_a_sample_that_keeps_the_unknown_ones_or_an_input_error
 @pytest.mark.parametrize("name", ["self", "cls", "model_config", "copy", "__class__", "_x", "columns", ""])
 def test_an_unknown_column_may_have_any_name(name: str) -> None:
     assert read_samples([{name: "v"}])[0].model_extra == {name: "v"}
-
-
-@given(st.binary(max_size=60))
-def test_no_bytes_make_reading_fail_in_another_way(content: bytes) -> None:
-    with pytest.MonkeyPatch.context() as patch, suppress(InputError):
-        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-        assert read_samples("-")
 
 
 def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_all() -> None:

@@ -78,9 +78,8 @@ def read_samples(
     for given, column in (columns or {}).items():
         field = next((field for field, known in NAMES.items() if given in known), None)
         if field is None:
-            raise InputError(
-                f"columns: {said(given)} is no field of a sample; {suggested(given, list(NAMES))}"
-            )
+            remedy = suggested(given, list(NAMES))
+            raise InputError(f"columns: {said(given)} is no field of a sample; {remedy}")
         if names[field] != NAMES[field]:
             raise InputError(f"columns: {field} is named twice; keep one.")
         names[field] = (column,)
@@ -94,8 +93,7 @@ def read_samples(
         found = said(repr(source), 60)
         raise InputError(f"samples: expected a path or a list of samples, not {found}; put one into a list.")
     elif hasattr(source, "itertuples"):
-        name = "DataFrame"
-        rows = frame_rows(source, name, names)
+        name, rows = "DataFrame", frame_rows(source, "DataFrame", names)
     else:
         name = source.name if isinstance(source, Samples) else "samples"
         rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
@@ -111,10 +109,9 @@ def read_samples(
             among, remedy = f"up to the limit of {limit} has", "raise the limit, or leave the id out."
         raise InputError(f"{name}: no sample {among} the id {said(missing[0])}; {remedy}")
     chosen = [one for one in chosen if not wanted or one.id in wanted]
-    if sample is not None and sample < len(chosen):
-        lots = {sha256(f"{seed}/{one.id}".encode()).digest(): one.id for one in chosen}
-        drawn = {lots[lot] for lot in sorted(lots)[:sample]}
-        chosen = [one for one in chosen if one.id in drawn]
+    by_lot = sorted(chosen, key=lambda one: sha256(f"{seed}/{one.id}".encode()).digest())
+    drawn = {one.id for one in by_lot[:sample]}
+    chosen = [one for one in chosen if one.id in drawn]
     for field, (column, *_) in names.items():
         if names[field] != NAMES[field] and column not in seen and seen:
             fault = f"no sample has the column {said(column)}, which was named for {field}"
