@@ -79,7 +79,7 @@ class Variant:
             mock.patch.object(support, "DirectReply", reply),
             mock.patch.object(support, "yes", first),
             mock.patch.object(windows, "yes", first),
-            mock.patch.object(schema, "DECISION", (*self.verdicts, "yes", "no")),
+            mock.patch.dict(schema.FORMS, verdict=Literal[(*self.verdicts, "yes", "no")]),
         ):
             yield
 

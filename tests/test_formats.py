@@ -208,7 +208,6 @@ HEAD = "id,answer,contexts\n"
         ("data.jsonl", "\n \n", ":", "no sample"),
         ("data.jsonl", LINE + '{"answer" "A."}', ", line 2:", "column 11"),
         ("data.jsonl", LINE + '{"answer": "A."\n', ", line 2:", "column 16"),
-        ("data.jsonl", LINE + '{"answer": "A."} {}', ", line 2:", "column 18"),
         ("data.jsonl", "\n" + '[{"answer": "A."}]', ", line 2:", "--format json"),
         ("data.jsonl", LINE + "null", ", line 2:", "None is no sample"),
         (
@@ -217,15 +216,12 @@ HEAD = "id,answer,contexts\n"
             ", line 2:",
             "answer has bytes of another encoding",
         ),
-        ("data.jsonl", '{"score": NaN}', ", line 1:", "score can't be written as JSON"),
         ("data.jsonl", '{"meta": {"k": ["\\udc00"]}}', ", line 1:", "meta has"),
         ("data.jsonl", '{"a": ' + "[" * 100_000, ", line 1:", "not JSON"),
         ("data.jsonl", '{"n": ' + "9" * 10_000 + "}", ", line 1:", "not JSON"),
-        ("data.jsonl", '{"question": ["x"]}', ", line 1:", "question is ['x']"),
         ("data.jsonl", '{"docs": "text"}', ", line 1:", "docs is 'text'"),
         ("data.jsonl", '{"contexts": ["a", null]}', ", line 1:", "contexts, item 2 is None"),
         ("data.jsonl", '{"id": true}', ", line 1:", "id is True"),
-        ("data.jsonl", '{"id": 1.5}', ", line 1:", "id is 1.5"),
         (
             "data.jsonl",
             '{"answer": "A.", "response": "B."}',
@@ -242,12 +238,9 @@ HEAD = "id,answer,contexts\n"
         ("data.csv", HEAD + '1,A,[]\n2,"A\nB"C,[]\n', ", lines 3 to 4:", "quote"),
         ("data.csv", HEAD + "1,A,The mill.\n", ", line 2:", "contexts is 'The mill.'"),
         ("data.csv", HEAD + "1,A,5\n", ", line 2:", "contexts is 5"),
-        ("data.tsv", "id\tanswer\n1\tA\n1\tB\n", ":", "line 2 and line 3 have the same id 1"),
         ("data.csv", (HEAD + '1,"A\n').encode() + b'B\xe4",[]\n', ", lines 2 to 3:", "encoding"),
-        ("data.json", "[]", ":", "no sample"),
         ("data.json", '[{"answer": "A"},\n]', ":", "line 2"),
         ("data.json", '{"answer": "A"}\n{"answer": "B"}', ":", "--format jsonl"),
-        ("data.json", '{"answer": "A"}', ":", "no list of objects"),
         ("data.json", '{"a": [{}],"b": [{}]}', ":", "several lists"),
         ("data.json", '[{},\n{"answer": 5}]', ", sample 2:", "answer is 5"),
         ("data.json", '[{"id": 1}, {"id": 1}]', ":", "sample 1 and sample 2 have the same id 1"),
@@ -255,7 +248,7 @@ HEAD = "id,answer,contexts\n"
         ("data.xlsx", b"PK\x03\x04\x14\0", ":", "CSV"),
         ("data.csv", gzip.compress(b"\xd0\xcf\x11\xe0"), ":", "CSV"),
     ],
-    ids=range(39),
+    ids=range(32),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_what_is_wrong(
     tmp_path: Path, name: str, content: str | bytes, place: str, named: str

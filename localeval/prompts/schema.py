@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -22,7 +21,12 @@ from localeval.text.display import said
 
 PLACE = re.compile(r"\{(\w+)\}")
 
-DECISION = ("yes", "no")
+# What a leaf of an example holds where it is no text.
+FORMS: dict[str, Any] = {
+    "statements": list[str],
+    "verdict": Literal["yes", "no"],
+    "sufficient": Literal["yes", "no"],
+}
 _OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again, or not
 
 
@@ -84,10 +88,12 @@ def check_replacement(prompt: PromptFile, built_in: PromptFile, where: str, path
     shown = [leaf for example in built_in.examples for leaf in example["leaves"]]
     named = {leaf["leaf"] for leaf in shown if "leaf" in leaf}
     usual = next(name for name in built_in.leaves if name not in named)  # what a leaf is unless it says so
-    forms = {
-        kind: _leaf_model(prompt.leaves[kind], [leaf for leaf in shown if leaf.get("leaf", usual) == kind])
-        for kind in (usual, *named)
-    }
+    forms = {}
+    for kind in (usual, *named):
+        like = next(leaf for leaf in shown if leaf.get("leaf", usual) == kind)
+        read = {*PLACE.findall(prompt.leaves[kind])} | ({*like} - _OPTIONAL - {"leaf"})
+        fields: dict[str, Any] = {name: (FORMS.get(name, str), ...) for name in sorted(read)}
+        forms[kind] = create_model("Leaf", **fields)
     texts: dict[str, Any] = dict.fromkeys(PLACE.findall(prompt.branch), (_Texts, ...))
     form = create_model("Example", __base__=_Example, **texts)
     at = where
@@ -105,19 +111,3 @@ def check_replacement(prompt: PromptFile, built_in: PromptFile, where: str, path
                 forms[kind].model_validate(leaf)
     except ValidationError as error:
         raise PromptError(f"{at}: {describe(error)}; see {path}.") from error
-
-
-def _leaf_model(template: str, alike: Sequence[Mapping[str, Any]]) -> type[BaseModel]:
-    """What its template and its reply read, each in the form that it has in the leaves of its kind."""
-    fields: dict[str, Any] = {}
-    for name in sorted({*PLACE.findall(template), *alike[0]} - {"leaf"}):
-        values = [leaf[name] for leaf in alike if name in leaf]
-        if name in _OPTIONAL and name not in PLACE.findall(template):
-            continue
-        if values and all(isinstance(value, list) for value in values):
-            fields[name] = (list[str], ...)
-        elif values and {*values} <= {*DECISION}:
-            fields[name] = (Literal[DECISION], ...)
-        else:
-            fields[name] = (str, ...)
-    return create_model("Leaf", **fields)

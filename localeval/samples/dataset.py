@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
-from localeval.samples.readers import Frame, Row, Rows, file_rows, frame_rows, source_name
+from localeval.samples.readers import Row, Rows, file_rows, frame_rows, source_name
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.system.arguments import whole
 from localeval.text.display import said, suggested
 
-Source: TypeAlias = str | Path | Iterable[Sample | Mapping[str, Any]] | Frame
+# A file, or samples and mappings, or a pandas DataFrame (which is iterable too).
+Source: TypeAlias = str | Path | Iterable[Any]
 
 
 class Skipped(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
 from localeval.samples.sample import Names
@@ -41,12 +41,6 @@ class Row(NamedTuple):
 
 
 Rows: TypeAlias = Generator[Row, None, None]
-
-
-class Frame(Protocol):
-    """A pandas DataFrame, named here so that pandas need not be there."""
-
-    def itertuples(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def source_name(source: str | Path) -> str:

@@ -77,11 +77,13 @@ class Sample(BaseModel):
             try:  # what could not be written into a run's folder is refused
                 json.dumps([name, value], ensure_ascii=False, allow_nan=False).encode()
             except UnicodeEncodeError:
-                fault = "has bytes of another encoding, or half a character; name its --encoding"
-                raise InputError(f"{where}: {said(name)} {fault}.") from None
+                fault = "has bytes of another encoding, or half a character"
+                remedy = "write UTF-8, or name the encoding of the file, as --encoding gb18030"
+                raise InputError(f"{where}: {said(name) or 'a name'} {fault}; {remedy}.") from None
             except (TypeError, ValueError, RecursionError) as error:
-                fault = f"can't be written as JSON ({said(error)}); write text, a number, a list or an object"
-                raise InputError(f"{where}: {said(name)} {fault}.") from None
+                fault = f"can't be written as JSON ({said(error)})"
+                remedy = "write text, a number, a list or an object"
+                raise InputError(f"{where}: {said(name)} {fault}; {remedy}.") from None
         columns: dict[str, str] = {}  # that each field is read from
         for field, known in names.items():
             there = [name for name in known if given.get(name) is not None]

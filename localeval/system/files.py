@@ -120,7 +120,9 @@ def reading(what: str, remedy: str = AGAIN) -> Iterator[None]:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = "its parts are of other types"
-        if isinstance(error, ValidationError):
+        if isinstance(error, RecursionError):
+            why = "it is nested too deeply"
+        elif isinstance(error, ValidationError):
             first = error.errors(include_url=False)[0]
             why = said(": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"]))))
         elif isinstance(error, ValueError | KeyError):
