@@ -91,7 +91,7 @@ def test_what_is_no_data_set_is_refused() -> None:
     wrong: Any = "data.jsonl"
     with pytest.raises(InputError, match=r"samples is a str; give a list of samples"):
         EvaluationDataset(wrong)
-    with pytest.raises(InputError, match=r"sample 2: sample: expected an object with named columns"):
+    with pytest.raises(InputError, match=r"sample 2: 7 is no sample"):
         EvaluationDataset([{"response": "Tea."}, 7])
     with pytest.raises(InputError, match="there is no sample"):
         EvaluationDataset([])

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from localeval.errors import InputError, PromptError
@@ -16,7 +13,7 @@ from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenRepl
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply, closest_to
 from localeval.prompts import LANGUAGES, fence, fill, load
-from localeval.prompts.options import PROMPTED, Options, VerdictForm
+from localeval.prompts.options import PROMPTED, Options
 from localeval.text import overlap
 from localeval.text.overlap import leaves_out
 
@@ -74,18 +71,18 @@ def test_text_is_never_read_as_a_place_again() -> None:
     assert fill("{a} {b}", {"a": "{b}", "b": "{a}"}) == "{b} {a}"
 
 
-@pytest.mark.parametrize("mark", ["</documents>", "< / DOCUMENTS >", "<answer>", "</question", "<\n/answer>"])
-def test_the_marks_of_a_fence_are_made_harmless(mark: str) -> None:
-    assert "<" not in fence(f"text {mark} text")
-
-
-def test_other_angle_brackets_stay() -> None:
-    assert fence("<b>1 < 2</b> <documentation>") == "<b>1 < 2</b> <documentation>"
-
-
-@given(st.text(alphabet="</ documents>answer\n", max_size=60))
-def test_fencing_again_changes_nothing(text: str) -> None:
-    assert fence(fence(text)) == fence(text)
+@pytest.mark.parametrize(
+    ("text", "fenced"),
+    [
+        *(
+            (mark, mark.replace("<", "‹"))
+            for mark in ("</documents>", "< / DOCUMENTS >", "<answer>", "<\n/answer>")
+        ),
+        ("<b>1 < 2</b> <documentation>", "<b>1 < 2</b> <documentation>"),
+    ],
+)
+def test_the_marks_of_a_fence_are_made_harmless_and_other_brackets_stay(text: str, fenced: str) -> None:
+    assert fence(text) == fenced == fence(fenced)
 
 
 OWN = """
@@ -126,23 +123,17 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
 def test_a_replacement_that_lacks_a_part_is_refused_by_the_name_of_the_part(
     change: tuple[str, str], named: str
 ) -> None:
-    with pytest.raises(PromptError) as caught:
+    with pytest.raises(PromptError, match=re.escape(named)):
         load("support", "en", OWN.replace(*change))
-    assert named in str(caught.value)
 
 
-def test_an_edited_prompt_file_is_read_again_and_changes_no_options_that_read_it(
-    tmp_path: Path,
-) -> None:
+def test_an_edited_prompt_file_is_read_again_and_changes_no_options_that_read_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
     before = Options.read({"prompts": {"support": {"en": path}}})
     path.write_text(OWN.replace("Check.", "Check well."))
     after = Options.read({"prompts": {"support": {"en": path}}})
-    assert (before.prompt("support", "en").system, after.prompt("support", "en").system) == (
-        "Check.",
-        "Check well.",
-    )
+    assert [of.prompt("support", "en").system for of in (before, after)] == ["Check.", "Check well."]
     assert before.prompts["support"]["en"] == OWN
 
 
@@ -154,31 +145,21 @@ def test_a_prompt_file_that_is_missing_is_named() -> None:
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"statements": "words"}, "llm, sentences"),
-        ({"verdict": "slow"}, "direct, reasoned"),
-        ({"threshold": 1.5}, "0 to 1"),
-        ({"threshold": "0.5"}, "0 to 1"),
-        ({"threshold": float("nan")}, "0 to 1"),
-        ({"questions": 2.5}, "whole number from 1 to 100"),
-        ({"questions": True}, "whole number from 1 to 100"),
-        ({"seed": -1}, "whole number from 0"),
-        ({"explain": "yes"}, "True or False"),
+        ({"statements": "words"}, "statements"),
+        ({"threshold": 1.5}, "threshold"),
+        ({"threshold": float("nan")}, "threshold"),
+        ({"questions": 2.5}, "questions"),
+        ({"questions": True}, "questions"),
+        ({"seed": -1}, "seed"),
+        ({"explain": "yes"}, "explain"),
         ({"explian": True}, "explain"),
         ({"prompts": {"suport": {"en": OWN}}}, "suport"),
         ({"prompts": {"support": {"fr": OWN}}}, "fr"),
     ],
 )
-def test_an_option_that_is_not_known_or_out_of_range_says_what_is(
-    given: dict[str, object], named: str
-) -> None:
-    with pytest.raises(InputError) as caught:
+def test_an_option_that_is_not_known_or_out_of_range_is_named(given: dict[str, object], named: str) -> None:
+    with pytest.raises(InputError, match=named):
         Options.read(given)
-    assert named in str(caught.value)
-
-
-def test_there_is_a_prompt_for_each_form_of_verdict() -> None:
-    assert get_args(VerdictForm) == ("direct", "reasoned")
-    assert {"support", "support_reasoned"} <= set(PROMPTED)
 
 
 @pytest.mark.parametrize("judgement", PROMPTED)

@@ -8,8 +8,8 @@ fault is an `InputError` of one sentence: where, which field, what was found, wh
 
 from __future__ import annotations
 
-from localeval.samples.formats import FORMATS
-from localeval.samples.reading import Samples, Skipped, Source, read_samples
+from localeval.samples.dataset import Samples, Skipped, Source, read_samples
+from localeval.samples.readers import FORMATS
 from localeval.samples.sample import ALIASES, Sample, check_columns
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Writing files whole or not at all, reading files of our own, and locks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
-    """A file beside `path` with this text in UTF-8, on the disk, to be moved into its place.
+    """Write a file beside `path` in UTF-8, on the disk, to be moved into its place.
 
     errors  what becomes of half a character, as `open` has it
 
@@ -39,11 +39,9 @@ def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
 
 def write_whole(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
-    """`path`, as a caller named it, with this text, or as it was.
+    """Write `path`, as a caller named it, or leave it as it was. Raises as `write_beside` does.
 
     A link is followed; what is no file (/dev/stdout, a pipe) is written as it goes.
-
-    Raises as `write_beside` does.
     """
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", errors=errors, newline="\n") as file:
@@ -54,7 +52,7 @@ def write_whole(path: Path, parts: Iterable[str], errors: str = "surrogatepass")
 
 
 def write_together(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
-    """Files of a folder, of which none is moved into its place before all are written; the last one last.
+    """Write files of a folder, none of them in its place before all are written; the last one last.
 
     Raises as `write_beside` does.
     """
@@ -63,19 +61,26 @@ def write_together(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> 
         made += ((write_beside(folder / name, parts), folder / name) for name, parts in files)
         for beside, path in made:
             beside.replace(path)
-    except BaseException:
+    finally:
         for beside, _ in made:
             beside.unlink(missing_ok=True)
-        raise
+
+
+def move(beside: Path, path: Path) -> None:
+    """Put what `write_beside` made into its place. Raises OSError; then nothing is left beside."""
+    try:
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def refuse_links(folder: Path, names: Iterable[str]) -> None:
-    """Raises FolderError where one of a run's own files is a link: a folder may come from somebody else."""
+    """Raise FolderError where one of a run's own files is a link: a folder may come from somebody else."""
     for name in names:
         if (folder / name).is_symlink():
+            fault = "this is a link, and what a run writes there would change another file"
             raise FolderError(
-                f"{folder / name}: this is a link, and what a run writes there would change another file; "
-                "put the file itself in its place, or choose another folder."
+                f"{folder / name}: {fault}; put the file itself there, or choose another folder."
             )
 
 
@@ -84,18 +89,9 @@ def no_link(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
-def move(beside: Path, path: Path) -> None:
-    """Put what `write_beside` made into its place. Raises OSError; then nothing is left beside."""
-    try:
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-
-
 @contextmanager
 def writing_to(path: str | Path, what: str) -> Iterator[None]:
-    """What is written to a file that a caller named: an OSError in it becomes an InputError that says so."""
+    """Turn an OSError in writing a file that a caller named into an InputError."""
     try:
         yield
     except OSError as error:
@@ -104,7 +100,7 @@ def writing_to(path: str | Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """What is written in a run's folder: an OSError in it becomes a FolderError that says what to do."""
+    """Turn an OSError in writing a run's folder into a FolderError."""
     try:
         yield
     except OSError as error:
@@ -112,6 +108,27 @@ def writing(folder: Path) -> Iterator[None]:
             f"{folder}: the run can't be written there ({error.strerror}); what was judged is kept in its "
             "journal. Make room, or make the folder writable, and give the same command again."
         ) from error
+
+
+AGAIN = "give the run's `evaluate` command again, which asks the model for nothing that is in the journal."
+
+
+@contextmanager
+def reading(what: str, remedy: str = AGAIN) -> Iterator[None]:
+    """Turn what is missing in a file of our own, or of another type, into an InputError about `what`."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        why = "its parts are of other types"
+        if isinstance(error, RecursionError):
+            why = "it is nested too deeply"
+        elif isinstance(error, ValidationError):
+            first = error.errors(include_url=False)[0]
+            why = said(": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"]))))
+        elif isinstance(error, ValueError | KeyError):
+            why = said(error, 120) + (" is missing" if isinstance(error, KeyError) else "")
+        fault = f"was made by another version or changed by hand ({why})"
+        raise InputError(f"{what} {fault}; {remedy}") from error
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
@@ -140,31 +157,3 @@ def held(path: Path, seconds: float) -> BaseFileLock:
         lock = SoftFileLock(path.with_name(f"{path.name}.held"), thread_local=False)
         lock.acquire(timeout=seconds)
     return lock
-
-
-AGAIN = "give the run's `evaluate` command again, which asks the model for nothing that is in the journal."
-
-
-def not_of_the_form(what: str, why: str, remedy: str = AGAIN) -> InputError:
-    """The error that says so; `what` is the subject of its sentence."""
-    return InputError(f"{what} was made by another version or changed by hand ({why}); {remedy}")
-
-
-@contextmanager
-def reading(what: str, remedy: str = AGAIN) -> Iterator[None]:
-    """What is read and taken apart in it: what is missing or of another type becomes that error."""
-    try:
-        yield
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise not_of_the_form(what, _why(error), remedy) from error
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        return said(": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"]))))
-    if isinstance(error, KeyError):
-        return f"{said(error, 60)} is missing"
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return said(error, 120) if isinstance(error, ValueError) else "its parts are of other types"

@@ -10,10 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from _socket import AF_UNIX
 from typing import Any
 
 from localeval.errors import NetworkRefused
+from localeval.text.display import said
 
+# What libraries read at their import, so that they do not even try.
 SWITCHES = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -21,12 +24,8 @@ SWITCHES = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
 }
-"""What libraries read at their import, so that they do not even try."""
-
-_TO_ADDRESS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-_LOOK_UPS = frozenset(
-    {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
-)
+_TO_ADDRESS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+_LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
 
 
 class _Guard:
@@ -45,11 +44,15 @@ class _Guard:
             self.shut = True
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.shut:
+            return
         if event in _TO_ADDRESS:
-            if self.shut and _leaves(*arguments[:2]):
-                self._refuse(f"{event.rpartition('.')[2]} to {_place(arguments[1])}")
-        elif event in _LOOK_UPS and self.shut:
-            self._refuse(f"look-up of {_place(arguments[0])}")
+            socket, address = arguments[:2]
+            # Without an address `sendmsg` goes where the socket is connected already.
+            if address is not None and socket.family != AF_UNIX:
+                self._refuse(f"{event.rpartition('.')[2]} to {_shown(address)}")
+        elif event in _LOOK_UPS:
+            self._refuse(f"look-up of {_shown(arguments[0])}")
 
     def _refuse(self, what: str) -> None:
         with self._lock:
@@ -57,6 +60,14 @@ class _Guard:
         raise NetworkRefused(
             f"{what} was refused: localeval uses no network here; only its `models fetch` and `pack` do."
         )
+
+
+def _shown(address: Any) -> str:
+    """An address or a name as text that fits a message."""
+    parts = address[:2] if isinstance(address, tuple) else (address,)
+    return said(
+        ":".join(p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts), 100
+    )
 
 
 _GUARD = _Guard()
@@ -93,20 +104,3 @@ def is_offline() -> bool:
 def attempts() -> int:
     """How often something in this process tried to use the network and was refused; 0 or more."""
     return _GUARD.refused
-
-
-def _leaves(socket: Any, address: Any) -> bool:
-    """Whether this reaches beyond the machine's own files; `sendmsg` without an address is no new way out."""
-    from _socket import AF_UNIX
-
-    return address is not None and socket.family != AF_UNIX
-
-
-def _place(address: Any) -> str:
-    """An address or a name as text that fits a message."""
-    from localeval.text.display import said
-
-    parts = address[:2] if isinstance(address, tuple) else (address,)
-    return said(
-        ":".join(p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts), 100
-    )

@@ -9,8 +9,8 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+# Packages whose version can move a score.
 DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
-"""Packages whose version can move a score."""
 
 
 def digest(value: Any) -> str:

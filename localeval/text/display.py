@@ -1,4 +1,4 @@
-"""What a text is before it is judged: its language, and what is no part of it."""
+"""Text from outside made fit to be shown: printable, on one line, cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text is before it is judged: its language, and what is no part of it."""
+"""The language of a text, and a model's thinking, which is no part of what it said."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import re
 from functools import lru_cache
 
 _END_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+_KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7af\uff66-\uff9d]+")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]+")
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:
@@ -35,18 +39,6 @@ def strip_thinking(text: str) -> tuple[str, bool]:
     return "".join([*kept, text[at:]]).strip(), True
 
 
-_LETTERS = re.compile(r"[^\W\d_]+")
-
-
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
-
-
-_KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7af\uff66-\uff9d]+")
-
-
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]+")
-
-
 @lru_cache(maxsize=16)  # the texts of a sample are asked about by each of its judgements
 def language(text: str) -> str:
     """ "zh", "en" or "other", by the shares of scripts among the letters; with no letter at all "en".
@@ -56,16 +48,12 @@ def language(text: str) -> str:
     """
     if text.isascii():  # its letters, if it has any, are Latin
         return "en"
-    letters = _count(_LETTERS, text)
-    han = _count(_HAN, text)
-    others = _count(_KANA_HANGUL, text)
+    letters, han, others, latin = (
+        sum(map(len, script.findall(text))) for script in (_LETTERS, _HAN, _KANA_HANGUL, _LATIN)
+    )
     # One Han character says about as much as three Latin letters: at a quarter, half of what is said is
     # Chinese, though names and terms are in Latin. Japanese is mostly kana beside its Han characters, and
     # Chinese has none but in a name.
     if letters and han >= 0.25 * letters and others <= 0.1 * (han + others):
         return "zh"
-    return "en" if _count(_LATIN, text) >= 0.5 * letters else "other"
-
-
-def _count(script: re.Pattern[str], text: str) -> int:
-    return sum(map(len, script.findall(text)))
+    return "en" if latin >= 0.5 * letters else "other"

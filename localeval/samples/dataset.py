@@ -1,0 +1,156 @@
+"""Reading samples from whatever holds them, and choosing among them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from localeval.errors import InputError
+from localeval.samples.readers import Row, Rows, file_rows, frame_rows, source_name
+from localeval.samples.sample import NAMES, Names, Sample
+from localeval.system.arguments import whole
+from localeval.text.display import said, suggested
+
+# A file, or samples and mappings, or a pandas DataFrame (which is iterable too).
+Source: TypeAlias = str | Path | Iterable[Any]
+
+
+class Skipped(NamedTuple):
+    """A row that `skip_bad` left out.
+
+    place   "line 7"; of a table "row 7", of a list "sample 7"
+    reason  the sentence that it would have been refused with: file, line, field, value
+    """
+
+    place: str
+    reason: str
+
+
+class Samples(list[Sample]):
+    """The samples that were read.
+
+    name     of the file or source, for messages
+    skipped  the rows that `skip_bad` left out, in order
+    """
+
+    def __init__(self, samples: Iterable[Sample], name: str, skipped: Sequence[Skipped] = ()) -> None:
+        super().__init__(samples)
+        self.name, self.skipped = name, list(skipped)
+
+
+def read_samples(
+    source: Source,
+    *,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    ids: Iterable[str | int] = (),
+    skip_bad: bool = False,
+    format: str | None = None,  # noqa: A002
+    encoding: str | None = None,
+) -> Samples:
+    """Read the samples of a file, of stdin ("-"), of a DataFrame or of an iterable, at least one.
+
+    columns   for a field the column that it is read from, and from no other: {"user_input": "q"}
+    limit     read the first so many, and nothing behind them
+    ids       of these only the samples with these ids, each of which must be there
+    sample    of these choose so many, by `seed` and their ids; they stay in order, and a larger sample holds
+              the smaller ones
+    skip_bad  leave out rows that can't be read, and tell of them in `skipped`; two equal ids stay an error
+    format    "jsonl", "json", "csv", "tsv" or "parquet"; by default by the file's name, else JSONL
+    encoding  of a file of text; by default UTF-8, or what its byte order mark says
+
+    An id that is missing becomes the number of the line, or the place in a table, list or iterable, from 1.
+    Blank lines are skipped. `InputError` names file, line, field and value of what can't be read.
+
+    >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
+    'Who?'
+    """
+    limit = None if limit is None else min(whole("limit", limit, 1), sys.maxsize)
+    sample = None if sample is None else whole("sample", sample, 1)
+    wanted = {ids} if isinstance(ids, str) else {str(one) for one in ids}
+    names = dict(NAMES)
+    for given, column in (columns or {}).items():
+        field = next((field for field, known in NAMES.items() if given in known), None)
+        if field is None:
+            remedy = suggested(given, list(NAMES))
+            raise InputError(f"columns: {said(given)} is no field of a sample; {remedy}")
+        if names[field] != NAMES[field]:
+            raise InputError(f"columns: {field} is named twice; keep one.")
+        names[field] = (column,)
+
+    rows: Rows
+    if isinstance(source, str | Path):
+        name, rows = source_name(source), file_rows(source, format, encoding, names)
+    elif format is not None or encoding is not None:
+        raise InputError("samples: format and encoding are of files; leave them out here.")
+    elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
+        found = said(repr(source), 60)
+        raise InputError(f"samples: expected a path or a list of samples, not {found}; put one into a list.")
+    elif hasattr(source, "itertuples"):
+        name, rows = "DataFrame", frame_rows(source, "DataFrame", names)
+    else:
+        name = source.name if isinstance(source, Samples) else "samples"
+        rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
+
+    skipped: list[Skipped] = []
+    seen: dict[str, None] = {}
+    with closing(rows):  # now, and not when the last reference to an error is gone
+        chosen = list(islice(_samples(rows, name, names, seen, skipped if skip_bad else None), limit))
+    there = [one.id for one in chosen]
+    if chosen and (missing := sorted(wanted.difference(there))):
+        among, remedy = "has", said(suggested(missing[0], there))
+        if len(chosen) == limit:  # it may well stand behind, where nothing is looked at
+            among, remedy = f"up to the limit of {limit} has", "raise the limit, or leave the id out."
+        raise InputError(f"{name}: no sample {among} the id {said(missing[0])}; {remedy}")
+    chosen = [one for one in chosen if not wanted or one.id in wanted]
+    by_lot = sorted(chosen, key=lambda one: sha256(f"{seed}/{one.id}".encode()).digest())
+    drawn = {one.id for one in by_lot[:sample]}
+    chosen = [one for one in chosen if one.id in drawn]
+    for field, (column, *_) in names.items():
+        if names[field] != NAMES[field] and column not in seen and seen:
+            fault = f"no sample has the column {said(column)}, which was named for {field}"
+            raise InputError(f"{name}: {fault}; there are: {said(', '.join(map(str, seen)))}.")
+    if not chosen:
+        remedy = "give at least one."
+        if skipped:
+            remedy = f"{len(skipped)} can't be used, the first of them as {skipped[0].reason}"
+        raise InputError(f"{name}: there is no sample in it; {remedy}")
+    before = source.skipped if isinstance(source, Samples) else []
+    return Samples(chosen, name, [*before, *skipped])
+
+
+def _samples(
+    rows: Rows, name: str, names: Names, seen: dict[str, None], skipped: list[Skipped] | None
+) -> Iterator[Sample]:
+    """Yield a sample for each row, with an id of its own; note the columns that are `seen`.
+
+    skipped  takes the rows that can't be read; None lets the first of them raise
+    """
+    places: dict[str, str] = {}
+    for row in rows:
+        value = row.value
+        where = row.place if name == "samples" else f"{name}, {row.place}"
+        if isinstance(value, Mapping):
+            seen.update(dict.fromkeys(value))
+        try:
+            if isinstance(value, InputError):
+                raise InputError(f"{where}: {value}.")
+            read = value if isinstance(value, Sample) else Sample.read(value, where, names)
+        except InputError as fault:
+            if skipped is None:
+                raise
+            skipped.append(Skipped(row.place, str(fault)))
+            continue
+        named = read if read.id else read.model_copy(update={"id": str(row.number)})
+        if named.id in places:
+            both = f"{places[named.id]} and {row.place} have the same id {said(named.id)}"
+            raise InputError(f"{name}: {both}; make every id unique.")
+        places[named.id] = row.place
+        yield named
