@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.engine.companions import Companions
-from localeval.engine.interface import ContextTooLong, EngineSettings, Frame, Reply, Spent, States
-from localeval.engine.tally import blank_states
+from localeval.engine.interface import ContextTooLong, Reply, States
 from localeval.judge import Judge
 from localeval.prompts.prefix import Trunk
+from tests.steady import SteadyEmbedder, SteadyEngine
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -80,86 +76,44 @@ HUGE: dict[str, str] = {
 """So long that what is quadratic takes minutes."""
 
 
-class Obliging:
-    """Answers whatever is asked, the same each time, and keeps nothing: a token is three bytes."""
+class Obliging(SteadyEngine):
+    """Refuses what is too long, too: a token is three bytes.
 
-    def __init__(self, n_ctx: int = 8192) -> None:
-        self.settings = EngineSettings(n_ctx=n_ctx)
-        self.spent = Spent()
-        self.seconds = 0.0  # of processor time in `generate`, which is no work of localeval's own
+    seconds  of processor time in `generate`, which is no work of localeval's own
+    """
 
-    def count(self, text: str) -> int:
-        return 1 + len(text.encode()) // 3
+    def __init__(self) -> None:
+        super().__init__(n_ctx=8192)
+        self.seconds = 0.0
 
     def tokens(self, text: str) -> list[int]:
         return list(text.encode()[::3])
 
-    def frame(self, trunk: Trunk) -> Frame:
-        return Frame((), ())
-
-    def stands(self, trunk: Trunk) -> bool:
-        return False
-
-    def room(self, trunk: Trunk) -> int:
-        return self.settings.n_ctx - 1000
-
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        if self.count(context) + max(map(self.count, items)) > self.settings.n_ctx:
-            raise ContextTooLong("too long")
-        return [blank_states(item, self.count(item), layers) for item in items]
+        self._check(context, items)
+        return super().read(context, items, layers)
 
     def generate(
-        self,
-        trunk: Trunk,
-        branch: str,
-        leaves: Sequence[str],
-        schema: type[T],
-        *,
-        budget: int | Sequence[int] = 256,
-        temperature: float = 0.0,
-        seeds: Sequence[list[int]] | None = None,
+        self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
         start = time.process_time()
-        longest = max(map(self.count, leaves)) + (budget if isinstance(budget, int) else max(budget))
-        if self.count(branch) + longest > self.room(trunk):
-            raise ContextTooLong("the context is full")
-        replies = [self._reply(leaf, schema) for leaf in leaves]
+        self._check(branch, leaves)
+        replies = super().generate(trunk, branch, leaves, schema)
         self.seconds += time.process_time() - start
         return replies
 
-    def _reply(self, leaf: str, schema: type[T]) -> Reply[T]:
-        share = int(hashlib.sha256(leaf.encode()).hexdigest()[:4], 16) / 0xFFFF
-        values: dict[str, Any] = {}
-        probabilities = {}
-        for name, field in schema.model_fields.items():
-            if get_origin(field.annotation) is Literal:
-                first, second = get_args(field.annotation)
-                values[name] = first if share >= 0.5 else second
-                probabilities[name] = {first: share, second: 1 - share}
-            elif field.annotation is str:
-                values[name] = leaf[-200:]
-            else:
-                values[name] = [leaf.rpartition(": ")[2]]
-        return Reply(schema.model_validate(values), json.dumps(values), probabilities)
-
-    def close(self) -> None: ...
+    def _check(self, branch: str, leaves: Sequence[str]) -> None:
+        if self.count(branch) + max(map(self.count, leaves)) > self.room(Trunk("", ())):
+            raise ContextTooLong("the context is full")
 
 
-class Hashed:
-    """A vector and a probability for any text, from its hash."""
-
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        rows = np.array([[x - 127.5 for x in hashlib.sha256(t.encode()).digest()] for t in texts], np.float32)
-        unit: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        return unit
+class Hashed(SteadyEmbedder):
+    """A classifier too."""
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
         return [len(text) % 11 / 10 for text in statements], 1
 
-    def signature(self) -> dict[str, Any]:
-        return {"name": "hashed", "sha256": "0" * 64}
 
-
-def obliging_judge(n_ctx: int = 8192) -> Judge:
+def obliging_judge() -> Judge:
     model = {"name": "obliging", "sha256": "0" * 64, "size": 0}
-    return Judge(Obliging(n_ctx), model, companions=Companions(Hashed(), Hashed()))
+    return Judge(Obliging(), model, companions=Companions(Hashed(), Hashed()))

@@ -20,9 +20,9 @@ import pytest
 from localeval.doctor import Finding, examine
 from localeval.doctor.asked import Asked
 from localeval.doctor.machine import import_faults, processor_features
-from localeval.engine import trial
+from localeval.engine import probe
+from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
-from localeval.engine.lazy import LazyEngine
 from localeval.errors import NetworkRefused
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
@@ -236,7 +236,7 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(
 
 def test_the_memory_that_a_judge_needs_is_what_a_run_plans_with(models: Path) -> None:
     """Not the catalog's rough figure, which is 0.1 GB here."""
-    planned = LazyEngine(models / "tiny.gguf", EngineSettings()).memory()
+    planned = Engine(models / "tiny.gguf", EngineSettings()).memory()
     assert planned is not None
     assert found("memory")["memory"].found.startswith(f"tiny needs about {planned / 1e9:.1f} GB, ")
 
@@ -257,8 +257,8 @@ def test_a_judge_on_which_llama_cpp_ends_is_told_once_and_by_its_own_row(
         tries.append(path)
         return subprocess.CompletedProcess([], -signal.SIGILL, "", "")
 
-    monkeypatch.setattr(trial, "library", lambda: "made for another processor")
-    monkeypatch.setattr(trial, "_run", crashed)
+    monkeypatch.setattr(probe, "library", lambda: "made for another processor")
+    monkeypatch.setattr(probe, "_run", crashed)
     rows = found("judge", "grammar", "faithfulness", "same bits", asked=Asked("tiny"))
     assert "llama.cpp ends the process on this model (SIGILL)" in rows["judge"].found
     assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]

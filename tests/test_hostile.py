@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from localeval import InputError, Judge, Sample, evaluate
 from localeval.engine.companions import Companions
-from localeval.engine.tree import Engine
+from localeval.engine.engine import Engine
 from localeval.metrics import METRICS
 from localeval.report.text import as_text
 from localeval.runs.result import Result

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from localeval import Sample
+from localeval.engine.dry_run import Tally
 from localeval.engine.interface import ContextTooLong
-from localeval.engine.tally import Tally
 from localeval.judgements import Desk, needed, support
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.prompts.options import Options

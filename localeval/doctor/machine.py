@@ -20,7 +20,8 @@ import platformdirs
 from localeval import models
 from localeval.doctor.asked import Asked, Fault
 from localeval.engine import build
-from localeval.engine.interface import EngineSettings, physical_cores
+from localeval.engine.engine import Engine
+from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.models import catalog
 from localeval.system import subprocesses
@@ -164,11 +165,9 @@ def disk(asked: Asked) -> str:
 
 def memory(asked: Asked) -> str:
     """The judge fits into what is free now, by the figure that a run plans with and a load is refused by."""
-    from localeval.engine.reading import Reader  # heavy: llama.cpp
-
     files = models.resolve(asked.judge, kind="judge")
-    with closing(Reader.open(files.path)) as reader:
-        needed, free = reader.memory(EngineSettings()), available()
+    with closing(Engine(files.path)) as engine:
+        needed, free = engine.memory() or 0, available()
     if free is None:
         return f"{files.name} needs about {needed / 1e9:.1f} GB; the system does not tell what is free"
     found = f"{files.name} needs about {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,7 +34,7 @@ def made_with(model: str, settings: EngineSettings) -> dict[str, Any]:
     """All that the bits and the speed of a model file (its sha256) depend on, the number of threads too."""
     return {
         "model": model,
-        "settings": asdict(settings),
+        "settings": vars(settings),
         "llama-cpp-python": package_versions()["llama-cpp-python"],
         "library": library(),
         "processor": processor(),

@@ -67,8 +67,7 @@ class Automaton:
         """(n_vocab,) True where a token may follow."""
         if state not in self._masks:
             mask = np.zeros(self._vocabulary.size, dtype=np.bool_)
-            allowed = np.fromiter(self._index.get_allowed_tokens(state), dtype=np.int64)
-            mask[allowed] = True
+            mask[np.fromiter(self._index.get_allowed_tokens(state), dtype=np.int64)] = True
             self._masks[state] = mask
         return self._masks[state]
 
@@ -119,8 +118,8 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A schema compiled: its automaton, and the states in which a choice is to be made."""
+class CompiledSchema:
+    """A schema as an automaton, and the states in which a choice is to be made."""
 
     schema: type[BaseModel]
     automaton: Automaton
@@ -131,36 +130,24 @@ class Plan:
         return self.automaton.shortest(state, frozenset(self.choices))
 
 
-class Grammar:
-    """Compiles schemas, each once (0.1 to 1 s)."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-        self._plans: dict[type[BaseModel], Plan] = {}
-
-    def plan(self, schema: type[BaseModel]) -> Plan:
-        """The plan of `schema`. Raises TypeError for a default, or for options alike at their start."""
-        if schema not in self._plans:
-            self._plans[schema] = self._compile(schema)
-        return self._plans[schema]
-
-    def _compile(self, schema: type[BaseModel]) -> Plan:
-        # No optional white space: only so are there runs of forced tokens.
-        automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), self.vocabulary)
-        described = schema.model_json_schema()
-        choices: dict[int, Choice] = {}
-        text = b"{"
-        for name, info in schema.model_fields.items():
-            if not info.is_required() or info.alias:
-                raise TypeError(f"{schema.__name__}.{name}: a reply's fields are required and have no alias")
-            text += json.dumps(name).encode() + b":"
-            if get_origin(info.annotation) is Literal:
-                shared, choice = _choice(name, get_args(info.annotation))
-                choices[automaton.walk(text + shared)] = choice
-                text += shared + choice.encoded[0] + b","
-            else:
-                text += _smallest(described["properties"][name], described.get("$defs", {})) + b","
-        return Plan(schema, automaton, choices)
+def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledSchema:
+    """Compile a schema, in up to 1 s. Raises TypeError for a default, or for options alike at their start."""
+    # No optional white space: only so are there runs of forced tokens.
+    automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary)
+    described = schema.model_json_schema()
+    choices: dict[int, Choice] = {}
+    text = b"{"
+    for name, info in schema.model_fields.items():
+        if not info.is_required() or info.alias:
+            raise TypeError(f"{schema.__name__}.{name}: a reply's fields are required and have no alias")
+        text += json.dumps(name).encode() + b":"
+        if get_origin(info.annotation) is Literal:
+            shared, choice = _choice(name, get_args(info.annotation))
+            choices[automaton.walk(text + shared)] = choice
+            text += shared + choice.encoded[0] + b","
+        else:
+            text += _smallest(described["properties"][name], described.get("$defs", {})) + b","
+    return CompiledSchema(schema, automaton, choices)
 
 
 def _choice(name: str, options: tuple[Any, ...]) -> tuple[bytes, Choice]:
@@ -183,12 +170,14 @@ def _smallest(schema: dict[str, Any], definitions: dict[str, Any]) -> bytes:
     if schema.get("type") == "object":
         inner = [(n, _smallest(s, definitions)) for n, s in schema.get("properties", {}).items()]
         return b"{" + b",".join(json.dumps(n).encode() + b":" + v for n, v in inner) + b"}"
-    values = {
-        "string": b'""',
-        "array": b"[]",
-        "boolean": b"true",
-        "integer": b"0",
-        "number": b"0",
-        "null": b"null",
-    }
-    return values[schema["type"]]
+    return _SMALLEST[schema["type"]]
+
+
+_SMALLEST = {
+    "string": b'""',
+    "array": b"[]",
+    "boolean": b"true",
+    "integer": b"0",
+    "number": b"0",
+    "null": b"null",
+}
