@@ -23,7 +23,7 @@ from localeval.engine.interface import EngineSettings
 from localeval.engine.probe_child import probed
 from localeval.errors import LocalevalError, ModelBroken
 from localeval.models import resolve
-from tests.tiny import write_tiny_bert, write_tiny_model
+from tests.tiny import write_tiny_model
 
 CPU_SECONDS, WALL_SECONDS = 20, 600
 CUTS, FLIPS, NOISE = 100, 1000, 40
@@ -138,8 +138,8 @@ def main(folder: Path, share: float) -> None:
         (folder / "damaged.gguf").write_bytes(content)
         _tell(what, folder / "damaged.gguf")
     (folder / "split-00001-of-00002.gguf").write_bytes(whole)
-    _tell("an embedding model (BERT)", write_tiny_bert(folder / "bert.gguf"))
-    _tell("an embedding model (Qwen)", write_tiny_model(folder / "pooled.gguf", pooling=3))
+    _tell("the tokenizer of an embedding model", write_tiny_model(folder / "bert.gguf", tokenizer="bert"))
+    _tell("an embedding model", write_tiny_model(folder / "pooled.gguf", pooling=3))
     _tell("a base model", write_tiny_model(folder / "base.gguf", template=None))
     _tell("a split file without its second part", folder / "split-00001-of-00002.gguf")
     _tell("whole", folder / "whole.gguf")

@@ -24,9 +24,8 @@ from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.checksums import hash_file
 from localeval.models.gguf_header import check_gguf
-from tests.damage import damaged
 from tests.loopback import HUB, move_in, toml_row
-from tests.tiny import CHATML, write_tiny_bert, write_tiny_model
+from tests.tiny import CHATML, write_tiny_model
 
 SHARE = float(os.environ.get("LOCALEVAL_TEST_DAMAGE", "0.03"))
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
@@ -62,10 +61,9 @@ def load(path: Path) -> None:
     engine.close()
 
 
-def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The models folder of a catalog that knows these bytes."""
-    files = f'{{ name = "tiny.gguf", size = {path.stat().st_size}, sha256 = "{hash_file(path)}" }}'
-    return move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
+def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files = f'{{ name = "tiny.gguf", sha256 = "{hash_file(path)}" }}'
+    move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
 
 
 def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sentence_or_works(
@@ -90,18 +88,6 @@ def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sente
     last = {row["what"]: row["stopped"] for row in found[-5:]}
     assert last.pop("whole") == "works"
     assert set(last.values()) == {"tables", "probe"}
-
-
-def test_a_known_file_is_refused_by_its_checksum_whatever_is_damaged_in_it(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    models = in_the_catalog(tiny_path, monkeypatch, tmp_path)
-    models.mkdir()
-    monkeypatch.setattr(subprocess, "run", no_process)
-    for _, content in damaged(tiny_path.read_bytes(), SHARE):
-        (models / "tiny.gguf").write_bytes(content)
-        with pytest.raises(ModelBroken, match="is not the catalog's file: found"):
-            Judge.load("tiny")
 
 
 def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(aborting: Path, tmp_path: Path) -> None:
@@ -157,32 +143,34 @@ def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp
         load(write_tiny_model(tmp_path / "worse.gguf", lost=ord("a")))  # for a text of the probe
 
 
-def test_an_unknown_file_is_probed_once_and_again_when_it_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_model_too_large_for_the_memory_is_not_even_probed(
+    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "run", no_process)
+    monkeypatch.setattr(llama, "available", lambda: 1000)
+    with pytest.raises(InputError, match=r"0\.0 GB are free"):
+        load(tiny_path)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_file_is_probed_once_with_each_build_and_processor_and_again_when_it_changes(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_tiny_model(tmp_path / "mine.gguf")
+    if known:
+        in_the_catalog(path, monkeypatch, tmp_path)
     probe_model(path, SETTINGS)
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "run", no_process)
         probe_model(path, EngineSettings(n_ctx=8192, n_threads=2))  # a longer context was proved too
+        patch.setattr(probe, "library", lambda: "another")
+        with pytest.raises(Started):
+            probe_model(path, SETTINGS)
+        if known:
+            probe_model(path)  # its vocabulary alone: nothing is computed
     path.write_bytes(path.read_bytes().replace(b"qwen2.block_count", b"qwen2.block_cound"))
     with pytest.raises(ModelBroken, match=r"key not found in model: qwen2\.block_count"):
         probe_model(path, SETTINGS)
-
-
-def test_a_file_of_the_catalog_is_probed_once_with_each_build_and_processor(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_the_catalog(tiny_path, monkeypatch, tmp_path)
-    probe_model(tiny_path, SETTINGS)
-    monkeypatch.setattr(subprocess, "run", no_process)
-    probe_model(tiny_path, SETTINGS)
-    for name, answer in (("library", "another"), ("processor", {"name": "another", "features": ""})):
-        with monkeypatch.context() as patch:
-            patch.setattr(probe, name, lambda answer=answer: answer)
-            with pytest.raises(Started):
-                probe_model(tiny_path, SETTINGS)
-            probe_model(tiny_path)  # its vocabulary alone: nothing is computed
 
 
 def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
@@ -194,44 +182,19 @@ def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
             load(aborting)
 
 
-def test_a_file_of_the_catalog_whose_probe_finds_something_else_is_loaded_and_probed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_the_tables_tell_of_a_file_is_not_believed_and_never_reaches_llama_cpp(
+    tiny_path: Path, tmp_path: Path
 ) -> None:
-    path = write_tiny_model(tmp_path / "mine.gguf", lost=ord("a"))
-    in_the_catalog(path, monkeypatch, tmp_path)
-    probe_model(path, SETTINGS)
-    monkeypatch.setattr(subprocess, "run", no_process)
-    with pytest.raises(Started):
-        probe_model(path, SETTINGS)
-
-
-def test_a_model_too_large_for_the_memory_is_not_even_probed(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subprocess, "run", no_process)
-    monkeypatch.setattr(llama, "available", lambda: 1000)
-    with pytest.raises(InputError, match=r"0\.0 GB are free"):
-        load(tiny_path)
-
-
-@pytest.mark.parametrize(
-    ("at", "value", "found"),
-    [
-        (8, 1 << 40, "found 1,099,511,627,776 tensors"),
-        (16, 1 << 40, "found 1,099,511,627,776 metadata pairs"),
-        (24, 1 << 62, "found the end of the file"),
-    ],
-)
-def test_counts_and_lengths_beyond_the_file_are_refused_before_they_are_believed(
-    at: int, value: int, found: str, tiny_path: Path, tmp_path: Path
-) -> None:
-    content = bytearray(tiny_path.read_bytes())
-    content[at : at + 8] = struct.pack("<Q", value)
-    (tmp_path / "m.gguf").write_bytes(content)
-    with pytest.raises(ModelBroken, match=found):
-        check_gguf(tmp_path / "m.gguf")
-
-
-def test_a_tokenizer_that_no_judge_has_never_reaches_llama_cpp(tmp_path: Path) -> None:
+    path = tmp_path / "m.gguf"
+    for at, value, found in (
+        (8, 1 << 40, "1,099,511,627,776 tensors"),
+        (16, 1 << 40, "1,099,511,627,776 metadata pairs"),
+        (24, 1 << 62, "the end of the file"),
+    ):
+        content = bytearray(tiny_path.read_bytes())
+        content[at : at + 8] = struct.pack("<Q", value)
+        path.write_bytes(content)
+        with pytest.raises(ModelBroken, match=f"found {found}"):
+            check_gguf(path)
     with pytest.raises(ModelBroken, match="'bert'"):
-        check_gguf(write_tiny_bert(tmp_path / "bert.gguf"))
+        check_gguf(write_tiny_model(path, tokenizer="bert"))

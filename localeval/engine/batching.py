@@ -66,6 +66,10 @@ class Node(NamedTuple):
     place: int
     leaves: list[int]
 
+    def row(self, end: int, wanted: bool) -> Row:
+        """The token's row behind a branch that ends at `end`; leaf i is sequence 1 + i."""
+        return Row(self.token, end + self.place, tuple(1 + leaf for leaf in self.leaves), wanted)
+
 
 def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
     """Merge equal beginnings of several feeds: (the nodes, the number of each feed's last one).

@@ -23,7 +23,7 @@ T = TypeVar("T", bound=BaseModel)
 LIST_SHARE = 0.95
 """Tokens of a reply that is a list, for each token of its leaf."""
 
-QUESTION_TOKENS, OTHER_TEXT_TOKENS = 12, 40
+TEXT_TOKENS, OTHER_TEXT_TOKENS = {"question": 12}, 40
 """Tokens of a text field of a reply. Reasons and analyses are not fitted: 40 is a guess."""
 
 WRONG_GUESSES = 0.29
@@ -140,17 +140,16 @@ def _written(schema: type[BaseModel], size: int) -> float:
         if get_origin(field.annotation) is list:
             total += LIST_SHARE * size
         elif not _options(field):
-            total += QUESTION_TOKENS if name == "question" else OTHER_TEXT_TOKENS
+            total += TEXT_TOKENS.get(name, OTHER_TEXT_TOKENS)
     return total
 
 
 def _unwritten(schema: type[T]) -> Reply[T]:
-    value: dict[str, Any] = {}
-    probabilities = {}
-    for name, field in schema.model_fields.items():
-        if options := _options(field):
-            value[name] = options[0]
-            probabilities[name] = {option: 1 / len(options) for option in options}
-        else:
-            value[name] = [] if get_origin(field.annotation) is list else ""
-    return Reply(schema(**value), "", probabilities, truncated="budget")
+    fields = schema.model_fields
+    choices = {name: options for name, field in fields.items() if (options := _options(field))}
+    value: dict[str, Any] = {
+        name: [] if get_origin(field.annotation) is list else "" for name, field in fields.items()
+    }
+    value |= {name: options[0] for name, options in choices.items()}
+    even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
+    return Reply(schema(**value), "", even, truncated="budget")

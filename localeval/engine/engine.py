@@ -212,8 +212,24 @@ class Engine:
                 self._spend(read=len(stem))
                 self._standing = (tuple(layers), stem)
             for chunk in together:
-                found += self._read([texts[i] for i in chunk], len(stem), layers)
+                nodes, _ = tree([texts[i] for i in chunk])
+                with self._leaves(len(chunk)):
+                    values = llama.states([node.row(len(stem), wanted=False) for node in nodes], layers)
+                self._spend(read=len(nodes))
+                for leaf, i in enumerate(chunk):
+                    own = [number for number, node in enumerate(nodes) if leaf in node.leaves]
+                    ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in texts[i])
+                    found.append(States(values[own], tuple(ends)))
         return found
+
+    @contextmanager
+    def _leaves(self, number: int) -> Iterator[None]:
+        """Let leaves stand behind the branch while the block runs."""
+        for leaf in range(1, 1 + number):
+            self.llama.fork(BRANCH, leaf)
+        yield
+        for leaf in range(1, 1 + number):
+            self.llama.drop(leaf)
 
     @contextmanager
     def _decoding(self) -> Iterator[None]:
@@ -228,71 +244,44 @@ class Engine:
             raise
         self._check_unchanged()
 
-    def _read(self, texts: list[list[int]], end: int, layers: Sequence[int]) -> list[States]:
-        """The states of the texts of a chunk, decoded together behind the context; then they are dropped."""
-        for i in range(len(texts)):
-            self.llama.fork(BRANCH, 1 + i)
-        nodes, _ = tree(texts)
-        rows = [Row(node.token, end + node.place, tuple(1 + i for i in node.leaves), False) for node in nodes]
-        values = self.llama.states(rows, layers)
-        self._spend(read=len(rows))
-        for i in range(len(texts)):
-            self.llama.drop(1 + i)
-        pieces = self._vocabulary.bytes_of
-        own = [[number for number, node in enumerate(nodes) if i in node.leaves] for i in range(len(texts))]
-        return [
-            States(values[numbers], tuple(accumulate(len(pieces[t]) for t in text)))
-            for numbers, text in zip(own, texts, strict=True)
-        ]
-
     def _stand(self, trunk: Trunk, branch: list[int]) -> None:
         """Let the cache hold trunk and branch, and nothing else."""
         if self._standing == (trunk, branch):
             return
-        before = [*self.frame(trunk).before]
+        llama, before = self.llama, [*self.frame(trunk).before]
         if trunk not in self._states:
-            self._states[trunk] = self._state(before)
-        self.llama.clear()
-        self.llama.restore(self._states[trunk], BRANCH)
-        self.llama.decode(_rows(branch, len(before), BRANCH))
+            state = self._kept.get(before) if self._kept else None
+            if state is None:
+                llama.clear()
+                llama.decode(_rows(before, 0, BRANCH))
+                state = llama.save(BRANCH)
+                self._spend(trunk=len(before))
+                if self._kept:
+                    self._check_unchanged()
+                    self._kept.put(before, state)
+            self._states[trunk] = state
+        llama.clear()
+        llama.restore(self._states[trunk], BRANCH)
+        llama.decode(_rows(branch, len(before), BRANCH))
         self._spend(branch=len(branch))
         self._standing = (trunk, branch)
 
-    def _state(self, before: list[int]) -> bytes:
-        """The state of a trunk: as it was kept, or computed."""
-        if self._kept and (state := self._kept.get(before)) is not None:
-            return state
-        self.llama.clear()
-        self.llama.decode(_rows(before, 0, BRANCH))
-        state = self.llama.save(BRANCH)
-        self._spend(trunk=len(before))
-        if self._kept:
-            self._check_unchanged()
-            self._kept.put(before, state)
-        return state
-
     def _grow(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
-        """Decode the leaves of a chunk together, behind `end` tokens, until each is done; then drop them."""
-        for i in range(len(chunk)):
-            self.llama.fork(BRANCH, 1 + i)
+        """Decode the leaves of a chunk together, behind `end` tokens, until each is done."""
         # One call for what the leaves ask, equal beginnings once.
         nodes, ends = tree([decoder.feed for decoder in chunk])
         last = set(ends)
-        rows = [
-            Row(node.token, end + node.place, tuple(1 + leaf for leaf in node.leaves), number in last)
-            for number, node in enumerate(nodes)
-        ]
-        found = dict(zip(sorted(last), self.llama.decode(rows), strict=True))
         forced = beyond(nodes, [decoder.asked for decoder in chunk])
-        self._spend(leaves=len(nodes) - forced, forced=forced)
         lengths = [end + len(decoder.feed) for decoder in chunk]
-        for decoder, number in zip(chunk, ends, strict=True):
-            decoder.advance([found[number]])
-        self._look_ahead(chunk, range(len(chunk)), lengths)
-        while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
-            self._step(chunk, growing, lengths)
-        for i in range(len(chunk)):
-            self.llama.drop(1 + i)
+        with self._leaves(len(chunk)):
+            logits = self.llama.decode([node.row(end, number in last) for number, node in enumerate(nodes)])
+            self._spend(leaves=len(nodes) - forced, forced=forced)
+            found = dict(zip(sorted(last), logits, strict=True))
+            for decoder, number in zip(chunk, ends, strict=True):
+                decoder.advance([found[number]])
+            self._look_ahead(chunk, range(len(chunk)), lengths)
+            while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
+                self._step(chunk, growing, lengths)
 
     def _step(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
         """One call for all growing leaves: what each feeds and its draft. Wrong drafts are dropped."""
@@ -319,9 +308,9 @@ class Engine:
         """Decode the continuations between which a leaf decides, where one token does not tell them apart."""
         for i in growing:
             found: list[Logits] = []
-            fork = 1 + len(chunk) + i
+            fork = 1 + len(chunk) + i  # the leaf stays as it is
             for path in chunk[i].lookahead:
-                self.llama.fork(1 + i, fork)  # the leaf stays as it is
+                self.llama.fork(1 + i, fork)
                 found.append(self.llama.decode(_rows(path, lengths[i], fork, wanted=True))[0].copy())
                 self.llama.drop(fork)
                 self._spend(forced=len(path))

@@ -25,13 +25,11 @@ def _ggml() -> Any:
     """The ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
     for path in sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*")):
         library = ctypes.CDLL(str(path))
-        for name, gives in (
-            ("ggml_get_name", ctypes.c_char_p),
-            ("ggml_get_data", ctypes.c_void_p),
-            ("ggml_nbytes", ctypes.c_size_t),
-        ):
-            function = getattr(library, name)
-            function.argtypes, function.restype = [ctypes.c_void_p], gives
+        library.ggml_get_name.restype = ctypes.c_char_p
+        library.ggml_get_data.restype = ctypes.c_void_p
+        library.ggml_nbytes.restype = ctypes.c_size_t
+        for function in (library.ggml_get_name, library.ggml_get_data, library.ggml_nbytes):
+            function.argtypes = [ctypes.c_void_p]
         return library
     return None
 

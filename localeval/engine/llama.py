@@ -129,12 +129,9 @@ class Tokenizer:
         """(token, its bytes) for every token that may stand in a text: no control token, none empty."""
         buffer = ctypes.create_string_buffer(256)
         for token in range(self.n_vocab):
-            if llama_cpp.llama_vocab_is_control(self._vocab, token) or llama_cpp.llama_vocab_is_eog(
-                self._vocab, token
-            ):
-                continue
+            control, ends = llama_cpp.llama_vocab_is_control, llama_cpp.llama_vocab_is_eog
             n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
-            if n > 0:
+            if n > 0 and not control(self._vocab, token) and not ends(self._vocab, token):
                 yield token, buffer.raw[:n]
 
     def end_token(self) -> int:
@@ -239,17 +236,16 @@ class Llama(Tokenizer):
 
     def fork(self, source: int, target: int) -> None:
         """Let `target` see all cells of `source`; copies no cell."""
-        self._check_sequences(source, target)
+        self._check(source, target)
         llama_cpp.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
     def drop(self, sequence: int, position: int = 0) -> None:
         """Forget a sequence from `position` on."""
-        self._check_sequences(sequence)
+        self._check(sequence)
         llama_cpp.llama_memory_seq_rm(self._memory, sequence, position, -1)
 
     def save(self, sequence: int) -> bytes:
         """The state of one sequence, for `restore`."""
-        self._check_sequences(sequence)
         size = llama_cpp.llama_state_seq_get_size(self._context, sequence)
         buffer = (ctypes.c_uint8 * size)()
         if llama_cpp.llama_state_seq_get_data(self._context, buffer, size, sequence) != size:
@@ -257,7 +253,6 @@ class Llama(Tokenizer):
         return bytes(buffer)
 
     def restore(self, state: bytes, sequence: int) -> None:
-        self._check_sequences(sequence)
         buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
         if llama_cpp.llama_state_seq_set_data(self._context, buffer, len(state), sequence) != len(state):
             raise EngineError("llama.cpp could not restore a sequence")
@@ -294,7 +289,7 @@ class Llama(Tokenizer):
         for i, row in enumerate(rows):
             if not 0 <= row.token < self.n_vocab or not 0 <= row.position < self.settings.n_ctx:
                 raise EngineError(f"token {row.token} at position {row.position} is out of range")
-            self._check_sequences(*row.sequences)
+            self._check(*row.sequences)
             batch.token[i], batch.pos[i] = row.token, row.position
             batch.n_seq_id[i] = len(row.sequences)
             for k, sequence in enumerate(row.sequences):
@@ -317,10 +312,8 @@ class Llama(Tokenizer):
             raise EngineError("the model answers with NaN or infinity")
         return found
 
-    def _check_sequences(self, *sequences: int) -> None:
-        if not 0 < len(sequences) <= self.n_sequences or not all(
-            0 <= sequence < self.n_sequences for sequence in sequences
-        ):
+    def _check(self, *sequences: int) -> None:
+        if not sequences or min(sequences) < 0 or max(sequences) >= self.n_sequences:
             raise EngineError(f"sequences {sequences} are out of range (0 to {self.n_sequences - 1})")
 
 

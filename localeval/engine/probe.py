@@ -128,10 +128,7 @@ def _broken(path: Path, what: str) -> ModelBroken:
 
 
 def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    return next((one.name for one in signal.Signals if one == number), f"signal {number}")
 
 
 def _passed(sums: list[str], settings: EngineSettings) -> Path:
