@@ -198,3 +198,14 @@ def test_what_the_tables_tell_of_a_file_is_not_believed_and_never_reaches_llama_
             check_gguf(path)
     with pytest.raises(ModelBroken, match="'bert'"):
         check_gguf(write_tiny_model(path, tokenizer="bert"))
+
+
+def test_a_frozen_program_has_no_python_to_probe_in_and_loads_what_the_catalog_knows(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "run", no_process)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    with pytest.raises(ModelError, match=r"python -m localeval doctor --judge .*tiny\.gguf"):
+        load(tiny_path)
+    in_the_catalog(tiny_path, monkeypatch, tmp_path)
+    load(tiny_path)

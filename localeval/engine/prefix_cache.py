@@ -15,9 +15,9 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from localeval.engine.build import made_with
+from localeval.engine import build
 from localeval.engine.interface import EngineSettings
-from localeval.system.versions import digest
+from localeval.system.versions import digest, package_versions
 
 MOST = 1_000_000_000
 """Bytes of all states together; those that were not used for longest go first."""
@@ -75,5 +75,12 @@ class KeptStates:
                 beside.unlink()
 
     def _file(self, trunk: Sequence[int]) -> Path:
-        name = digest({**made_with(self._model, self._settings), "trunk": [*trunk]})
-        return self._folder / f"{name}.state"
+        decides = {  # all that the bits depend on
+            "model": self._model,
+            "settings": vars(self._settings),
+            "llama-cpp-python": package_versions()["llama-cpp-python"],
+            "library": build.library(),
+            "processor": build.processor(),
+            "trunk": [*trunk],
+        }
+        return self._folder / f"{digest(decides)}.state"

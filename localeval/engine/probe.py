@@ -8,9 +8,11 @@ remembered, by their sha256, with the processor and the build, and probed no mor
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import platformdirs
@@ -71,7 +73,10 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
     except subprocess.TimeoutExpired:
         fault = _broken(path, f"loading it did not end within {seconds} seconds")
     except OSError as error:
-        fault = ModelError(f"{path}: no process can be started to probe it in ({error.strerror}).")
+        fault = ModelError(
+            f"{path}: no process can be started to probe it in ({error.strerror}); "
+            f"run once, with the same localeval: python -m localeval doctor --judge {path}"
+        )
     else:
         if known and -done.returncode in _CRASHES:
             how = _signal(-done.returncode)
@@ -91,6 +96,8 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
 
 def _run(path: Path, settings: EngineSettings, seconds: int) -> subprocess.CompletedProcess[str]:
     """The probe itself. Raises TimeoutExpired, and OSError where no process can be started."""
+    if getattr(sys, "frozen", False):  # it would start itself again
+        raise OSError(errno.ENOENT, "a frozen program has no Python")
     threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
     small = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
     return subprocess.run(  # noqa: S603 (this Python, with a path for its data)
