@@ -30,7 +30,8 @@ from pydantic import BaseModel
 
 from localeval import models
 from localeval.engine import build
-from localeval.engine.interface import EngineSettings, physical_cores
+from localeval.engine.engine import Engine
+from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelMissing
 from localeval.judgements.calibration import RAW
@@ -328,11 +329,9 @@ def _splitter(_: CheckContext) -> str:
 
 def _memory(context: CheckContext) -> str:
     """The judge fits into what is free now, by the figure that a run plans with and a load is refused by."""
-    from localeval.engine.reading import Reader  # heavy: llama.cpp
-
     files = models.resolve(context.judge_name, kind="judge")
-    with closing(Reader.open(files.path)) as reader:
-        needed, free = reader.memory(EngineSettings()), available()
+    with closing(Engine(files.path)) as engine:
+        needed, free = engine.memory() or 0, available()
     found = f"{files.name} needs about {needed / 1e9:.1f} GB"
     if free is None:
         return f"{found}; the system does not tell what is free"

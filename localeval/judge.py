@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from localeval.engine.companions import Companions, check_told
+from localeval.engine.engine import Engine
 from localeval.engine.interface import Embeds, EngineSettings, Supports, TreeEngine
-from localeval.engine.kept import KeptStates
-from localeval.engine.lazy import LazyEngine
+from localeval.engine.prefix_cache import KeptStates
 from localeval.errors import InputError
 from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
 from localeval.judgements.calibration import RAW, Curves, as_scored, curves_for, told
@@ -96,7 +96,7 @@ class Judge:
             raise InputError(f"judge is {said(repr(model), 60)}; give a Judge, a catalog name or a path.")
         chosen = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
-        engine = LazyEngine(files.path, chosen, KeptStates.of(files.sha256, chosen) if keep_trunks else None)
+        engine = Engine(files.path, chosen, KeptStates.of(files.sha256, chosen) if keep_trunks else None)
         source = files.name if files.row else str(files.path)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
         return cls(engine, named, source, Companions(embedder, classifier, chosen.n_threads))
@@ -189,7 +189,7 @@ class Judge:
 
     def fits(self) -> None:
         """Check, beyond `ready`, that the model can be opened with its settings. Raises as loading does."""
-        if isinstance(self.engine, LazyEngine):
+        if isinstance(self.engine, Engine):
             with self._lock:
                 self.engine.check()
 

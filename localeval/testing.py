@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel
 
 from localeval.engine.companions import Companions
+from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import (
     ContextTooLong,
     EngineError,
@@ -23,7 +24,6 @@ from localeval.engine.interface import (
     Spent,
     States,
 )
-from localeval.engine.tally import blank_states
 from localeval.judge import Judge
 from localeval.prompts.prefix import Trunk
 

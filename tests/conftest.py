@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from localeval import Judge, Result, evaluate
+from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
-from localeval.engine.tree import Engine
 from localeval.system.offline import SWITCHES
 from tests.tiny import write_tiny_model
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from localeval import Judge
 from localeval.engine.companions import Companions
+from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States
-from localeval.engine.tally import blank_states
 from localeval.prompts.prefix import Trunk
 
 T = TypeVar("T", bound=BaseModel)
@@ -22,19 +22,19 @@ T = TypeVar("T", bound=BaseModel)
 class SteadyEngine:
     """`asked` counts the calls. A list of statements is the leaf's last line; a "token" is a character."""
 
-    def __init__(self) -> None:
-        self.settings = EngineSettings(n_ctx=100_000, n_threads=1)
+    def __init__(self, n_ctx: int = 100_000) -> None:
+        self.settings = EngineSettings(n_ctx=n_ctx, n_threads=1)
         self.spent = Spent()
         self.asked = 0
 
     def tokens(self, text: str) -> list[int]:
         return [ord(character) for character in text]
 
+    def count(self, text: str) -> int:
+        return len(self.tokens(text))
+
     def frame(self, trunk: Trunk) -> Frame:
         return Frame((), ())
-
-    def count(self, text: str) -> int:
-        return len(text)
 
     def stands(self, trunk: Trunk) -> bool:
         return False
@@ -43,7 +43,7 @@ class SteadyEngine:
         return self.settings.n_ctx
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        return [blank_states(item, len(item), layers) for item in items]
+        return [blank_states(item, max(1, self.count(item)), layers) for item in items]
 
     def generate(
         self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from localeval.engine.chat import Chat
-from localeval.engine.interface import EngineSettings
-from localeval.engine.llama import Llama
+from localeval.engine.engine import Engine
 from localeval.errors import ModelBroken
 from localeval.prompts.prefix import Trunk
 from tests.tiny import CHATML, write_tiny_model
@@ -22,25 +22,24 @@ THINKING = CHATML.replace(
 TRUNK = Trunk("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))
 
 
-def frame(path: Path, template: str) -> tuple[str, str, list[int]]:
-    llama = Llama(write_tiny_model(path / "chat.gguf", template), EngineSettings(n_ctx=2048))
-    before, after = Chat(llama).frame(TRUNK)
-    texts = dict(llama.pieces())
-    control = llama.tokenize(b"<|im_start|>", special=True)
-    shown = [
-        b"".join(texts.get(t, b"<S>" if t in control else b"<E>") for t in part) for part in (before, after)
-    ]
-    llama.close()
-    return shown[0].decode(), shown[1].decode(), before
+def frame(folder: Path, template: str) -> tuple[str, str]:
+    with closing(Engine(write_tiny_model(folder / "chat.gguf", template))) as engine:
+        texts = dict(engine.llama.pieces())
+        (start,) = engine.llama.tokenize(b"<|im_start|>", special=True)
+
+        def shown(tokens: Sequence[int]) -> str:
+            return b"".join(texts.get(t, b"<S>" if t == start else b"<E>") for t in tokens).decode()
+
+        before, after = engine.frame(TRUNK)
+        return shown(before), shown(after)
 
 
 def test_a_trunk_is_framed_as_the_template_says_with_texts_left_as_they_are(tmp_path: Path) -> None:
-    before, after, _ = frame(tmp_path, CHATML)
-    assert before == (
+    assert frame(tmp_path, CHATML) == (
         "<S>system\nSystem {{ text }}<E>\n<S>user\nuser <|im_end|><E>\n"
-        "<S>assistant\nassistant {% raw %}<E>\n<S>user\n"
+        "<S>assistant\nassistant {% raw %}<E>\n<S>user\n",
+        "<E>\n<S>assistant\n",
     )
-    assert after == "<E>\n<S>assistant\n"
 
 
 def test_thinking_is_switched_off_where_the_template_knows_it(tmp_path: Path) -> None:

@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 
 from localeval import Judge
-from localeval.engine import loading, trial
+from localeval.engine import llama, probe
+from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
-from localeval.engine.tree import Engine
+from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.checksums import hash_file
 from localeval.models.gguf_header import check_gguf
-from tests.damage import damaged
 from tests.loopback import HUB, move_in, toml_row
-from tests.tiny import CHATML, write_tiny_bert, write_tiny_model
+from tests.tiny import CHATML, write_tiny_model
 
 SHARE = float(os.environ.get("LOCALEVAL_TEST_DAMAGE", "0.03"))
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
@@ -47,8 +47,23 @@ def aborting(tiny_path: Path, tmp_path: Path) -> Path:
     return path
 
 
+class Started(Exception):
+    """A process was started."""
+
+
 def no_process(*_: object, **__: object) -> None:
-    pytest.fail("a process was started")
+    raise Started
+
+
+def load(path: Path) -> None:
+    engine = Engine(path, SETTINGS)
+    assert engine.llama
+    engine.close()
+
+
+def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files = f'{{ name = "tiny.gguf", sha256 = "{hash_file(path)}" }}'
+    move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
 
 
 def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sentence_or_works(
@@ -62,40 +77,29 @@ def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sente
         cwd=Path(__file__).parents[1],
     )
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    tried = Counter(f"{row['stopped']} {row.get('how', '')}".strip() for row in found)
-    print(f"{len(found)} files: {dict(tried)}")
+    print(f"{len(found)} files: {dict(Counter((row['stopped'], row['how']) for row in found))}")
     assert [row for row in found if row["harm"]] == []
     assert len(found) >= SHARE * 1100
     for row in found:
-        # A trial that ended badly is put into words by its parent, which other tests look at.
-        if row["stopped"] != "works" and row.get("how", "fault") == "fault":
+        if row["how"] == "fault":
             assert row["said"].count("\n") == 0
             assert str(tmp_path) in row["said"]
             assert len(row["said"]) < 600
     last = {row["what"]: row["stopped"] for row in found[-5:]}
     assert last.pop("whole") == "works"
-    assert set(last.values()) == {"tables", "trial"}
+    assert set(last.values()) == {"tables", "probe"}
 
 
-def test_a_known_file_is_refused_by_its_checksum_whatever_is_damaged_in_it(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = tiny_path.read_bytes()
-    files = f'{{ name = "tiny.gguf", size = {len(whole)}, sha256 = "{hash_file(tiny_path)}" }}'
-    models = move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
-    models.mkdir()
-    monkeypatch.setattr(subprocess, "run", no_process)
-    for what, content in damaged(whole, SHARE):
-        (models / "tiny.gguf").write_bytes(content)
-        with pytest.raises(ModelBroken, match="is not the catalog's file: found"):
-            Judge.load("tiny")
-        assert what
+def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(aborting: Path, tmp_path: Path) -> None:
+    from tests.test_cli import fault, localeval
 
-
-def test_what_aborts_llama_cpp_aborts_a_trial_and_is_refused_here(aborting: Path) -> None:
     check_gguf(aborting)  # its tables are sound
-    with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG.*in a trial apart from this process"):
-        Engine(aborting, SETTINGS)
+    with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG"):
+        load(aborting)
+    (tmp_path / "data.jsonl").write_text('{"response": "Tea.", "contexts": ["Tea."]}')
+    run = localeval("evaluate", "data.jsonl", "--judge", aborting, "-q", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "aborting.gguf: llama.cpp ended on it" in fault(run)
 
 
 @pytest.mark.parametrize("turns", [None, 38])  # of any prompt, or behind 18 worked examples alone
@@ -106,82 +110,67 @@ def test_what_never_ends_is_stopped_and_refused(
     if turns:
         loops = f"{{% if messages|length == {turns} %}}{loops}{{% endif %}}"
     path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
-    monkeypatch.setattr(trial, "SECONDS", 10)
+    monkeypatch.setattr(probe, "SECONDS", 10)
     with pytest.raises(ModelBroken, match="did not end within 10 seconds"):
-        trial.try_first(path, SETTINGS)
+        probe_model(path, SETTINGS)
 
 
-def test_no_file_of_the_current_folder_is_run_by_a_trial(
+def test_a_probe_runs_no_file_of_the_current_folder_and_takes_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("llama_cpp", "localeval", "runpy"):
-        (tmp_path / f"{name}.py").write_text("open('it-was-run', 'w')")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as in an interactive Python
-    trial.try_first(write_tiny_model(tmp_path / "mine.gguf"), SETTINGS)
-    assert not (tmp_path / "it-was-run").exists()
-
-
-def test_a_model_in_a_folder_whose_name_is_no_utf_8_is_loaded_as_any_other(tmp_path: Path) -> None:
-    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8les"))
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8les"))  # no UTF-8
     folder.mkdir()
-    engine = Engine(write_tiny_model(folder / "mine.gguf"), SETTINGS)
-    assert engine.count("tea") > 0
-    engine.close()
+    for name in ("llama_cpp", "localeval", "runpy"):
+        (folder / f"{name}.py").write_text("open('it-was-run', 'w')")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as in an interactive Python
+    load(write_tiny_model(folder / "mine.gguf"))
+    assert not (folder / "it-was-run").exists()
 
 
 def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp_path: Path) -> None:
-    texts = {"sound": "Tea grows.", "lost": "Tea 茶 grows."}
-    path = write_tiny_model(tmp_path / "mine.gguf", lost="茶".encode()[0])
-
     def score(judge: Judge, text: str) -> Score:
-        sample = {"user_input": "?", "response": "Tea grows.", "retrieved_contexts": [texts[text]]}
+        sample = {"user_input": "?", "response": "Tea grows.", "retrieved_contexts": [text]}
         return judge.score("faithfulness", sample, statements="sentences")
 
+    path = write_tiny_model(tmp_path / "mine.gguf", lost="茶".encode()[0])
     with Judge.load(path, n_threads=1) as judge:
-        alone = score(judge, "sound")
+        alone = score(judge, "Tea grows.")
         assert alone.status == "scored"
-        assert score(judge, "lost") == Score.failed("engine_error")
-        assert score(judge, "sound") == alone
+        assert score(judge, "Tea 茶 grows.") == Score.failed("engine_error")
+        assert score(judge, "Tea grows.") == alone
+    with pytest.raises(ModelBroken, match="the model answers with NaN or infinity"):
+        load(write_tiny_model(tmp_path / "worse.gguf", lost=ord("a")))  # for a text of the probe
 
 
-def test_weights_that_are_nan_for_a_text_of_the_trial_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelBroken, match="the model answers with NaN or infinity; copy or fetch it again"):
-        Engine(write_tiny_model(tmp_path / "mine.gguf", lost=ord("a")), SETTINGS)
+def test_a_model_too_large_for_the_memory_is_not_even_probed(
+    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "run", no_process)
+    monkeypatch.setattr(llama, "available", lambda: 1000)
+    with pytest.raises(InputError, match=r"0\.0 GB are free"):
+        load(tiny_path)
 
 
-def test_an_unknown_file_is_tried_once_and_again_when_it_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("known", [True, False])
+def test_a_file_is_probed_once_with_each_build_and_processor_and_again_when_it_changes(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_tiny_model(tmp_path / "mine.gguf")
-    trial.try_first(path, SETTINGS)
+    if known:
+        in_the_catalog(path, monkeypatch, tmp_path)
+    probe_model(path, SETTINGS)
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "run", no_process)
-        trial.try_first(path, SETTINGS)
-        Engine(path, EngineSettings(n_ctx=8192, n_threads=2)).close()  # a longer context was proved too
+        probe_model(path, EngineSettings(n_ctx=8192, n_threads=2))  # a longer context was proved too
+        patch.setattr(probe, "library", lambda: "another")
+        with pytest.raises(Started):
+            probe_model(path, SETTINGS)
+        if known:
+            probe_model(path)  # its vocabulary alone: nothing is computed
     path.write_bytes(path.read_bytes().replace(b"qwen2.block_count", b"qwen2.block_cound"))
     with pytest.raises(ModelBroken, match=r"key not found in model: qwen2\.block_count"):
-        trial.try_first(path, SETTINGS)
-
-
-def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    files = f'{{ name = "tiny.gguf", sha256 = "{hash_file(path)}" }}'
-    move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
-
-
-def test_a_file_of_the_catalog_is_tried_once_for_a_build_and_a_processor(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_the_catalog(tiny_path, monkeypatch, tmp_path)
-    trial.try_first(tiny_path, SETTINGS)
-    monkeypatch.setattr(subprocess, "run", no_process)
-    trial.try_first(tiny_path, SETTINGS)
-    for name, answer in (("library", "another"), ("processor", {"name": "another", "features": ""})):
-        with monkeypatch.context() as patch:
-            patch.setattr(trial, name, lambda answer=answer: answer)
-            with pytest.raises(pytest.fail.Exception, match="a process was started"):
-                trial.try_first(tiny_path, SETTINGS)
-            trial.try_first(tiny_path)  # its vocabulary alone: nothing is computed
+        probe_model(path, SETTINGS)
 
 
 def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
@@ -189,79 +178,34 @@ def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
 ) -> None:
     in_the_catalog(aborting, monkeypatch, tmp_path)
     for _ in range(2):  # a failure is not remembered
-        with pytest.raises(ModelError, match=r"\(SIG.*so it was not compiled for this processor"):
-            Engine(aborting, SETTINGS)
+        with pytest.raises(ModelError, match=r"\(SIG.*not compiled for this processor"):
+            load(aborting)
 
 
-def test_a_file_of_the_catalog_whose_trial_finds_something_else_is_loaded_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_the_tables_tell_of_a_file_is_not_believed_and_never_reaches_llama_cpp(
+    tiny_path: Path, tmp_path: Path
 ) -> None:
-    path = write_tiny_model(tmp_path / "mine.gguf", lost=ord("a"))
-    in_the_catalog(path, monkeypatch, tmp_path)
-    trial.try_first(path, SETTINGS)
-    monkeypatch.setattr(subprocess, "run", no_process)
-    with pytest.raises(pytest.fail.Exception, match="a process was started"):
-        trial.try_first(path, SETTINGS)
+    path = tmp_path / "m.gguf"
+    for at, value, found in (
+        (8, 1 << 40, "1,099,511,627,776 tensors"),
+        (16, 1 << 40, "1,099,511,627,776 metadata pairs"),
+        (24, 1 << 62, "the end of the file"),
+    ):
+        content = bytearray(tiny_path.read_bytes())
+        content[at : at + 8] = struct.pack("<Q", value)
+        path.write_bytes(content)
+        with pytest.raises(ModelBroken, match=f"found {found}"):
+            check_gguf(path)
+    with pytest.raises(ModelBroken, match="'bert'"):
+        check_gguf(write_tiny_model(path, tokenizer="bert"))
 
 
-def test_a_file_of_the_catalog_is_loaded_where_nothing_can_be_tried(
+def test_a_frozen_program_has_no_python_to_probe_in_and_loads_what_the_catalog_knows(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_the_catalog(tiny_path, monkeypatch, tmp_path)
-    monkeypatch.setattr(trial, "library", lambda: "of a frozen program")  # was not tried before
     monkeypatch.setattr(subprocess, "run", no_process)
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    engine = Engine(tiny_path, SETTINGS)
-    assert engine.count("tea") > 0
-    engine.close()
-
-
-def test_a_model_too_large_for_the_memory_is_not_even_tried(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subprocess, "run", no_process)
-    monkeypatch.setattr(loading, "available", lambda: 1000)
-    with pytest.raises(InputError, match=r"0\.0 GB are free"):
-        Engine(tiny_path, SETTINGS)
-
-
-def test_a_program_without_a_python_says_how_to_try_the_file(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     with pytest.raises(ModelError, match=r"python -m localeval doctor --judge .*tiny\.gguf"):
-        trial.try_first(tiny_path, SETTINGS)
-
-
-def test_the_command_line_refuses_such_a_file_with_exit_3(aborting: Path, tmp_path: Path) -> None:
-    from tests.test_cli import fault, localeval
-
-    (tmp_path / "data.jsonl").write_text('{"response": "Tea.", "contexts": ["Tea."]}')
-    run = localeval("evaluate", "data.jsonl", "--judge", aborting, "-q", cwd=tmp_path)
-    assert run.returncode == 3
-    assert "aborting.gguf: llama.cpp ended on it" in fault(run)
-
-
-@pytest.mark.parametrize(
-    ("at", "value", "found"),
-    [
-        (8, struct.pack("<Q", 1 << 40), "found 1,099,511,627,776 tensors"),
-        (16, struct.pack("<Q", 1 << 40), "found 1,099,511,627,776 metadata pairs"),
-        (24, struct.pack("<Q", 1 << 62), "found the end of the file"),
-    ],
-)
-def test_counts_and_lengths_beyond_the_file_are_refused_before_they_are_believed(
-    at: int, value: bytes, found: str, tiny_path: Path, tmp_path: Path
-) -> None:
-    content = bytearray(tiny_path.read_bytes())
-    content[at : at + 8] = value
-    (tmp_path / "m.gguf").write_bytes(content)
-    with pytest.raises(ModelBroken, match=found):
-        check_gguf(tmp_path / "m.gguf")
-
-
-def test_a_tokenizer_that_no_judge_has_never_reaches_llama_cpp(tmp_path: Path) -> None:
-    with pytest.raises(
-        ModelBroken, match=r"tokenizer of the kind 'bert', expected gpt2 or llama; .* can't judge"
-    ):
-        check_gguf(write_tiny_bert(tmp_path / "bert.gguf"))
+        load(tiny_path)
+    in_the_catalog(tiny_path, monkeypatch, tmp_path)
+    load(tiny_path)

@@ -19,9 +19,9 @@ import pytest
 
 from localeval import doctor
 from localeval.doctor import CheckContext, Finding, examine
-from localeval.engine import trial
+from localeval.engine import probe
+from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
-from localeval.engine.lazy import LazyEngine
 from localeval.errors import NetworkRefused
 from localeval.models.checksums import hash_file
 from localeval.system.offline import offline
@@ -166,7 +166,7 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> N
     rows = found(*names)
     assert {f.name: f.status for f in rows.values()} == dict.fromkeys(names, "ok")
     # It is what a run plans with, and not the catalog's rough figure, which is 0.1 GB here.
-    planned = LazyEngine(models / "tiny.gguf", EngineSettings()).memory()
+    planned = Engine(models / "tiny.gguf", EngineSettings()).memory()
     assert planned is not None
     assert rows["memory"].found.startswith(f"tiny needs about {planned / 1e9:.1f} GB, ")
     shutil.rmtree(models / "small")
@@ -186,8 +186,8 @@ def test_a_judge_on_which_llama_cpp_ends_is_told_once_and_by_its_own_row(
         tries.append(path)
         return subprocess.CompletedProcess([], -signal.SIGILL, "", "")
 
-    monkeypatch.setattr(trial, "library", lambda: "made for another processor")
-    monkeypatch.setattr(trial, "_run", crashed)
+    monkeypatch.setattr(probe, "library", lambda: "made for another processor")
+    monkeypatch.setattr(probe, "_run", crashed)
     rows = found("judge", "grammar", "faithfulness", "same bits")
     assert "llama.cpp ends the process on this model (SIGILL)" in rows["judge"].found
     assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from localeval import InputError, Judge, Sample, evaluate, plan, rescore
+from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineSettings, States
-from localeval.engine.tree import Engine
 from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.heads import Contexts, SoftMinimum, write
 from localeval.judgements.support import DirectReply

@@ -12,8 +12,8 @@ import pytest
 from localeval import Judge, Score, evaluate, plan, rescore
 from localeval.compat.models import beside
 from localeval.engine.companions import Companions
+from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError
-from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.runs.folder import read
 from localeval.runs.verify import verify
@@ -148,7 +148,7 @@ def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_
     ):
         with pytest.raises(InputError, match=said):
             use()
-    assert isinstance(judge.engine, LazyEngine)
+    assert isinstance(judge.engine, Engine)
     assert not judge.engine.loaded
     judge.close()  # a second time does nothing
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from localeval.engine import loading
+from localeval.engine import llama
+from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings, physical_cores
-from localeval.engine.lazy import LazyEngine
-from localeval.engine.memory import OVERHEAD, available, cache_bytes, check
-from localeval.engine.tree import Engine
+from localeval.engine.memory import OVERHEAD, available, cache_bytes
 from localeval.errors import InputError
 from localeval.judgements.support import DirectReply
 from localeval.prompts.prefix import Trunk
@@ -19,46 +18,37 @@ MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailabl
 STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\n"
 
 
-def machine(folder: Path, limit: str | None = None) -> tuple[Path, Path]:
-    """A machine, and where there is a limit a container which has taken 1 GB, most of it to read files."""
-    (folder / "meminfo").write_text(MEMINFO)
-    if limit is not None:
-        (folder / "memory.max").write_text(f"{limit}\n")
-        (folder / "memory.current").write_text("1000000000\n")
-        (folder / "memory.stat").write_text(STAT)
-    return folder / "meminfo", folder
+@pytest.mark.parametrize(
+    ("limit", "used", "stat", "free"),
+    [
+        (None, None, None, 4_096_000_000),  # no container
+        ("max", "1000000000", STAT, 4_096_000_000),
+        ("1", "1000000000", STAT, 0),
+        ("3000000000", "1000000000", None, 2_000_000_000),  # an old kernel
+        ("3000000000", "1000000000", STAT, 2_900_000_000),  # files that were read give way
+        ("3000000000", "", STAT, 4_096_000_000),  # told in another form
+    ],
+)
+def test_what_is_free_is_the_least_of_what_the_machine_has_and_a_container_may_take(
+    limit: str | None, used: str | None, stat: str | None, free: int, tmp_path: Path
+) -> None:
+    texts = {"meminfo": MEMINFO, "memory.max": limit, "memory.current": used, "memory.stat": stat}
+    for name, text in texts.items():
+        if text is not None:
+            (tmp_path / name).write_text(text)
+    assert available(tmp_path / "meminfo", tmp_path) == free
 
 
-def test_what_is_free_is_what_linux_calls_available(tmp_path: Path) -> None:
-    assert available(*machine(tmp_path)) == 4_000_000 * 1024
-
-
-def test_a_containers_limit_counts_where_it_is_lower(tmp_path: Path) -> None:
-    assert available(*machine(tmp_path, "max")) == 4_000_000 * 1024
-    assert available(*machine(tmp_path, "1")) == 0
-    machine(tmp_path, "3000000000")[1].joinpath("memory.stat").unlink()  # an old kernel
-    assert available(tmp_path / "meminfo", tmp_path) == 2_000_000_000
-
-
-def test_what_a_container_keeps_of_files_it_read_is_free(tmp_path: Path) -> None:
-    """Linux drops it as soon as memory is asked for; a model's file has just been read, for its sum."""
-    assert available(*machine(tmp_path, "3000000000")) == 2_900_000_000
-
-
-def test_what_the_system_tells_in_another_form_counts_for_nothing(tmp_path: Path) -> None:
-    machine(tmp_path, "3000000000")
-    (tmp_path / "memory.current").write_text("\n")
-    assert available(tmp_path / "meminfo", tmp_path) == 4_000_000 * 1024
-    (tmp_path / "memory.current").unlink()
-    (tmp_path / "memory.current").mkdir()  # reading it is an error, as it is where it is not allowed
-    assert available(tmp_path / "meminfo", tmp_path) == 4_000_000 * 1024
+def test_a_system_that_does_not_tell_what_is_free_refuses_nothing(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert available(tmp_path / "none", tmp_path) is None
     (tmp_path / "meminfo").write_text("MemAvailable:    unknown\n")
     assert available(tmp_path / "meminfo", tmp_path) is None
-
-
-def test_a_system_that_does_not_tell_refuses_nothing(tmp_path: Path) -> None:
-    assert available(tmp_path / "none", tmp_path) is None
-    check(Path("model.gguf"), 10**15, None)
+    monkeypatch.setattr(llama, "available", lambda: None)
+    engine = Engine(tiny_path)
+    assert engine.llama
+    engine.close()
 
 
 QWEN2_7B = {
@@ -77,7 +67,10 @@ QWEN3_4B = {
 }
 
 
-@pytest.mark.parametrize(("model", "mebibytes"), [(QWEN2_7B, 448), (QWEN3_4B, 1152)])
+@pytest.mark.parametrize(
+    ("model", "mebibytes"),
+    [(QWEN2_7B, 448), (QWEN3_4B, 1152), ({**QWEN3_4B, "attention.value_length": 64}, 864)],
+)
 def test_the_cache_of_a_known_model_has_the_size_that_llama_cpp_logs(
     model: dict[str, int], mebibytes: int
 ) -> None:
@@ -85,22 +78,12 @@ def test_the_cache_of_a_known_model_has_the_size_that_llama_cpp_logs(
     assert cache_bytes(lambda name: model.get(name, 0), 8192, "f16") == mebibytes * 1024**2
 
 
-def test_keys_and_values_of_different_length_are_both_counted() -> None:
-    model = {**QWEN3_4B, "attention.value_length": 64}
-    assert cache_bytes(lambda name: model.get(name, 0), 8192, "f16") == 864 * 1024**2
-
-
-def test_what_a_model_needs_is_read_in_its_file(tiny_path: Path) -> None:
-    cache = 8192 * 2 * 2 * (16 + 16) * 2  # tokens, layers, heads for keys, two lengths, bytes
-    assert LazyEngine(tiny_path, EngineSettings()).memory() == tiny_path.stat().st_size + OVERHEAD + cache
-
-
 def test_the_states_of_trunks_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
     trunk = Trunk("Answer yes or no.", (("Does tea grow? " * 40, "yes"),))
-    engine, lazy = Engine(tiny_path, EngineSettings(n_threads=2)), LazyEngine(tiny_path, EngineSettings())
+    engine = Engine(tiny_path, EngineSettings(n_threads=2))
     engine.generate(trunk, "Tea grows.", ["Does it?"], DirectReply)
     size = sum(map(len, engine._states.values()))
-    planned, without = lazy.memory(engine.spent.trunk), lazy.memory()
+    planned, without = engine.memory(engine.spent.trunk), engine.memory()
     engine.close()
     assert planned is not None
     assert without is not None
@@ -109,22 +92,17 @@ def test_the_states_of_trunks_that_are_kept_are_planned_as_large_as_they_are(tin
 
 def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One byte less than what is planned is refused when the model is loaded; as much is enough."""
-    settings = EngineSettings(n_threads=2)
-    planned = LazyEngine(tiny_path, settings).memory()
-    assert planned is not None
-    monkeypatch.setattr(loading, "available", lambda: planned - 1)
-    with pytest.raises(InputError, match=r"tiny\.gguf needs about 0\.6 GB"):
-        Engine(tiny_path, settings)
-    monkeypatch.setattr(loading, "available", lambda: planned)
-    Engine(tiny_path, settings).close()
-
-
-def test_a_model_too_large_for_the_machine_is_refused_by_name_with_both_figures(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loading, "available", lambda: 100_000_000)
-    with pytest.raises(InputError, match=r"tiny\.gguf needs about 0\.6 GB .* 0\.1 GB are free"):
-        Engine(tiny_path, EngineSettings())
+    engine = Engine(tiny_path, EngineSettings(n_threads=2))
+    cache = 8192 * 2 * 2 * (16 + 16) * 2  # tokens, layers, heads for keys, two lengths, bytes
+    planned = tiny_path.stat().st_size + OVERHEAD + cache
+    assert engine.memory() == planned
+    for free, told in ((planned - 1, "0.6"), (100_000_000, "0.1")):
+        monkeypatch.setattr(llama, "available", lambda free=free: free)
+        with pytest.raises(InputError, match=rf"tiny\.gguf needs about 0\.6 GB .* {told} GB are free"):
+            assert engine.llama
+    monkeypatch.setattr(llama, "available", lambda: planned)
+    assert engine.llama
+    engine.close()
 
 
 def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> None:

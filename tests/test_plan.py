@@ -12,8 +12,8 @@ import pytest
 from localeval import Judge, Plan, evaluate, plan
 from localeval.cli import main
 from localeval.engine.benchmark import Speed
+from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError, Spent
-from localeval.engine.tree import Engine
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics

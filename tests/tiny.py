@@ -33,17 +33,22 @@ N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
 
 
 def write_tiny_model(
-    path: Path, template: str | None = CHATML, seed: int = 0, pooling: int = 0, lost: int | None = None
+    path: Path,
+    template: str | None = CHATML,
+    seed: int = 0,
+    pooling: int = 0,
+    lost: int | None = None,
+    tokenizer: str = "gpt2",
 ) -> Path:
     """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings.
 
     lost  a byte whose embedding is NaN: the model answers with NaN to every text that has it
     """
     tokens, merges = _vocabulary()
-    writer = _begun(path)
+    writer = _begun(path, template)
     if pooling:
         writer.add_pooling_type(gguf.PoolingType(pooling))
-    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_model(tokenizer)
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
     writer.add_token_types(
@@ -51,13 +56,7 @@ def write_tiny_model(
     )
     writer.add_token_merges(merges)
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
-    writer.add_add_bos_token(False)
-    if template is not None:
-        writer.add_chat_template(template)
-    tensors = _tensors(len(tokens), np.random.default_rng(seed))
-    if lost is not None:
-        tensors["token_embd.weight"][lost] = np.nan
-    return _written(writer, tensors, path)
+    return _written(writer, path, _tensors(len(tokens), seed), lost)
 
 
 def write_tiny_spm(path: Path, prefix: bool) -> Path:
@@ -66,19 +65,17 @@ def write_tiny_spm(path: Path, prefix: bool) -> Path:
     tokens = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *others]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
     kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(others)
-    writer = _begun(path)
+    writer = _begun(path, CHATML)
     writer.add_tokenizer_model("llama")
     writer.add_token_list(tokens)
     writer.add_token_scores([-float(i) for i in range(len(tokens))])
     writer.add_token_types(kinds)
     writer.add_eos_token_id(2)
-    writer.add_add_bos_token(False)
     writer.add_add_space_prefix(prefix)
-    writer.add_chat_template(CHATML)
-    return _written(writer, _tensors(len(tokens), np.random.default_rng(0)), path)
+    return _written(writer, path, _tensors(len(tokens), 0))
 
 
-def _begun(path: Path) -> gguf.GGUFWriter:
+def _begun(path: Path, template: str | None) -> gguf.GGUFWriter:
     writer = gguf.GGUFWriter(path, "qwen2")
     writer.add_context_length(N_CTX)
     writer.add_embedding_length(N_EMBD)
@@ -88,10 +85,17 @@ def _begun(path: Path) -> gguf.GGUFWriter:
     writer.add_head_count_kv(N_KV)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_rope_freq_base(10000.0)
+    writer.add_add_bos_token(False)
+    if template is not None:
+        writer.add_chat_template(template)
     return writer
 
 
-def _written(writer: gguf.GGUFWriter, tensors: dict[str, np.ndarray], path: Path) -> Path:
+def _written(
+    writer: gguf.GGUFWriter, path: Path, tensors: dict[str, np.ndarray], lost: int | None = None
+) -> Path:
+    if lost is not None:
+        tensors["token_embd.weight"][lost] = np.nan
     for name, tensor in tensors.items():
         writer.add_tensor(name, tensor.astype(np.float32))
     writer.write_header_to_file()
@@ -101,46 +105,9 @@ def _written(writer: gguf.GGUFWriter, tensors: dict[str, np.ndarray], path: Path
     return path
 
 
-def write_tiny_bert(path: Path) -> Path:
-    """Write a random embedding model, of one layer, to `path` and return it."""
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *map(chr, range(0x21, 0x7F))]
-    writer = gguf.GGUFWriter(path, "bert")
-    writer.add_context_length(N_CTX)
-    writer.add_embedding_length(N_EMBD)
-    writer.add_block_count(1)
-    writer.add_feed_forward_length(N_FF)
-    writer.add_head_count(N_HEADS)
-    writer.add_layer_norm_eps(1e-12)
-    writer.add_causal_attention(False)
-    writer.add_pooling_type(gguf.PoolingType.MEAN)
-    writer.add_tokenizer_model("bert")
-    writer.add_token_type_count(2)
-    writer.add_token_list(tokens)
-    writer.add_token_types([gguf.TokenType.NORMAL] * len(tokens))
-    rng = np.random.default_rng(0)
-    shapes: dict[str, tuple[int, ...]] = {
-        "token_embd.weight": (len(tokens), N_EMBD),
-        "token_types.weight": (2, N_EMBD),
-        "position_embd.weight": (N_CTX, N_EMBD),
-    }
-    for name in ("token_embd_norm", "blk.0.attn_output_norm", "blk.0.layer_output_norm"):
-        shapes |= {f"{name}.weight": (N_EMBD,), f"{name}.bias": (N_EMBD,)}
-    for name, rows, columns in (
-        *((f"attn_{part}", N_EMBD, N_EMBD) for part in ("q", "k", "v", "output")),
-        ("ffn_up", N_FF, N_EMBD),
-        ("ffn_down", N_EMBD, N_FF),
-    ):
-        shapes |= {f"blk.0.{name}.weight": (rows, columns), f"blk.0.{name}.bias": (rows,)}
-    for name, shape in shapes.items():
-        writer.add_tensor(name, rng.normal(0, 0.3, shape).astype(np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+def _tensors(n_vocab: int, seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
 
-
-def _tensors(n_vocab: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     def weights(*shape: int) -> np.ndarray:
         return rng.normal(0, 0.3, shape)
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from localeval.engine.batching import Row
 from localeval.engine.interface import EngineSettings, Spent
-from localeval.engine.llama import Llama, Row
+from localeval.engine.llama import Llama
 
-BATCH = 512
-SEQUENCES = 32
+BATCH, SEQUENCES, STEPS = 512, 32, 8
+
 READ_SHARE = 0.58
 """Time of a row that is read through the layers that a head needs, of one through all: 16 of 28 layers."""
 
@@ -34,7 +35,7 @@ class Speed(NamedTuple):
         >>> Speed(0.01, 0.02, 0.05).floor(Spent(branch=60, leaves=40, decoded=10, guessed=5))
         1.2
         """
-        return self._given(spent) + spent.decoded * self.row
+        return self.cost(spent._replace(guessed=0))
 
     def cost(self, spent: Spent) -> float:
         """The time that these rows take in calls of the best size, wrong guesses and all.
@@ -42,13 +43,8 @@ class Speed(NamedTuple):
         >>> Speed(0.01, 0.02, 0.05).cost(Spent(branch=80, leaves=40, decoded=10, guessed=5))
         1.5
         """
-        return self._given(spent) + (spent.decoded + spent.guessed) * self.row
-
-    def _given(self, spent: Spent) -> float:
-        return (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill
-
-
-STEPS = 8
+        given = (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill
+        return given + (spent.decoded + spent.guessed) * self.row
 
 
 def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0) -> Speed:
@@ -65,37 +61,27 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
         if behind:
             llama.decode([Row(token, i, (0,), False) for i in range(behind)])
 
-        def stand() -> None:
-            llama.drop(0, behind)
-            for sequence in range(1, sequences + 1):
-                llama.drop(sequence)
-                llama.fork(0, sequence)
+        def best_of_two(run: Callable[[], object]) -> float:
+            """Seconds, behind a run that warms up: what disturbs a run only makes it longer."""
+            found = []
+            for _ in range(3):
+                llama.drop(0, behind)
+                for sequence in range(1, sequences + 1):
+                    llama.drop(sequence)
+                    llama.fork(0, sequence)
+                start = time.perf_counter()
+                run()
+                found.append(time.perf_counter() - start)
+            return min(found[1:])
 
-        def prefill() -> None:
-            llama.decode(text)
-
-        def steps(n: int) -> Callable[[], None]:
-            def run() -> None:
-                for position in range(behind, behind + STEPS):
-                    llama.decode([Row(token, position, (sequence,), True) for sequence in range(1, n + 1)])
-
-            return run
+        def steps(n: int) -> None:
+            for position in range(behind, behind + STEPS):
+                llama.decode([Row(token, position, (sequence,), True) for sequence in range(1, n + 1)])
 
         return Speed(
-            _seconds(stand, prefill) / BATCH,
-            _seconds(stand, steps(sequences)) / STEPS / sequences,
-            _seconds(stand, steps(1)) / STEPS,
+            best_of_two(lambda: llama.decode(text)) / BATCH,
+            best_of_two(lambda: steps(sequences)) / STEPS / sequences,
+            best_of_two(lambda: steps(1)) / STEPS,
         )
     finally:
         llama.close()
-
-
-def _seconds(prepare: Callable[[], None], run: Callable[[], None]) -> float:
-    """The best of two runs behind one that warms up: what disturbs a run only makes it longer."""
-    found = []
-    for _ in range(3):
-        prepare()
-        start = time.perf_counter()
-        run()
-        found.append(time.perf_counter() - start)
-    return min(found[1:])

@@ -1,17 +1,14 @@
-"""Which processor this is, and which build of llama.cpp: what is remembered is remembered for these alone."""
+"""Which processor this is, and which build of llama.cpp: what is remembered holds for these alone."""
 
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-from localeval.engine.interface import EngineSettings
 from localeval.models.checksums import hash_file
-from localeval.system.versions import digest, package_versions
+from localeval.system.versions import digest
 
 
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
@@ -29,14 +26,3 @@ def library() -> str:
     places = [Path(place) / "lib" for place in (found and found.submodule_search_locations) or ()]
     files = sorted(file for place in places for file in place.glob("lib*") if "so." not in file.name)
     return digest([(file.name, hash_file(file)) for file in files])
-
-
-def made_with(model: str, settings: EngineSettings) -> dict[str, Any]:
-    """All that the bits and the speed of a model file (its sha256) depend on, the number of threads too."""
-    return {
-        "model": model,
-        "settings": asdict(settings),
-        "llama-cpp-python": package_versions()["llama-cpp-python"],
-        "library": library(),
-        "processor": processor(),
-    }

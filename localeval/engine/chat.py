@@ -6,73 +6,65 @@ markers, and only its own pieces are read with control tokens. So nothing a text
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import jinja2
 import jinja2.sandbox
 
-from localeval.engine.reading import Reader
+from localeval.engine.interface import Frame
+from localeval.engine.llama import Tokenizer
 from localeval.errors import ModelBroken
 from localeval.prompts.prefix import Trunk
 
 
-class Chat:
-    """Turns a trunk, a branch and leaves into tokens for one model. Raises ModelBroken without a template."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        source = reader.chat_template()
-        if source is None:
-            raise ModelBroken(
-                f"{reader.path}: the file has no chat template, as in a base model; choose an instruct model."
-            )
-        # A template comes with the weights, from outside: the sandbox keeps it to text.
-        environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-        environment.globals["raise_exception"] = _refuse
-        # The same every time: what a trial saw of a template is what it does here.
-        environment.globals.pop("lipsum")
-        environment.filters.pop("random")
-        try:
-            self._template = environment.from_string(source)
-        except jinja2.TemplateError as error:
-            raise self._broken(error) from error
-
-    def frame(self, trunk: Trunk) -> tuple[list[int], list[int]]:
-        """(the tokens before a branch, the tokens after a leaf)."""
-        texts = [trunk.system, *(text for example in trunk.examples for text in example)]
-        roles = ["system", *("user", "assistant") * len(trunk.examples), "user"]
-        marks = [f"\ue000{i}\ue001" for i in range(len(roles))]
-        rest = self._render([{"role": r, "content": m} for r, m in zip(roles, marks, strict=True)])
+def frame(model: Tokenizer, trunk: Trunk) -> Frame:
+    """The tokens before a branch and after a leaf. Raises ModelBroken without a template that can be used."""
+    source = model.chat_template()
+    if source is None:
+        raise ModelBroken(
+            f"{model.path}: the file has no chat template, as in a base model; choose an instruct model."
+        )
+    texts = [trunk.system, *(text for example in trunk.examples for text in example)]
+    roles = ["system", *("user", "assistant") * len(trunk.examples), "user"]
+    marks = [f"\ue000{i}\ue001" for i in range(len(roles))]
+    bos = model.special_text("bos")
+    try:
+        # enable_thinking: Qwen3's templates write an empty thought for False; others ignore it.
+        rest = _compiled(source).render(
+            messages=[{"role": r, "content": m} for r, m in zip(roles, marks, strict=True)],
+            add_generation_prompt=True,
+            enable_thinking=False,
+            bos_token=bos,
+            eos_token=model.special_text("eos"),
+        )
+        if model.adds_bos() and not rest.startswith(bos):
+            rest = bos + rest
         before: list[int] = []
         for mark, text in zip(marks, [*texts, None], strict=True):
             if rest.count(mark) != 1:
-                raise self._broken("it does not write every turn once, in order")
+                raise ValueError("it does not write every turn once, in order")
             own, rest = rest.split(mark)
-            before += self._reader.tokenize(own.encode(), special=True)
+            before += model.tokenize(own.encode(), special=True)
             if text is not None:
-                before += self._reader.tokenize(text.encode())
-        return before, self._reader.tokenize(rest.encode(), special=True)
-
-    def _render(self, messages: list[dict[str, str]]) -> str:
-        bos = self._reader.special_text("bos")
-        try:
-            # enable_thinking: Qwen3's templates write an empty thought for False; others ignore it.
-            text: str = self._template.render(
-                messages=messages,
-                add_generation_prompt=True,
-                enable_thinking=False,
-                bos_token=bos,
-                eos_token=self._reader.special_text("eos"),
-            )
-        except Exception as error:
-            raise self._broken(error) from error
-        return bos + text if self._reader.adds_bos() and not text.startswith(bos) else text
-
-    def _broken(self, why: object) -> ModelBroken:
-        return ModelBroken(
-            f"{self._reader.path}: the chat template in this file can't be used ({str(why)[:200]!r}); "
+                before += model.tokenize(text.encode())
+    except Exception as error:  # a template comes with the weights, and can raise anything
+        raise ModelBroken(
+            f"{model.path}: the chat template in this file can't be used ({str(error)[:200]!r}); "
             "choose a Qwen2.5 or Qwen3 instruct model."
-        )
+        ) from error
+    return Frame(before, model.tokenize(rest.encode(), special=True))
+
+
+@lru_cache(maxsize=4)
+def _compiled(source: str) -> jinja2.Template:
+    # A template comes from outside: the sandbox keeps it to text.
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment.globals["raise_exception"] = _refuse
+    # The same every time: what a probe saw of a template is what it does here.
+    environment.globals.pop("lipsum")
+    environment.filters.pop("random")
+    return environment.from_string(source)
 
 
 def _refuse(message: Any) -> None:

@@ -1,10 +1,8 @@
-"""From a pydantic schema to what may be written next.
+"""From a pydantic schema to what may be written next: compact JSON under the regular expression of outlines.
 
-A reply is one compact JSON object under the regular expression that outlines makes of the schema, walked
-as an automaton over the *bytes* of the vocabulary. (Over text, partial characters collapse, and Korean or
-emoji could not be written.) Where only one text can follow (`{"reason":"`), it is *forced*: fed, not
-sampled. A `Literal` field is a `Choice`, whose state in the automaton is known, so that the probabilities
-of its options can be read there.
+It is walked as an automaton over the *bytes* of the vocabulary: over text, partial characters collapse, and
+Korean or emoji could not be written. Where only one text can follow (`{"reason":"`), it is *forced*: fed, not
+sampled. A `Literal` field is a `Choice`, whose state is known, so that its probabilities can be read there.
 """
 
 from __future__ import annotations
@@ -32,8 +30,7 @@ class Vocabulary:
         by_bytes: dict[bytes, list[int]] = {}
         for token, piece in self.bytes_of.items():
             by_bytes.setdefault(piece, []).append(token)
-        missing = [b for b in range(256) if bytes([b]) not in by_bytes and b not in _NEVER_IN_UTF8]
-        if missing:
+        if missing := [b for b in range(256) if bytes([b]) not in by_bytes and b not in _NEVER_IN_UTF8]:
             raise ValueError(f"the vocabulary has no token for {len(missing)} single bytes")
         self.byte_token = {piece[0]: ids[0] for piece, ids in by_bytes.items() if len(piece) == 1}
         self.core = CoreVocabulary(end_token, by_bytes)
@@ -67,8 +64,7 @@ class Automaton:
         """(n_vocab,) True where a token may follow."""
         if state not in self._masks:
             mask = np.zeros(self._vocabulary.size, dtype=np.bool_)
-            allowed = np.fromiter(self._index.get_allowed_tokens(state), dtype=np.int64)
-            mask[allowed] = True
+            mask[np.fromiter(self._index.get_allowed_tokens(state), dtype=np.int64)] = True
             self._masks[state] = mask
         return self._masks[state]
 
@@ -119,8 +115,8 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A schema compiled: its automaton, and the states in which a choice is to be made."""
+class CompiledSchema:
+    """A schema as an automaton, and the states in which a choice is to be made."""
 
     schema: type[BaseModel]
     automaton: Automaton
@@ -131,64 +127,39 @@ class Plan:
         return self.automaton.shortest(state, frozenset(self.choices))
 
 
-class Grammar:
-    """Compiles schemas, each once (0.1 to 1 s)."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
-        self._plans: dict[type[BaseModel], Plan] = {}
-
-    def plan(self, schema: type[BaseModel]) -> Plan:
-        """The plan of `schema`. Raises TypeError for a default, or for options alike at their start."""
-        if schema not in self._plans:
-            self._plans[schema] = self._compile(schema)
-        return self._plans[schema]
-
-    def _compile(self, schema: type[BaseModel]) -> Plan:
-        # No optional white space: only so are there runs of forced tokens.
-        automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), self.vocabulary)
-        described = schema.model_json_schema()
-        choices: dict[int, Choice] = {}
-        text = b"{"
-        for name, info in schema.model_fields.items():
-            if not info.is_required() or info.alias:
-                raise TypeError(f"{schema.__name__}.{name}: a reply's fields are required and have no alias")
-            text += json.dumps(name).encode() + b":"
-            if get_origin(info.annotation) is Literal:
-                shared, choice = _choice(name, get_args(info.annotation))
-                choices[automaton.walk(text + shared)] = choice
-                text += shared + choice.encoded[0] + b","
-            else:
-                text += _smallest(described["properties"][name], described.get("$defs", {})) + b","
-        return Plan(schema, automaton, choices)
+def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledSchema:
+    """Compile a schema, in up to 1 s. Raises TypeError for a default, or for options alike at their start."""
+    # No optional white space: only so are there runs of forced tokens.
+    automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary)
+    described = schema.model_json_schema()["properties"]
+    choices: dict[int, Choice] = {}
+    text = b"{"
+    for name, info in schema.model_fields.items():
+        if not info.is_required() or info.alias:
+            raise TypeError(f"{schema.__name__}.{name}: a reply's fields are required and have no alias")
+        text += json.dumps(name).encode() + b":"
+        if get_origin(info.annotation) is Literal:
+            options = get_args(info.annotation)
+            encoded = [json.dumps(option, ensure_ascii=False).encode() for option in options]
+            if len(set(encoded)) < 2 or any(a != b and b.startswith(a) for a in encoded for b in encoded):
+                raise TypeError(f"{name}: a Literal needs two or more options, none of which begins another")
+            shared = 0  # a quote, at least, for strings
+            while len({e[: shared + 1] for e in encoded}) == 1:
+                shared += 1
+            place = automaton.walk(text + encoded[0][:shared])
+            choices[place] = Choice(name, options, tuple(e[shared:] for e in encoded))
+            text += encoded[0] + b","
+        else:
+            text += _SMALLEST[described[name]["type"]] + b","
+    return CompiledSchema(schema, automaton, choices)
 
 
-def _choice(name: str, options: tuple[Any, ...]) -> tuple[bytes, Choice]:
-    """The beginning that all options share (a quote, at least, for strings), and the choice behind it."""
-    encoded = [json.dumps(option, ensure_ascii=False).encode() for option in options]
-    if len(set(encoded)) < 2 or any(a != b and b.startswith(a) for a in encoded for b in encoded):
-        raise TypeError(f"{name}: a Literal needs two or more options, none of which begins another")
-    shared = 0
-    while len({e[: shared + 1] for e in encoded}) == 1:
-        shared += 1
-    return encoded[0][:shared], Choice(name, options, tuple(e[shared:] for e in encoded))
-
-
-def _smallest(schema: dict[str, Any], definitions: dict[str, Any]) -> bytes:
-    """A value of this JSON schema, to walk past its field."""
-    if "$ref" in schema:
-        return _smallest(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
-    if "enum" in schema:
-        return json.dumps(schema["enum"][0], ensure_ascii=False).encode()
-    if schema.get("type") == "object":
-        inner = [(n, _smallest(s, definitions)) for n, s in schema.get("properties", {}).items()]
-        return b"{" + b",".join(json.dumps(n).encode() + b":" + v for n, v in inner) + b"}"
-    values = {
-        "string": b'""',
-        "array": b"[]",
-        "boolean": b"true",
-        "integer": b"0",
-        "number": b"0",
-        "null": b"null",
-    }
-    return values[schema["type"]]
+# A value of each JSON type, to walk past its field.
+_SMALLEST = {
+    "string": b'""',
+    "array": b"[]",
+    "boolean": b"true",
+    "integer": b"0",
+    "number": b"0",
+    "null": b"null",
+}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -100,7 +99,7 @@ class EngineSettings:
 
 
 def physical_cores(quota: Path = _QUOTA) -> int:
-    """Cores this process may run on, hyper-threads counted once where Linux tells; at least 1.
+    """Count the cores this process may run on, hyper-threads once where Linux tells; at least 1.
 
     Not more than the processor time that a container is allowed (cgroup v2, `quota`): threads beyond it would
     wait for each other.
@@ -110,15 +109,11 @@ def physical_cores(quota: Path = _QUOTA) -> int:
     for cpu in allowed:
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         cores.add(siblings.read_text() if siblings.exists() else str(cpu))
-    return max(1, min(len(cores), _allowed(quota)))
-
-
-def _allowed(quota: Path) -> int:
     try:
         microseconds, period = map(int, quota.read_text().split())  # "max" where there is no limit
     except (OSError, ValueError):
-        return sys.maxsize
-    return -(-microseconds // period)
+        return max(1, len(cores))
+    return max(1, min(len(cores), -(-microseconds // period)))
 
 
 class Frame(NamedTuple):
@@ -163,9 +158,7 @@ class States(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What an engine has computed. A row is one token put through the model, the currency of every cost.
-
-    What leaves of one chunk begin with alike is one row.
+    """What an engine has computed since it was made, in rows: a row is one token put through the model.
 
     trunk, branch, leaves  rows of prompt text
     read                   rows of text that is read, not asked about, through the lower layers alone
@@ -212,19 +205,13 @@ class TreeEngine(Protocol):
     def settings(self) -> EngineSettings: ...
 
     @property
-    def spent(self) -> Spent:
-        """Since the model was loaded."""
-        ...
+    def spent(self) -> Spent: ...
 
-    def tokens(self, text: str) -> Sequence[int]:
-        """`text` as the model reads it."""
-        ...
+    def tokens(self, text: str) -> Sequence[int]: ...
+
+    def count(self, text: str) -> int: ...
 
     def frame(self, trunk: Trunk) -> Frame: ...
-
-    def count(self, text: str) -> int:
-        """Tokens of `text`."""
-        ...
 
     def stands(self, trunk: Trunk) -> bool:
         """Whether the trunk takes no rows any more: it was computed, or its state was kept."""
@@ -264,16 +251,13 @@ class TreeEngine(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Free the model."""
-        ...
+    def close(self) -> None: ...
 
 
 class Embeds(Protocol):
     """`localeval.engine.embedder.Embedder` is one.
 
-    embed      one vector for each text, in order, all with as many finite numbers. They need not be of length
-               1: cosines are computed of them
+    embed      one vector for each text, in order, of the same length each; cosines are computed of them
     signature  what can change a vector; with `languages` ["en"] samples in another language are told
     """
 

@@ -1,57 +1,227 @@
-"""llama.cpp through its C interface, with every precondition checked in Python first.
+"""llama.cpp through its C interface: the tokenizer of a GGUF file, and the model with its cache.
 
-Some misuse of llama.cpp ends the process instead of raising: more rows than a batch holds, a sequence
-number out of range, a model without a vocabulary. Nothing in here lets such a call through.
+Some misuse of llama.cpp ends the process instead of raising: a file that it can't bear, a sequence number or
+a token out of range, more outputs than a context has. Each is refused here in Python first.
 """
 
 from __future__ import annotations
 
+import collections
 import ctypes
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
+
+# Read by llama_cpp's own dependencies at import; nothing in this process asks a hub for anything.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import llama_cpp
 import numpy as np
 import numpy.typing as npt
 
+from localeval.engine.batching import Row, even
+from localeval.engine.hidden_states import Array, StateTap, signals_held
 from localeval.engine.interface import EngineError, EngineSettings
-from localeval.engine.loading import load
-from localeval.engine.reading import Reader
-from localeval.engine.schedule import even
-from localeval.engine.states import Array, StateTap, signals_held
+from localeval.engine.memory import at_least, available, check, needed
+from localeval.engine.probe import probe_model
+from localeval.errors import InputError, ModelBroken
+from localeval.text.display import said
 
 Logits = npt.NDArray[np.float32]
 
-
-class Row(NamedTuple):
-    """One token to decode: where it stands, in which sequences, and whether its logits are wanted."""
-
-    token: int
-    position: int
-    sequences: tuple[int, ...]
-    wanted: bool
+_CACHE_TYPES = {"f16": llama_cpp.GGML_TYPE_F16, "q8_0": llama_cpp.GGML_TYPE_Q8_0}
+_LOG_LINES: collections.deque[str] = collections.deque(maxlen=20)
 
 
-class Llama(Reader):
+@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
+def _keep_log(level: int, text: bytes, _: Any) -> None:
+    if level >= 3 and text.strip():  # warnings and errors
+        _LOG_LINES.append(text.decode("utf-8", "replace").strip())
+
+
+# llama.cpp logs to a C function that reads none of it. A Python one would be called while decoding, and
+# an interrupt that arrives inside a ctypes callback is lost.
+_NO_LOG = ctypes.cast(llama_cpp.llama_cpp._lib.llama_supports_mmap, llama_cpp.llama_log_callback)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Keep llama.cpp's last log lines, for the message of a failed load; let an interrupt wait."""
+    _LOG_LINES.clear()
+    with signals_held():
+        llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
+        try:
+            llama_cpp.llama_backend_init()
+            yield
+        finally:
+            llama_cpp.llama_log_set(_NO_LOG, ctypes.c_void_p(0))
+
+
+class Tokenizer:
+    """Text to tokens and back, by the vocabulary of a GGUF file. It reads no weights.
+
+    Raises ModelBroken when llama.cpp can't load the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        probe_model(path)
+        with _loading():
+            self._open(path, vocab_only=True)
+
+    def _open(self, path: Path, **parameters: Any) -> None:
+        params = llama_cpp.llama_model_default_params()
+        for name, value in parameters.items():
+            setattr(params, name, value)
+        self.path = path
+        self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+        if not self._model:
+            why = next((line for line in _LOG_LINES if "error" in line.lower()), "no reason given")
+            raise ModelBroken(
+                f"{path}: llama.cpp can't load this model ({said(why)}); "
+                "fetch it again, or choose another file."
+            )
+        self._vocab = llama_cpp.llama_model_get_vocab(self._model)
+        self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
+
+    def close(self) -> None:
+        """Free everything; calling it again does nothing."""
+        if self._model:
+            llama_cpp.llama_model_free(self._model)
+            self._model = None
+
+    def check_settings(self, settings: EngineSettings) -> None:
+        """Raise InputError where the settings do not suit the model, or this build of llama.cpp."""
+        _check_gpu(settings)
+        trained = self.number("context_length")  # without weights llama.cpp's own call tells none
+        if settings.n_ctx > trained:
+            raise InputError(
+                f"n_ctx is {settings.n_ctx}, but {self.path.name} was trained on {trained} tokens; "
+                f"choose at most {trained}."
+            )
+
+    def number(self, name: str) -> int:
+        """A number in the metadata, by its name behind the architecture ("block_count"); 0 without it."""
+        text = self._architecture_value(name)
+        return int(text) if text.isdecimal() else 0
+
+    def _architecture_value(self, name: str) -> str:
+        return self._value(f"{self._value('general.architecture')}.{name}")
+
+    def _value(self, key: str) -> str:
+        """A value of the metadata as text; empty where there is none."""
+        buffer = ctypes.create_string_buffer(256)
+        found = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace") if found >= 0 else ""
+
+    def tokenize(self, text: bytes, special: bool = False) -> list[int]:
+        """Tokens of `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""
+        room = len(text) + 1
+        tokens = (llama_cpp.llama_token * room)()
+        n = llama_cpp.llama_tokenize(self._vocab, text, len(text), tokens, room, False, special)
+        if n < 0:
+            raise EngineError(f"the tokenizer refused a text of {len(text)} bytes")
+        return list(tokens[:n])
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """(token, its bytes) for every token that may stand in a text: no control token, none empty."""
+        buffer = ctypes.create_string_buffer(256)
+        for token in range(self.n_vocab):
+            control, ends = llama_cpp.llama_vocab_is_control, llama_cpp.llama_vocab_is_eog
+            n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
+            if n > 0 and not control(self._vocab, token) and not ends(self._vocab, token):
+                yield token, buffer.raw[:n]
+
+    def end_token(self) -> int:
+        return int(llama_cpp.llama_vocab_eos(self._vocab))
+
+    def chat_template(self) -> str | None:
+        """The Jinja chat template in the GGUF file; None when it has none."""
+        template = llama_cpp.llama_model_chat_template(self._model, None)
+        return template.decode("utf-8", "replace") if template else None
+
+    def special_text(self, which: str) -> str:
+        """The text of the "bos" or "eos" token as a template writes it; empty when there is none."""
+        token = int(getattr(llama_cpp, f"llama_vocab_{which}")(self._vocab))
+        text = llama_cpp.llama_vocab_get_text(self._vocab, token) if token >= 0 else None
+        return text.decode("utf-8", "replace") if text else ""
+
+    def adds_bos(self) -> bool:
+        return bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
+
+
+class Llama(Tokenizer):
     """One GGUF model with one multi-sequence context. Not for two threads at a time.
 
-    Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit it.
+    Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit the file,
+    this build or this machine's memory. An unknown file is tried in another process before.
     """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self.settings = settings
         self.n_sequences = 2 * settings.width + 1  # the branch, the leaves, and a fork for each
+        self.seconds = 0.0  # spent in llama_decode
         self._tap = StateTap()
-        model, vocab, self._context = load(path, settings, self.n_sequences, self._tap.callback)
-        super().__init__(path, model, vocab)
+        self._context: Any = None
+        _check_gpu(settings)
+        check(path, at_least(path, settings), available())
+        probe_model(path, settings)
+        free = available()  # weights that are mapped count as free when they are loaded
+        with _loading():
+            self._open(path, n_gpu_layers=settings.n_gpu_layers, use_mmap=settings.mmap)
+            try:
+                self._check_kind()
+                self.check_settings(settings)
+                check(path, needed(path, settings, self.number), free)
+                self._context = self._new_context()
+            except BaseException:
+                self.close()
+                raise
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, self.n_sequences)
-        self.seconds = 0.0  # spent in llama_decode
+
+    def _check_kind(self) -> None:
+        """Raise ModelBroken for a model that can't judge."""
+        kind = llama_cpp.llama_vocab_type(self._vocab)
+        spm = kind == llama_cpp.LLAMA_VOCAB_TYPE_SPM
+        others = ("has_encoder", "is_recurrent", "is_hybrid", "is_diffusion")
+        fault = ""
+        if not (spm or kind == llama_cpp.LLAMA_VOCAB_TYPE_BPE) or any(
+            getattr(llama_cpp, f"llama_model_{other}")(self._model) for other in others
+        ):
+            fault = "this is not a plain text decoder"
+        # A reply is written piece by piece, and has no space between. llama.cpp's default is true.
+        elif spm and self._value("tokenizer.ggml.add_space_prefix") != "false":
+            fault = "this tokenizer puts a space before every text, as Llama 2's and Mistral 7B's do"
+        elif self._architecture_value("pooling_type"):
+            fault = "this is a model for embeddings"
+        if fault:
+            raise ModelBroken(
+                f"{self.path}: {fault}, so it can't judge; choose a Qwen2.5 or Qwen3 instruct model."
+            )
+
+    def _new_context(self) -> Any:
+        settings, params = self.settings, llama_cpp.llama_context_default_params()
+        params.n_ctx = settings.n_ctx
+        params.n_batch = params.n_ubatch = settings.n_batch
+        params.n_seq_max = params.n_outputs_max = self.n_sequences
+        params.n_threads = params.n_threads_batch = settings.n_threads
+        params.kv_unified = True
+        params.flash_attn_type = int(bool(settings.flash_attention))
+        params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
+        params.no_perf = True
+        params.cb_eval = self._tap.callback
+        context = llama_cpp.llama_init_from_model(self._model, params)
+        if not context:
+            raise ModelBroken(
+                f"{self.path}: llama.cpp can't make a context of {settings.n_ctx} tokens for this model; "
+                "choose a smaller --n-ctx, or a smaller model."
+            )
+        return context
 
     def close(self) -> None:
-        """Free everything; calling it again does nothing."""
         if self._context:
             llama_cpp.llama_batch_free(self._batch)
             llama_cpp.llama_free(self._context)
@@ -66,18 +236,16 @@ class Llama(Reader):
 
     def fork(self, source: int, target: int) -> None:
         """Let `target` see all cells of `source`; copies no cell."""
-        self._check_sequence(source)
-        self._check_sequence(target)
+        self._check(source, target)
         llama_cpp.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
     def drop(self, sequence: int, position: int = 0) -> None:
         """Forget a sequence from `position` on."""
-        self._check_sequence(sequence)
+        self._check(sequence)
         llama_cpp.llama_memory_seq_rm(self._memory, sequence, position, -1)
 
     def save(self, sequence: int) -> bytes:
         """The state of one sequence, for `restore`."""
-        self._check_sequence(sequence)
         size = llama_cpp.llama_state_seq_get_size(self._context, sequence)
         buffer = (ctypes.c_uint8 * size)()
         if llama_cpp.llama_state_seq_get_data(self._context, buffer, size, sequence) != size:
@@ -85,7 +253,6 @@ class Llama(Reader):
         return bytes(buffer)
 
     def restore(self, state: bytes, sequence: int) -> None:
-        self._check_sequence(sequence)
         buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
         if llama_cpp.llama_state_seq_set_data(self._context, buffer, len(state), sequence) != len(state):
             raise EngineError("llama.cpp could not restore a sequence")
@@ -95,7 +262,8 @@ class Llama(Reader):
     def decode(self, rows: Sequence[Row]) -> list[Logits]:
         """Decode `rows` in batches of n_batch; the logits of the wanted rows, in order.
 
-        They lie in llama.cpp's own memory and stand until the next call: copy what is to be kept.
+        They lie in llama.cpp's own memory and stand until the next call: copy what is to be kept. Raises
+        EngineError where they are not finite: damaged weights may answer so to some texts only.
         """
         size = even(len(rows), self.settings.n_batch)
         if len(rows) <= size:
@@ -119,7 +287,9 @@ class Llama(Reader):
         batch = self._batch
         batch.n_tokens = len(rows)
         for i, row in enumerate(rows):
-            self._check_row(row)
+            if not 0 <= row.token < self.n_vocab or not 0 <= row.position < self.settings.n_ctx:
+                raise EngineError(f"token {row.token} at position {row.position} is out of range")
+            self._check(*row.sequences)
             batch.token[i], batch.pos[i] = row.token, row.position
             batch.n_seq_id[i] = len(row.sequences)
             for k, sequence in enumerate(row.sequences):
@@ -134,19 +304,22 @@ class Llama(Reader):
         self.seconds += time.perf_counter() - before
         if answer != 0:
             raise EngineError(f"llama_decode returned {answer} for {len(rows)} rows")
-        return [
+        found = [
             np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, i), shape=(self.n_vocab,))
             for i in wanted
         ]
+        if not all(np.isfinite(logits).all() for logits in found):
+            raise EngineError("the model answers with NaN or infinity")
+        return found
 
-    def _check_row(self, row: Row) -> None:
-        if not 0 <= row.token < self.n_vocab or not 0 <= row.position < self.settings.n_ctx:
-            raise EngineError(f"token {row.token} at position {row.position} is out of range")
-        if not 0 < len(row.sequences) <= self.n_sequences:
-            raise EngineError(f"a row in {len(row.sequences)} sequences is out of range")
-        for sequence in row.sequences:
-            self._check_sequence(sequence)
+    def _check(self, *sequences: int) -> None:
+        if not sequences or min(sequences) < 0 or max(sequences) >= self.n_sequences:
+            raise EngineError(f"sequences {sequences} are out of range (0 to {self.n_sequences - 1})")
 
-    def _check_sequence(self, sequence: int) -> None:
-        if not 0 <= sequence < self.n_sequences:
-            raise EngineError(f"sequence {sequence} is out of range (0 to {self.n_sequences - 1})")
+
+def _check_gpu(settings: EngineSettings) -> None:
+    if settings.n_gpu_layers and not llama_cpp.llama_supports_gpu_offload():
+        raise InputError(
+            f"n_gpu_layers is {settings.n_gpu_layers}, but this llama-cpp-python has no GPU support; "
+            "choose 0, or install a build with it (CMAKE_ARGS=-DGGML_CUDA=on)."
+        )

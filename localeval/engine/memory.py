@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from localeval.engine.interface import EngineSettings
@@ -26,8 +27,16 @@ def available(meminfo: Path = _MEMINFO, group: Path = _GROUP) -> int | None:
     The least of what the machine has and what a container is allowed (cgroup v2). What either keeps of
     files that were read counts as free: it gives way.
     """
-    found = [free for free in (_of_machine(meminfo), _of_container(group)) if free is not None]
-    return min(found) if found else None
+    found = []
+    if (kilobytes := _numbers(meminfo).get("MemAvailable:")) is not None:
+        found.append(kilobytes * 1024)
+    with suppress(OSError, ValueError):  # "max" where there is no limit
+        most = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+        kept = _numbers(group / "memory.stat")
+        files = kept.get("inactive_file", 0) + kept.get("active_file", 0)
+        found.append(max(0, most - max(0, used - files)))
+    return min(found, default=None)
 
 
 def at_least(path: Path, settings: EngineSettings) -> int:
@@ -38,10 +47,7 @@ def at_least(path: Path, settings: EngineSettings) -> int:
 
 
 def needed(path: Path, settings: EngineSettings, number: Numbers, trunks: int = 0) -> int:
-    """Bytes of the loaded model with its context: weights, keys and values, and what stands beside.
-
-    Beside the cache stand the states of `trunks` tokens, where so many are kept.
-    """
+    """Bytes of the loaded model with its context, and the kept states of `trunks` tokens beside it."""
     return at_least(path, settings) + cache_bytes(number, settings.n_ctx + trunks, settings.cache_type)
 
 
@@ -67,22 +73,6 @@ def check(path: Path, needed: int, there: int | None) -> None:
             f"{path.name} needs about {needed / 1e9:.1f} GB of memory here, and {there / 1e9:.1f} GB are "
             "free; choose a smaller model or a smaller --n-ctx, or close other programs."
         )
-
-
-def _of_machine(meminfo: Path) -> int | None:
-    kilobytes = _numbers(meminfo).get("MemAvailable:")
-    return None if kilobytes is None else kilobytes * 1024
-
-
-def _of_container(group: Path) -> int | None:
-    try:
-        most = int((group / "memory.max").read_text())  # "max" where there is no limit
-        used = int((group / "memory.current").read_text())
-    except (OSError, ValueError):
-        return None
-    kept = _numbers(group / "memory.stat")
-    files = kept.get("inactive_file", 0) + kept.get("active_file", 0)
-    return max(0, most - max(0, used - files))
 
 
 def _numbers(path: Path) -> dict[str, int]:

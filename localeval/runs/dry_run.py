@@ -1,6 +1,6 @@
 """The plan of a run, found by going through it without a model.
 
-Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.tally`), so the rows
+Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the rows
 of its prompt are those of the run. How long replies will be is estimated; and until statements are written,
 each sentence counts as one.
 """
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pydantic import BaseModel
 
+from localeval.engine.dry_run import Tally
+from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, Spent
-from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import available
-from localeval.engine.tally import Asked, Tally
 from localeval.judge import Judge
 from localeval.judgements import Desk, Failure, Judgement, ask, failed_need, in_order
 from localeval.judgements.journal.records import as_record, is_believed
@@ -69,7 +69,7 @@ def make_plan(
     rows = tuple(rehearsal.go_through(sample, metrics) for sample in looked)
     share = len(samples) / max(1, len(looked))
     total = sum(rows) * share
-    engine = judge.engine if isinstance(judge.engine, LazyEngine) else None
+    engine = judge.engine if isinstance(judge.engine, Engine) else None
     memory = engine.memory(rehearsal.trunks()) if total and engine else None
     free = available()
     fits = memory is None or free is None or memory <= free  # measuring loads the model once more
@@ -93,7 +93,7 @@ def _spread(samples: Sequence[Sample], most: int) -> Sequence[Sample]:
     return [samples[i * len(samples) // most] for i in range(most)]
 
 
-def _speed(engine: LazyEngine) -> Speed | None:
+def _speed(engine: Engine) -> Speed | None:
     from localeval.engine.benchmark import measure  # heavy: llama.cpp
 
     LOG.warning("measuring how fast this machine is with %s; this takes about a minute.", engine.path.name)
@@ -114,11 +114,11 @@ class _Count:
     again: int = 0
     windowed: int = 0
     too_long: int = 0
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[Spent] = field(default_factory=list)
 
     def work(self, share: float, speed: Speed | None) -> Work:
         """Each sample that was looked at stands for `share` samples; a trunk is computed once in any run."""
-        spent = Spent(*map(sum, zip(Spent(), *(one.spent() for one in self.asked), strict=True)))
+        spent = Spent(*map(sum, zip(Spent(), *self.asked, strict=True)))
         rows = {kind: round(share * rows) for kind, rows in spent._asdict().items() if kind != "trunk"}
         planned = Spent(trunk=spent.trunk, **rows)
         return Work(
@@ -172,7 +172,7 @@ class _Rehearsal:
                 count.again += 1
                 continue
             records[row.name] = self._ask(row, sample, records, count)
-            rows += sum(one.spent().rows for one in self._tally.asked)
+            rows += sum(one.rows for one in self._tally.asked)
             self._asked |= {key} - {""}
         return rows
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, States, TreeEngine
-from localeval.engine.lazy import LazyEngine
 from localeval.errors import InputError
 from localeval.judgements.context import response_of
 from localeval.judgements.grounding import LONG, Places, words
@@ -119,7 +119,7 @@ class _Table:
 
 def layer_of(engine: TreeEngine, given: int | None) -> int:
     """Choose the layer to read behind. Raises InputError for the last one, and beyond."""
-    if not isinstance(engine, LazyEngine):
+    if not isinstance(engine, Engine):
         raise InputError("a head is fitted to a model file; load the judge with Judge.load.")
     layers = engine.layers()
     if given is not None and given > layers - 2:

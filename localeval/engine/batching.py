@@ -1,4 +1,4 @@
-"""Which leaves are decoded together, and what of them only once: decided by lengths and tokens alone."""
+"""What is decoded together, and what of it only once: decided by lengths and tokens alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUP = 16
 
 
 def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, width: int) -> list[range]:
-    """The numbers of the leaves, in order, cut where the width or the context is full.
+    """Split the leaves, in order, where the width or the context is full; give their numbers.
 
     `feeds` are the tokens of each leaf and `budgets` those of its reply, `stem` those of trunk and branch.
     Raises ContextTooLong where one leaf is too much.
@@ -50,6 +50,15 @@ def even(rows: int, most: int) -> int:
     return min(most, -(-rows // (calls * GROUP)) * GROUP)
 
 
+class Row(NamedTuple):
+    """One token to decode: where it stands, in which sequences, and whether its logits are wanted."""
+
+    token: int
+    position: int
+    sequences: tuple[int, ...]
+    wanted: bool
+
+
 class Node(NamedTuple):
     """A token that leaves share: its place behind the branch, and the numbers of the leaves, in order."""
 
@@ -57,9 +66,13 @@ class Node(NamedTuple):
     place: int
     leaves: list[int]
 
+    def row(self, end: int, wanted: bool) -> Row:
+        """The token's row behind a branch that ends at `end`; leaf i is sequence 1 + i."""
+        return Row(self.token, end + self.place, tuple(1 + leaf for leaf in self.leaves), wanted)
+
 
 def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
-    """(the tokens of several feeds, equal beginnings once; the number of the last one of each feed).
+    """Merge equal beginnings of several feeds: (the nodes, the number of each feed's last one).
 
     A node stands behind those that it follows, so that they can be decoded in this order.
 
@@ -83,7 +96,7 @@ def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
 
 
 def beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
-    """How many nodes belong to replies: those behind the first `asked` tokens of a leaf.
+    """Count the nodes that belong to replies: those behind the first `asked` tokens of a leaf.
 
     >>> beyond(tree([[5, 6, 9], [5, 7, 9]])[0], asked=[2, 2])
     2

@@ -7,39 +7,38 @@ import re
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*"|["\[\]{}:,]', re.DOTALL)
 
 
-def finished(text: bytes) -> bytes:
-    """`text` without what is unfinished at its end: half a character or escape, an open item of a list.
+def trim_incomplete(text: bytes) -> bytes:
+    """Drop what is unfinished at the end: half a character or escape, an open item of a list.
 
     An open string that is a field's value is kept as far as it goes.
 
-    >>> finished(b'{"s":["a","b')
+    >>> trim_incomplete(b'{"s":["a","b')
     b'{"s":["a"'
-    >>> finished(b'{"reason":"half a wo')
+    >>> trim_incomplete(b'{"reason":"half a wo')
     b'{"reason":"half a wo'
     """
     text = text.decode("utf-8", "ignore").encode()
     lists, last = _scan(text)
     opened = text.find(b'"', last)
-    if opened >= 0:
-        if text[:opened].endswith((b"[", b",")) and lists:
-            return text[:opened].rstrip(b",")
-        backslashes = len(text) - len(text.rstrip(b"\\"))
-        return text[:-1] if backslashes % 2 else text
-    return text
+    if opened < 0:
+        return text
+    if text[:opened].endswith((b"[", b",")) and lists:
+        return text[:opened].rstrip(b",")
+    backslashes = len(text) - len(text.rstrip(b"\\"))
+    return text[:-1] if backslashes % 2 else text
 
 
-def before_repetition(text: bytes) -> bytes | None:
-    """`text` up to the last item of an open list, when that item stood in the list before; else None.
+def trim_repetition(text: bytes) -> bytes | None:
+    """Drop the last item of an open list, when it stood in the list before; else None.
 
-    >>> before_repetition(b'{"s":["a","b","a"')
+    >>> trim_repetition(b'{"s":["a","b","a"')
     b'{"s":["a","b"'
-    >>> before_repetition(b'{"s":["a","b"') is None
+    >>> trim_repetition(b'{"s":["a","b"') is None
     True
     """
     lists, _ = _scan(text)
-    items = lists[-1] if lists else []
     seen: set[bytes] = set()
-    for start, end in items:
+    for start, end in lists[-1] if lists else ():
         item = text[start:end].lower()
         if item in seen:
             return text[:start].rstrip(b",")

@@ -1,8 +1,7 @@
 """The states of trunks on disk: what one run computes of its worked examples, the next one reads.
 
-A state is what llama.cpp holds of a trunk's tokens, and only of these: instructions and worked examples, no
-text of a sample. Put back by the build that saved it, on the same processor with the same settings, it has
-the bits of a trunk that is computed anew, so it is kept for these alone.
+A state is what llama.cpp holds of a trunk's tokens: instructions and worked examples, no text of a sample.
+Only the same build with the same settings on the same processor reads it, so that it has the same bits.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from localeval.engine.build import made_with
+from localeval.engine import build
 from localeval.engine.interface import EngineSettings
-from localeval.system.versions import digest
+from localeval.system.versions import digest, package_versions
 
 MOST = 1_000_000_000
 """Bytes of all states together; those that were not used for longest go first."""
@@ -57,28 +56,31 @@ class KeptStates:
         return state if held[:_SUM] == hashlib.sha256(state).digest() else None
 
     def put(self, trunk: Sequence[int], state: bytes) -> None:
-        """Keep the state, as far as the disk allows it."""
+        """Keep the state, as far as the disk allows it, and drop the oldest beyond `MOST`."""
         file = self._file(trunk)
         beside = file.with_suffix(f".{os.getpid()}.part")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             beside.write_bytes(hashlib.sha256(state).digest() + state)
             beside.replace(file)
-            self._make_room()
+            found = [(file.stat(), file) for file in self._folder.iterdir()]
+            total = 0
+            for status, old in sorted(found, key=lambda one: one[0].st_mtime_ns, reverse=True):
+                total += status.st_size
+                if total > MOST:
+                    old.unlink(missing_ok=True)
         except OSError as error:
             LOG.warning("%s: the worked examples can't be kept there (%s).", file, error.strerror)
             with suppress(OSError):
                 beside.unlink()
 
-    def _make_room(self) -> None:
-        """Also what a process left unfinished that was killed; what one is writing now is the newest."""
-        found = [(file.stat(), file) for file in self._folder.iterdir()]
-        total = 0
-        for status, file in sorted(found, key=lambda one: one[0].st_mtime_ns, reverse=True):
-            total += status.st_size
-            if total > MOST:
-                file.unlink(missing_ok=True)
-
     def _file(self, trunk: Sequence[int]) -> Path:
-        name = digest({**made_with(self._model, self._settings), "trunk": [*trunk]})
-        return self._folder / f"{name}.state"
+        decides = {  # all that the bits depend on
+            "model": self._model,
+            "settings": vars(self._settings),
+            "llama-cpp-python": package_versions()["llama-cpp-python"],
+            "library": build.library(),
+            "processor": build.processor(),
+            "trunk": [*trunk],
+        }
+        return self._folder / f"{digest(decides)}.state"

@@ -1,99 +1,53 @@
 """An engine that answers nothing and counts what a real one would compute.
 
-A judgement that is asked of it goes its whole way: prompts, windows, refusals of what is too long. So what
-a run will ask is told by the code that asks, and by nothing that would have to be kept the same.
+A judgement that is asked of it goes its whole way: prompts, windows, refusals of what is too long. So the
+code that asks is what tells what a run will ask.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States, TreeEngine
-from localeval.engine.schedule import beyond, chunks, tree
+from localeval.engine.batching import beyond, chunks, tree
+from localeval.engine.interface import Reply, Spent, States, TreeEngine
 from localeval.prompts.prefix import Trunk
 
 T = TypeVar("T", bound=BaseModel)
 
+# How long replies will be, chosen on finished judgements by qwen2.5-coder-1.5b with its built-in prompts: the
+# rows of 160 other samples, 20 by 20, were 0.98 to 1.06 of the estimate.
 LIST_SHARE = 0.95
 """Tokens of a reply that is a list, for each token of its leaf."""
 
-TEXT_TOKENS = {"question": 12}
-OTHER_TEXT_TOKENS = 40
+TEXT_TOKENS, OTHER_TEXT_TOKENS = {"question": 12}, 40
 """Tokens of a text field of a reply. Reasons and analyses are not fitted: 40 is a guess."""
 
 WRONG_GUESSES = 0.29
-"""Wrongly guessed rows for each token written, where nothing is drawn.
-
-These were chosen on finished judgements by qwen2.5-coder-1.5b with its built-in prompts: rows of 160 other
-samples, 20 by 20, were 0.98 to 1.06 of the estimate.
-"""
-
-
-class Asked(NamedTuple):
-    """One chunk of leaves, decoded together: rows of prompts as they are, and of replies as they may be.
-
-    sizes, budgets  for each leaf, tokens of its own text, and how many its reply's free fields may take
-    guesses         whether the engine guesses ahead, as it does where nothing is drawn
-    """
-
-    prompt: Spent
-    schema: type[BaseModel] = BaseModel
-    sizes: tuple[int, ...] = ()
-    budgets: tuple[int, ...] = ()
-    guesses: bool = True
-
-    def spent(self) -> Spent:
-        limits = zip(self.sizes, self.budgets, strict=True)
-        decoded = sum(min(budget, _written(self.schema, size)) for size, budget in limits)
-        wrong = WRONG_GUESSES * decoded if self.guesses else 0
-        return self.prompt.plus(decoded=round(decoded), guessed=round(wrong))
-
-
-def _written(schema: type[BaseModel], size: int) -> float:
-    """Tokens that the model will choose in a reply to a leaf of so many, estimated."""
-    total = 0.0
-    for name, field in schema.model_fields.items():
-        kind = get_origin(field.annotation)
-        if kind is list:
-            total += LIST_SHARE * size
-        elif kind is not Literal:
-            total += TEXT_TOKENS.get(name, OTHER_TEXT_TOKENS)
-    return total
+"""Wrongly guessed rows for each token written, where nothing is drawn."""
 
 
 class Tally:
-    """A `TreeEngine` that reads with another one's tokens. `asked` is what was asked since it was emptied.
+    """A `TreeEngine` that reads with another one's tokens.
+
+    asked  the rows of each chunk of leaves that was asked since it was emptied: of prompts as they will be,
+           of replies estimated
 
     A free field of its replies is empty and cut by the budget, and a choice stands at even odds.
     """
 
+    spent = Spent()
+
     def __init__(self, engine: TreeEngine) -> None:
+        self.settings, self.room = engine.settings, engine.room
+        self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
         self._engine = engine
         self._trunks: set[Trunk] = set()
         self._standing: tuple[Trunk | None, str] | None = None
-        self.asked: list[Asked] = []
-
-    @property
-    def spent(self) -> Spent:
-        """Nothing is computed here."""
-        return Spent()
-
-    @property
-    def settings(self) -> EngineSettings:
-        return self._engine.settings
-
-    def tokens(self, text: str) -> Sequence[int]:
-        return self._engine.tokens(text)
-
-    def frame(self, trunk: Trunk) -> Frame:
-        return self._engine.frame(trunk)
-
-    def count(self, text: str) -> int:
-        return self._engine.count(text)
+        self.asked: list[Spent] = []
 
     def stands(self, trunk: Trunk) -> bool:
         return trunk in self._trunks or self._engine.stands(trunk)
@@ -101,9 +55,6 @@ class Tally:
     def trunks(self) -> int:
         """Tokens of all trunks that were asked of, also of those that take no rows."""
         return sum(len(self.frame(trunk).before) for trunk in self._trunks)
-
-    def room(self, trunk: Trunk) -> int:
-        return self._engine.room(trunk)
 
     def close(self) -> None:
         """The engine that is read with stays open."""
@@ -130,18 +81,15 @@ class Tally:
         for chunk in chunks(lengths, budgets, stem, settings.n_ctx, settings.width):
             nodes, _ = tree([feeds[i] for i in chunk])
             forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
+            decoded = sum(min(budgets[i], _written(schema, len(own[i]))) for i in chunk)
             self.asked.append(
-                Asked(
-                    Spent(
-                        trunk=0 if self.stands(trunk) else len(before),
-                        branch=0 if self._standing == (trunk, branch) else read,
-                        leaves=len(nodes) - forced,
-                        forced=forced + later * len(chunk),
-                    ),
-                    schema=schema,
-                    sizes=tuple(len(own[i]) for i in chunk),
-                    budgets=tuple(budgets[i] for i in chunk),
-                    guesses=temperature <= 0,
+                Spent(
+                    trunk=0 if self.stands(trunk) else len(before),
+                    branch=0 if self._standing == (trunk, branch) else read,
+                    leaves=len(nodes) - forced,
+                    forced=forced + later * len(chunk),
+                    decoded=round(decoded),
+                    guessed=0 if temperature > 0 else round(WRONG_GUESSES * decoded),
                 )
             )
             self._trunks.add(trunk)
@@ -150,13 +98,12 @@ class Tally:
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
         """States of nothing but zeros, one wide."""
-        stem, texts = len(self.tokens(context)), [self.tokens(item) for item in items]
-        for chunk in chunks(
-            [*map(len, texts)], [0] * len(texts), stem, self.settings.n_ctx, self.settings.width
-        ):
+        settings, stem = self.settings, len(self.tokens(context))
+        texts = [self.tokens(item) for item in items]
+        for chunk in chunks([*map(len, texts)], [0] * len(texts), stem, settings.n_ctx, settings.width):
             rows = len(tree([texts[i] for i in chunk])[0])
             before = 0 if self._standing == (None, context) else stem
-            self.asked.append(Asked(Spent(read=before + rows)))
+            self.asked.append(Spent(read=before + rows))
             self._standing = (None, context)
         return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
 
@@ -186,13 +133,23 @@ def _options(field: FieldInfo) -> tuple[str, ...]:
     return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
 
 
-def _unwritten(schema: type[T]) -> Reply[T]:
-    value: dict[str, Any] = {}
-    probabilities = {}
+def _written(schema: type[BaseModel], size: int) -> float:
+    """Estimate the tokens that the model will choose in a reply to a leaf of `size` tokens."""
+    total = 0.0
     for name, field in schema.model_fields.items():
-        if options := _options(field):
-            value[name] = options[0]
-            probabilities[name] = {option: 1 / len(options) for option in options}
-        else:
-            value[name] = [] if get_origin(field.annotation) is list else ""
-    return Reply(schema(**value), "", probabilities, truncated="budget")
+        if get_origin(field.annotation) is list:
+            total += LIST_SHARE * size
+        elif not _options(field):
+            total += TEXT_TOKENS.get(name, OTHER_TEXT_TOKENS)
+    return total
+
+
+def _unwritten(schema: type[T]) -> Reply[T]:
+    fields = schema.model_fields
+    choices = {name: options for name, field in fields.items() if (options := _options(field))}
+    value: dict[str, Any] = {
+        name: [] if get_origin(field.annotation) is list else "" for name, field in fields.items()
+    }
+    value |= {name: options[0] for name, options in choices.items()}
+    even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
+    return Reply(schema(**value), "", even, truncated="budget")

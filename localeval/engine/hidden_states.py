@@ -1,8 +1,4 @@
-"""Hidden states: the residual behind chosen layers, copied while llama.cpp computes its graph.
-
-llama.cpp calls a function of ours for the nodes of its graph. It copies those that are wanted, and ends the
-graph behind the last of them, so that the layers above cost nothing.
-"""
+"""Hidden states: the residual behind chosen layers, copied while llama.cpp computes its graph."""
 
 from __future__ import annotations
 
@@ -27,16 +23,13 @@ Array = npt.NDArray[np.float32]
 @lru_cache(maxsize=1)
 def _ggml() -> Any:
     """The ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
-    folder = Path(llama_cpp.__file__).parent / "lib"
-    for path in sorted(folder.glob("libggml-base.*")):
+    for path in sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*")):
         library = ctypes.CDLL(str(path))
-        for name, gives in (
-            ("ggml_get_name", ctypes.c_char_p),
-            ("ggml_get_data", ctypes.c_void_p),
-            ("ggml_nbytes", ctypes.c_size_t),
-        ):
-            function = getattr(library, name)
-            function.argtypes, function.restype = [ctypes.c_void_p], gives
+        library.ggml_get_name.restype = ctypes.c_char_p
+        library.ggml_get_data.restype = ctypes.c_void_p
+        library.ggml_nbytes.restype = ctypes.c_size_t
+        for function in (library.ggml_get_name, library.ggml_get_data, library.ggml_nbytes):
+            function.argtypes = [ctypes.c_void_p]
         return library
     return None
 
@@ -54,9 +47,9 @@ class StateTap:
         self._last = b""
 
     def _see(self, tensor: int, ask: bool, _: Any) -> bool:
-        """llama.cpp asks of each node whether it is wanted, and shows the wanted ones; False ends the graph.
+        """Answer llama.cpp: it asks of each node whether it is wanted, and shows the wanted ones.
 
-        Where no state is wanted, one answer lets the graph run whole.
+        False to a shown one ends the graph. Where no state is wanted, one answer lets it run whole.
         """
         if not self._found:
             return not ask
@@ -91,12 +84,17 @@ class StateTap:
         return np.stack([one.reshape(rows, -1) for one in flat], axis=1)
 
 
+def _node(layer: int) -> bytes:
+    """The name of the residual behind a layer in llama.cpp's graphs of Qwen2, Qwen2.5 and Qwen3."""
+    return f"l_out-{layer}".encode()
+
+
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until a graph is computed.
+    """Let Ctrl-C and SIGTERM wait until llama.cpp returns.
 
-    Python answers a signal at its next line, which would be one of `StateTap._see`, and what is raised there
-    is lost: llama.cpp can't pass it on.
+    Python answers a signal at its next line, which could be one of a callback, and what is raised there is
+    lost: llama.cpp can't pass it on.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # no signal is answered here
@@ -113,8 +111,3 @@ def signals_held() -> Iterator[None]:
             signal.signal(one, handler)
         for number in came:
             signal.raise_signal(number)
-
-
-def _node(layer: int) -> bytes:
-    """The name of the residual behind a layer in llama.cpp's graphs of Qwen2, Qwen2.5 and Qwen3."""
-    return f"l_out-{layer}".encode()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from localeval import Judge, Sample, plan
-from localeval.engine import build, kept
+from localeval.engine import build, prefix_cache
+from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings, Reply
-from localeval.engine.kept import KeptStates
-from localeval.engine.lazy import LazyEngine
-from localeval.engine.tree import Engine
+from localeval.engine.prefix_cache import KeptStates
 from localeval.errors import ModelBroken
 from localeval.judgements.support import ReasonedReply
 from localeval.prompts.prefix import Trunk
@@ -23,6 +20,7 @@ SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
 TRUNK = Trunk("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
 OTHER = Trunk("判断。", (("一?", '{"verdict":"no"}'),))
 LEAVES = ["Tea grows on hills.", "茶长在山上。", "Tea."]
+SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows on hills."])
 
 
 @pytest.fixture
@@ -46,31 +44,15 @@ def test_the_next_engine_takes_no_row_of_a_kept_trunk_and_gives_the_same_bits(
     alone, rows = ask(tiny_path, None)
     assert rows > 0
     assert not folder.exists()
-    assert ask(tiny_path, KeptStates("a", SETTINGS)) == (alone, rows)
-    assert ask(tiny_path, KeptStates("a", SETTINGS)) == (alone, 0)
-
-
-DAMAGES: list[Callable[[bytes], bytes]] = [
-    lambda _: b"",
-    lambda held: held[:-1],
-    lambda held: held[:20],
-    lambda held: held + b"x",
-    lambda held: held[:-5] + bytes([held[-5] ^ 1]) + held[-4:],
-    lambda held: bytes([held[0] ^ 1]) + held[1:],
-]
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_state_is_computed_anew_and_put_right(
-    damage: Callable[[bytes], bytes], tiny_path: Path, folder: Path
-) -> None:
     states = KeptStates("a", SETTINGS)
-    first, rows = ask(tiny_path, states)
+    assert ask(tiny_path, states) == (alone, rows)
+    assert ask(tiny_path, states) == (alone, 0)
     (file,) = folder.iterdir()
     whole = file.read_bytes()
-    file.write_bytes(damage(whole))
-    assert ask(tiny_path, states) == (first, rows)
-    assert file.read_bytes() == whole
+    for damaged in (b"", whole[:-1], whole + b"x", whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:]):
+        file.write_bytes(damaged)
+        assert ask(tiny_path, states) == (alone, rows)
+        assert file.read_bytes() == whole
 
 
 def test_a_state_is_of_one_model_file_its_settings_build_and_processor(
@@ -81,21 +63,15 @@ def test_a_state_is_of_one_model_file_its_settings_build_and_processor(
     assert not KeptStates("a", SETTINGS).has([1, 3])
     assert not KeptStates("b", SETTINGS).has([1, 2])
     assert not KeptStates("a", EngineSettings(n_ctx=2048, n_threads=2)).has([1, 2])
-    assert [file.suffix for file in folder.iterdir()] == [".state"]
+    assert KeptStates.of("a", EngineSettings(n_gpu_layers=-1)) is None  # nothing tells one GPU from another
     for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
         with monkeypatch.context() as patch:
             patch.setattr(build, name, lambda answer=answer: answer)
             assert not KeptStates("a", SETTINGS).has([1, 2])
 
 
-def test_nothing_is_kept_of_what_a_gpu_computes(folder: Path) -> None:
-    """Its bits are its own, and a file does not tell which GPU it was."""
-    assert KeptStates.of("a", EngineSettings(n_gpu_layers=-1)) is None
-    assert KeptStates.of("a", SETTINGS) is not None
-
-
 def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST", 3 * (32 + 100))
+    monkeypatch.setattr(prefix_cache, "MOST", 3 * (32 + 100))
     states = KeptStates("a", SETTINGS)
     for i in range(3):
         states.put([i], bytes(100))
@@ -113,10 +89,8 @@ def test_a_folder_that_can_not_be_written_fails_nothing_and_is_named(
 ) -> None:
     folder.parent.mkdir()
     folder.write_text("a file in its place", encoding="utf-8")
-    alone = ask(tiny_path, None)
-    assert ask(tiny_path, KeptStates("a", SETTINGS)) == alone
+    assert ask(tiny_path, KeptStates("a", SETTINGS)) == ask(tiny_path, None)
     assert str(folder) in caplog.text
-    assert "can't be kept there (Not a directory)" in caplog.text or "(File exists)" in caplog.text
 
 
 def test_nothing_is_kept_that_a_changed_model_file_may_have_computed(
@@ -125,29 +99,16 @@ def test_nothing_is_kept_that_a_changed_model_file_may_have_computed(
     """It would be found under the sha256 of the file that was there before."""
     path = tmp_path / "copy.gguf"
     path.write_bytes(tiny_path.read_bytes())
-    engine = LazyEngine(path, SETTINGS, KeptStates("a", SETTINGS))
+    engine = Engine(path, SETTINGS, KeptStates("a", SETTINGS))
     engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
     before = list(folder.iterdir())
     os.utime(path, ns=(1, 1))
-    with pytest.raises(ModelBroken, match="replaced or changed while it judged"):
-        engine.generate(OTHER, "branch", LEAVES, ReasonedReply, budget=12)
+    for trunk in (TRUNK, OTHER):
+        with pytest.raises(ModelBroken, match="replaced or changed while it judged"):
+            engine.generate(trunk, "branch", LEAVES, ReasonedReply, budget=12)
     engine.close()
     assert len(before) == 1
     assert list(folder.iterdir()) == before
-
-
-def test_a_state_is_read_where_its_time_of_use_can_not_be_noted(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(errno.EROFS, "Read-only file system")
-
-    KeptStates("a", SETTINGS).put([1, 2], b"state")
-    monkeypatch.setattr(os, "utime", refuse)
-    assert KeptStates("a", SETTINGS).get([1, 2]) == b"state"
-
-
-SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows on hills."])
 
 
 @pytest.mark.parametrize(("keeps", "files"), [(True, 1), (False, 0)])

@@ -1,0 +1,336 @@
+"""A model as a tree of prompts: one trunk a run, one branch a sample, many leaves decoded together.
+
+The bits of a reply depend on the shape of every batch and on where its cells lie. So for each branch the
+cache is emptied, the trunk's saved state is put into the first cells, the branch is decoded behind it in
+batches of n_batch, and the leaves follow in chunks that depend on nothing but these leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel
+
+from localeval.engine.batching import Row, beyond, chunks, tree
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, States
+from localeval.engine.memory import needed
+from localeval.engine.speculation import NgramIndex, trim_drafts
+from localeval.errors import ModelBroken
+from localeval.models.gguf_header import split_files
+from localeval.prompts.prefix import Trunk
+
+if TYPE_CHECKING:
+    from localeval.engine.decoding import ReplyDecoder
+    from localeval.engine.grammar import CompiledSchema
+    from localeval.engine.llama import Llama, Logits, Tokenizer
+    from localeval.engine.prefix_cache import KeptStates
+
+T = TypeVar("T", bound=BaseModel)
+
+BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ..., their forks behind them
+
+
+class Engine:
+    """A `TreeEngine` on the GGUF file at `path`. Not for two threads at a time; `close()` frees it.
+
+    The weights are loaded when the first reply is asked for, so that a run whose judgements all stand in its
+    journal takes no time for them. To count tokens the vocabulary alone is read, in about a second.
+
+    kept  where the states of trunks are read and kept; without it each engine computes its own
+
+    What reads the file may raise ModelBroken or InputError, and ModelBroken later too, when the file is no
+    longer the one that was there at the beginning: what was decoded while it changed is not given out.
+    """
+
+    def __init__(
+        self, path: Path, settings: EngineSettings | None = None, kept: KeptStates | None = None
+    ) -> None:
+        self.path, self.settings, self._kept = path, settings or EngineSettings(), kept
+        self._files = {file: _identity(file) for file in split_files(path) or [path]}
+        self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
+        self._llama: Llama | None = None
+        self._frames: dict[Trunk, Frame] = {}
+        self._schemas: dict[type[BaseModel], CompiledSchema] = {}
+        self._states: dict[Trunk, bytes] = {}
+        self._standing: tuple[Trunk | tuple[int, ...], list[int]] | None = None  # a tuple: layers that read
+        self._spent = Spent()
+
+    # The model
+
+    def check(self) -> None:
+        """Raise ModelBroken or InputError where loading would, as far as the vocabulary tells."""
+        self.frame(Trunk("", ()))
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._llama is not None
+
+    @property
+    def llama(self) -> Llama:
+        """The model with its weights, which are loaded where they are not in memory yet."""
+        if self._llama is None:
+            from localeval.engine.grammar import Vocabulary  # heavy: outlines
+            from localeval.engine.llama import Llama
+
+            self._check_unchanged()
+            llama = Llama(self.path, self.settings)
+            self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
+            self.close()
+            self._tokenizer = self._llama = llama
+        return self._llama
+
+    def close(self) -> None:
+        """Free the model."""
+        if self._tokenizer:
+            self._tokenizer.close()
+        self._tokenizer = self._llama = self._standing = None
+        self._states.clear()
+
+    def layers(self) -> int:
+        """How many the model has."""
+        return self._reading().number("block_count")
+
+    def memory(self, trunks: int = 0) -> int | None:
+        """Bytes that the loaded model takes, beside them the kept states of so many tokens of trunks.
+
+        None where a GPU holds it, or part of it.
+        """
+        if self.settings.n_gpu_layers:
+            return None
+        return needed(self.path, self.settings, self._reading().number, trunks)
+
+    @property
+    def spent(self) -> Spent:
+        return self._spent._replace(seconds=self._llama.seconds if self._llama else 0.0)
+
+    def _reading(self) -> Tokenizer:
+        if self._tokenizer is None:
+            from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
+
+            tokenizer = Tokenizer(self.path)
+            try:
+                tokenizer.check_settings(self.settings)
+            except BaseException:
+                tokenizer.close()
+                raise
+            self._tokenizer = tokenizer
+        return self._tokenizer
+
+    def _check_unchanged(self) -> None:
+        """Raise ModelBroken where a file is another one by now, or gone: it is mapped, not copied."""
+        for file, then in self._files.items():
+            if _identity(file) != then:
+                raise ModelBroken(
+                    f"{file}: the model file was replaced or changed while it judged; what it judged before "
+                    "is kept. Put the file back and give the same command again; another judges all anew."
+                )
+
+    # Texts
+
+    def tokens(self, text: str) -> list[int]:
+        return self._reading().tokenize(text.encode("utf-8", "replace"))
+
+    def count(self, text: str) -> int:
+        return len(self.tokens(text))
+
+    def frame(self, trunk: Trunk) -> Frame:
+        if trunk not in self._frames:
+            from localeval.engine.chat import frame
+
+            self._frames[trunk] = frame(self._reading(), trunk)
+        return self._frames[trunk]
+
+    def stands(self, trunk: Trunk) -> bool:
+        return trunk in self._states or bool(self._kept and self._kept.has(self.frame(trunk).before))
+
+    def room(self, trunk: Trunk) -> int:
+        before, after = self.frame(trunk)
+        return self.settings.n_ctx - len(before) - len(after)
+
+    # Replies and states
+
+    def generate(
+        self,
+        trunk: Trunk,
+        branch: str,
+        leaves: Sequence[str],
+        schema: type[T],
+        *,
+        budget: int | Sequence[int] = 256,
+        temperature: float = 0.0,
+        seeds: Sequence[list[int]] | None = None,
+    ) -> list[Reply[T]]:
+        """See `TreeEngine.generate`. Raises TypeError for a schema that can't be compiled."""
+        from localeval.engine.decoding import ReplyDecoder
+        from localeval.engine.grammar import compile_schema
+
+        llama = self.llama
+        if schema not in self._schemas:
+            self._schemas[schema] = compile_schema(schema, self._vocabulary)
+        before, after = self.frame(trunk)
+        budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
+        branch_tokens = self.tokens(branch)
+        copied = NgramIndex(branch_tokens)
+        decoders = [
+            ReplyDecoder[T](
+                self._schemas[schema],
+                [*self.tokens(leaf), *after],
+                copied,
+                llama.tokenize,
+                self._vocabulary.bytes_of,
+                budgets[i],
+                temperature,
+                seeds[i] if seeds else None,
+            )
+            for i, leaf in enumerate(leaves)
+        ]
+        stem = len(before) + len(branch_tokens)
+        feeds = [len(decoder.feed) for decoder in decoders]
+        together = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
+        with self._decoding():
+            self._stand(trunk, branch_tokens)
+            for chunk in together:
+                self._grow([decoders[i] for i in chunk], stem)
+        return [decoder.reply() for decoder in decoders]
+
+    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+        """See `TreeEngine.read`."""
+        llama = self.llama
+        stem, texts = self.tokens(context), [self.tokens(item) for item in items]
+        settings, sizes = self.settings, [*map(len, texts)]
+        together = chunks(sizes, [0] * len(texts), len(stem), settings.n_ctx, settings.width)
+        found: list[States] = []
+        with self._decoding():
+            if self._standing != (tuple(layers), stem):
+                llama.clear()
+                llama.states(_rows(stem, 0, BRANCH), layers)
+                self._spend(read=len(stem))
+                self._standing = (tuple(layers), stem)
+            for chunk in together:
+                nodes, _ = tree([texts[i] for i in chunk])
+                with self._leaves(len(chunk)):
+                    values = llama.states([node.row(len(stem), wanted=False) for node in nodes], layers)
+                self._spend(read=len(nodes))
+                for leaf, i in enumerate(chunk):
+                    own = [number for number, node in enumerate(nodes) if leaf in node.leaves]
+                    ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in texts[i])
+                    found.append(States(values[own], tuple(ends)))
+        return found
+
+    @contextmanager
+    def _leaves(self, number: int) -> Iterator[None]:
+        """Let leaves stand behind the branch while the block runs."""
+        for leaf in range(1, 1 + number):
+            self.llama.fork(BRANCH, leaf)
+        yield
+        for leaf in range(1, 1 + number):
+            self.llama.drop(leaf)
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        """Give nothing out that a changed file decoded; where something stops it, trust no cell any more."""
+        try:
+            yield
+        except BaseException as error:
+            self._standing = None
+            self.llama.clear(data=True)  # what is NaN in a cell reaches rows that do not even look at it
+            if isinstance(error, EngineError):
+                self._check_unchanged()
+            raise
+        self._check_unchanged()
+
+    def _stand(self, trunk: Trunk, branch: list[int]) -> None:
+        """Let the cache hold trunk and branch, and nothing else."""
+        if self._standing == (trunk, branch):
+            return
+        llama, before = self.llama, [*self.frame(trunk).before]
+        if trunk not in self._states:
+            state = self._kept.get(before) if self._kept else None
+            if state is None:
+                llama.clear()
+                llama.decode(_rows(before, 0, BRANCH))
+                state = llama.save(BRANCH)
+                self._spend(trunk=len(before))
+                if self._kept:
+                    self._check_unchanged()
+                    self._kept.put(before, state)
+            self._states[trunk] = state
+        llama.clear()
+        llama.restore(self._states[trunk], BRANCH)
+        llama.decode(_rows(branch, len(before), BRANCH))
+        self._spend(branch=len(branch))
+        self._standing = (trunk, branch)
+
+    def _grow(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
+        """Decode the leaves of a chunk together, behind `end` tokens, until each is done."""
+        # One call for what the leaves ask, equal beginnings once.
+        nodes, ends = tree([decoder.feed for decoder in chunk])
+        last = set(ends)
+        forced = beyond(nodes, [decoder.asked for decoder in chunk])
+        lengths = [end + len(decoder.feed) for decoder in chunk]
+        with self._leaves(len(chunk)):
+            logits = self.llama.decode([node.row(end, number in last) for number, node in enumerate(nodes)])
+            self._spend(leaves=len(nodes) - forced, forced=forced)
+            found = dict(zip(sorted(last), logits, strict=True))
+            for decoder, number in zip(chunk, ends, strict=True):
+                decoder.advance([found[number]])
+            self._look_ahead(chunk, range(len(chunk)), lengths)
+            while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
+                self._step(chunk, growing, lengths)
+
+    def _step(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
+        """One call for all growing leaves: what each feeds and its draft. Wrong drafts are dropped."""
+        trim_drafts([chunk[i].draft for i in growing], self.settings.width)
+        rows = []
+        for i in growing:
+            decoder = chunk[i]
+            self._spend(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
+            rows += _rows(decoder.feed, lengths[i], 1 + i, wanted=True)
+            lengths[i] += len(decoder.feed)
+            rows += [Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(decoder.draft)]
+        logits = self.llama.decode(rows)
+        for i in growing:
+            decoder, drafted = chunk[i], len(chunk[i].draft)
+            decoder.advance(logits[: 1 + drafted])
+            logits = logits[1 + drafted :]
+            lengths[i] += decoder.kept
+            if decoder.kept < drafted:
+                self.llama.drop(1 + i, lengths[i])
+            self._spend(decoded=decoder.kept, guessed=drafted - decoder.kept)
+        self._look_ahead(chunk, growing, lengths)
+
+    def _look_ahead(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
+        """Decode the continuations between which a leaf decides, where one token does not tell them apart."""
+        for i in growing:
+            found: list[Logits] = []
+            fork = 1 + len(chunk) + i  # the leaf stays as it is
+            for path in chunk[i].lookahead:
+                self.llama.fork(1 + i, fork)
+                found.append(self.llama.decode(_rows(path, lengths[i], fork, wanted=True))[0].copy())
+                self.llama.drop(fork)
+                self._spend(forced=len(path))
+            if found:
+                chunk[i].resolve(found)
+
+    def _spend(self, **rows: int) -> None:
+        self._spent = self._spent.plus(**rows)
+
+
+def _rows(tokens: list[int], position: int, sequence: int, wanted: bool = False) -> list[Row]:
+    """Rows for `tokens` from `position` on; the last one's logits may be wanted."""
+    last = len(tokens) - 1
+    return [Row(token, position + i, (sequence,), wanted and i == last) for i, token in enumerate(tokens)]
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """What changes when the file at `path` is replaced; empty where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino

@@ -1,0 +1,232 @@
+"""The grammar of a reply, how a cut one is closed, and drafts: they make calls fewer and change no reply."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from outlines.types import JsonSchema
+from outlines.types.dsl import to_regex
+from pydantic import BaseModel
+
+from localeval.engine.decoding import ChoiceScorer, ReplyDecoder
+from localeval.engine.engine import Engine
+from localeval.engine.grammar import CompiledSchema, compile_schema
+from localeval.engine.interface import EngineSettings
+from localeval.engine.llama import Logits
+from localeval.engine.speculation import LONGEST, NgramIndex, draft, trim_drafts
+from localeval.engine.truncation import trim_incomplete, trim_repetition
+from localeval.judgements.statements import StatementsReply
+from localeval.prompts.prefix import Trunk
+
+PROMPT = "Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London."
+
+
+class Mixed(BaseModel):
+    reason: str
+    verdict: Literal["not mentioned", "not supported", "supported"]
+    items: list[str]
+    more: Literal[1, 2]
+
+
+WHOLE = '{"reason":"因为 \\" so","verdict":"supported","items":["a","b"],"more":2}'.encode()
+
+
+def compiled(engine: Engine, schema: type[BaseModel]) -> CompiledSchema:
+    assert engine.llama  # it loads
+    return compile_schema(schema, engine._vocabulary)
+
+
+def test_the_beginning_of_a_reply_is_forced_and_every_choice_has_its_place(tiny: Engine) -> None:
+    schema = compiled(tiny, Mixed)
+    automaton = schema.automaton
+    assert automaton.forced(automaton.start)[0] == b'{"reason":"'
+    places = [WHOLE.index(b"supported"), WHOLE.index(b"2")]
+    found = [schema.choices[automaton.walk(WHOLE[:place])].options for place in places]
+    assert found == [("not mentioned", "not supported", "supported"), (1, 2)]
+    assert len(schema.choices) == 2
+
+
+def test_the_shortest_way_out_of_any_beginning_is_legal(tiny: Engine) -> None:
+    automaton = compiled(tiny, Mixed).automaton
+    regex = re.compile(to_regex(JsonSchema(Mixed, whitespace_pattern="")))
+    assert regex.fullmatch(WHOLE.decode())
+    for end in range(len(WHOLE)):
+        kept = trim_incomplete(WHOLE[:end])
+        text = kept + automaton.shortest(automaton.walk(kept))
+        assert regex.fullmatch(text.decode()), text
+
+
+class Optional(BaseModel):
+    verdict: Literal["yes", "no"] = "no"
+
+
+class OneOption(BaseModel):
+    verdict: Literal["yes"]
+
+
+class Ambiguous(BaseModel):
+    rank: Literal[1, 10]
+
+
+@pytest.mark.parametrize("schema", [Optional, OneOption, Ambiguous])
+def test_a_schema_that_cannot_be_decoded_is_refused(tiny: Engine, schema: type[BaseModel]) -> None:
+    with pytest.raises(TypeError):
+        compiled(tiny, schema)
+
+
+def test_options_of_several_tokens_get_the_probability_of_their_whole_sequence() -> None:
+    # Tokens: 0 then 1, 0 then 2, 3. Logits of log(3), log(1) at the first place, log(1), log(4) behind 0.
+    options = ChoiceScorer([[0, 1], [0, 2], [3]])
+    assert options.lookahead() == [[0]]
+    at_first = np.log(np.array([3, 9, 9, 1], dtype=np.float32))
+    behind_0 = np.log(np.array([9, 1, 4, 9], dtype=np.float32))
+    shares = options.probabilities({(): at_first, (0,): behind_0})
+    assert shares == pytest.approx([3 / 4 * 1 / 5, 3 / 4 * 4 / 5, 1 / 4])
+    assert ChoiceScorer([[1, 9], [2, 9]]).lookahead() == []  # they part at once
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('{"s":["a","b', '{"s":["a"'),
+        ('{"s":["a', '{"s":['),
+        ('{"s":["a"', '{"s":["a"'),
+        ('{"s":["a",', '{"s":["a",'),
+        ('{"reason":"half', '{"reason":"half'),
+        ('{"reason":"]', '{"reason":"]'),
+        ('{"s":["a","[b",",]', '{"s":["a","[b"'),
+        ('{"reason":"half\\', '{"reason":"half'),
+        ('{"reason":"half\\\\', '{"reason":"half\\\\'),
+    ],
+)
+def test_what_is_unfinished_is_dropped_and_nothing_else(text: str, kept: str) -> None:
+    assert trim_incomplete(text.encode()) == kept.encode()
+    assert trim_incomplete(text.encode() + "好".encode()[:-1]) == trim_incomplete(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('{"s":["a","b","A"', '{"s":["a","b"'),
+        ('{"s":["a","b"', None),
+        ('{"reason":"a","t":["a"', None),
+        ('{"reason":"]', None),
+        ('{"reason":"[\\"a\\",\\"a\\"', None),
+        ('{"p":[{"v":"a","w":["x","x"', '{"p":[{"v":"a","w":["x"'),
+        ('{"s":["\\"a","\\"a"', '{"s":["\\"a"'),
+    ],
+)
+def test_an_item_that_stood_in_the_list_before_ends_it(text: str, kept: str | None) -> None:
+    assert trim_repetition(text.encode()) == (kept.encode() if kept else None)
+
+
+def write(
+    engine: Engine, schema: CompiledSchema, seed: int, temperature: float, drafts: bool
+) -> tuple[str, int, int, int]:
+    """(the reply, the tokens chosen, the calls that it took, the drafted tokens kept)."""
+    llama = engine.llama
+    (end,) = llama.tokenize(b'"]')
+
+    def logits(tokens: list[int]) -> Logits:
+        """Those of a model in miniature, which likes what stood behind the last token before."""
+        random = np.random.default_rng([seed, *tokens[-4:]]).normal(size=llama.n_vocab)
+        for token, following in itertools.pairwise(tokens):
+            random[following] += 4 * (token == tokens[-1])
+        random[end] += 3
+        return random.astype(np.float32)
+
+    before: list[int] = []
+    decoder = ReplyDecoder[StatementsReply](
+        schema,
+        llama.tokenize(PROMPT.encode()),
+        NgramIndex(()),
+        llama.tokenize,
+        engine._vocabulary.bytes_of,
+        60,
+        temperature,
+        [seed],
+    )
+    calls = kept = 0
+    while not decoder.done:
+        drafted = decoder.draft if drafts else []
+        decoder.draft = drafted
+        calls += 1
+        before += decoder.feed
+        decoder.advance([logits(before + drafted[:n]) for n in range(len(drafted) + 1)])
+        before += drafted[: decoder.kept]
+        kept += decoder.kept
+    reply = decoder.reply()
+    return reply.text, reply.decoded, calls, kept
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_a_reply_is_the_same_with_and_without_drafts(tiny: Engine, temperature: float) -> None:
+    saved, schema = 0, compiled(tiny, StatementsReply)
+    for seed in range(20):
+        plain = write(tiny, schema, seed, temperature, drafts=False)
+        drafted = write(tiny, schema, seed, temperature, drafts=True)
+        assert drafted[:2] == plain[:2]
+        assert drafted[2] == plain[2] - drafted[3]
+        saved += drafted[3]
+    assert saved > 10 if temperature == 0 else saved == 0  # what is drawn is not guessed at
+
+
+@pytest.mark.parametrize(
+    ("prompt", "written", "branch", "expected"),
+    [
+        ([1, 2, 3, 7, 2, 8], [7, 2], [], [8]),  # behind the first 2 stands 3: the longer end counts
+        (range(1, 20), [2], [], [3, 4, 5, 6, 7, 8]),
+        ([1, 2, 3], [3], [], []),
+        ([1, 2], [], [], []),
+        ([5, 6], [5, 7, 5], [], [6]),  # in the prompt first
+        ([1], [5, 7, 5, 8, 5], [], [8, 5]),  # of what was written the last place, and never the end itself
+        ([5, 6], [2, 5, 7, 2, 5], [], [7, 2, 5]),  # the longer end, wherever it stands
+        ([1], [5, 7, 5], [5, 9], [7, 5]),
+        ([1], [5], [5, 9, 5, 8], [9, 5, 8]),  # in the branch last
+    ],
+)
+def test_a_draft_is_what_followed_the_longest_end_where_it_stood_before(
+    prompt: list[int], written: list[int], branch: list[int], expected: list[int]
+) -> None:
+    assert draft(written, NgramIndex(prompt), NgramIndex(branch)) == expected
+
+
+@pytest.mark.parametrize(
+    ("lengths", "left"),
+    [
+        ([6], [3]),  # 4 rows
+        ([6, 6], [1, 1]),
+        ([6, 1, 1], [1, 0, 0]),  # 11 rows at most: no group of 16
+        ([6, 6, 6, 6], [3, 3, 3, 3]),  # 16 rows
+        ([6, 1, 1, 1], [0, 0, 0, 0]),  # 13 rows at most: no group of 16
+        ([6] * 7, [2, 2, 1, 1, 1, 1, 1]),
+        ([6] * 10, [3, 3, 2, 2, 2, 2, 2, 2, 2, 2]),  # 32 rows
+        ([1] * 10, [1] * 10),
+        ([6] * 32, [1] * 32),  # 64 rows
+    ],
+)
+def test_drafts_fill_a_call_up_to_a_good_size(lengths: list[int], left: list[int]) -> None:
+    drafts = [[0] * n for n in lengths]
+    trim_drafts(drafts, width=32)
+    assert [len(one) for one in drafts] == left
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 9, 32])
+def test_a_call_never_has_more_rows_than_an_engine_of_this_width_can_answer(width: int) -> None:
+    for leaves in range(1, width + 1):
+        drafts = [[0] * LONGEST for _ in range(leaves)]
+        trim_drafts(drafts, width)
+        assert leaves + sum(map(len, drafts)) <= 2 * width
+
+
+def test_an_engine_that_decodes_one_leaf_at_a_time_drafts_too(tiny_path: Path) -> None:
+    engine = Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=1))
+    trunk = Trunk("Write down what each sentence claims.", ())
+    replies = engine.generate(trunk, "tea tea tea tea", [PROMPT, PROMPT], StatementsReply, budget=60)
+    assert [reply.decoded > 0 for reply in replies] == [True, True]
+    engine.close()
