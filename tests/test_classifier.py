@@ -20,30 +20,20 @@ from tests.loopback import HUB, move_in, toml_row
 
 # What flan-t5-base's config.json says, with small numbers.
 CONFIG: dict[str, Any] = {
-    "architectures": ["T5ForConditionalGeneration"],
     "d_ff": 32,
     "d_kv": 4,
     "d_model": 16,
-    "decoder_start_token_id": 0,
     "dropout_rate": 0.1,
-    "eos_token_id": 1,
     "feed_forward_proj": "gated-gelu",
-    "initializer_factor": 1.0,
     "is_encoder_decoder": True,
     "layer_norm_epsilon": 1e-06,
     "model_type": "t5",
-    "n_positions": 512,
-    "num_decoder_layers": 2,
     "num_heads": 2,
     "num_layers": 2,
-    "output_past": True,
     "pad_token_id": 0,
     "relative_attention_max_distance": 128,
     "relative_attention_num_buckets": 32,
-    "task_specific_params": {"summarization": {"max_length": 200}},
     "tie_word_embeddings": False,
-    "transformers_version": "4.23.1",
-    "use_cache": True,
     "vocab_size": 96,
 }
 SHARED = "t5.transformer.shared.weight"
@@ -143,26 +133,15 @@ def directly(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
     return found
 
 
-def test_importing_the_classifier_loads_neither_torch_nor_transformers() -> None:
-    heavy = "{'torch', 'transformers', 'tokenizers', 'safetensors', 'huggingface_hub', 'llama_cpp'}"
-    code = f"import sys, localeval.engine.hhem; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_a_probability_is_what_the_encoder_and_its_head_give_to_the_pair_alone(
     folder: Path, classifier: Classifier
 ) -> None:
     found = classifier.probabilities(PAIRS)
     assert found == pytest.approx(directly(folder, PAIRS), abs=1e-6)
     assert max(found) - min(found) > 0.1
+    assert abs(found[0] - found[1]) > 0.01  # premise and hypothesis are not interchangeable
     assert classifier.probabilities(PAIRS) == found
     assert classifier.probabilities([]) == []
-
-
-def test_premise_and_hypothesis_are_not_interchangeable(classifier: Classifier) -> None:
-    one, other = classifier.probabilities(PAIRS[:2])
-    assert abs(one - other) > 0.01
 
 
 def test_pairs_together_have_the_probabilities_that_they_have_alone(
@@ -257,25 +236,22 @@ def halved(name: str) -> Callable[[Tensors], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "named"),
     [
-        (without("t5.classifier.bias"), r"1 missing, as t5\.classifier\.bias\)"),
-        (without(QUERY), rf"1 missing, as {QUERY}"),
-        (without(SHARED), rf"missing, as {TWIN}"),
-        (with_copy("t5.classifier.more", QUERY), r"1 unexpected, as t5\.classifier\.more"),
-        (with_copy("classifier.bias", QUERY), r"1 unexpected, as classifier\.bias"),
-        (with_copy(DECODER, QUERY), rf"1 unexpected, as {DECODER}"),
-        (halved(QUERY), rf"1 of another shape, as {QUERY}"),
-        (halved(SHARED), rf"of another shape, as .*{SHARED}"),
-        (with_copy(TWIN, SHARED, 0.5), f"{TWIN} is not the shared one"),
+        (without("t5.classifier.bias"), "t5.classifier.bias"),
+        (without(SHARED), SHARED),
+        (with_copy("classifier.bias", QUERY), "classifier.bias"),
+        (with_copy(DECODER, QUERY), DECODER),
+        (halved(QUERY), QUERY),
+        (with_copy(TWIN, SHARED, 0.5), TWIN),
     ],
 )
 def test_a_tensor_that_has_no_or_not_its_place_is_refused_by_name(
-    tmp_path: Path, change: Callable[[Tensors], None], fault: str
+    tmp_path: Path, change: Callable[[Tensors], None], named: str
 ) -> None:
     weights = tensors()
     change(weights)
-    with pytest.raises(ModelBroken, match=fault) as refused:
+    with pytest.raises(ModelBroken, match=rf"\(tensors.* {named}") as refused:
         Classifier.load(write(tmp_path / "mine", weights)).probabilities(PAIRS)
     assert "\n" not in str(refused.value)
     assert str(tmp_path / "mine") in str(refused.value)
@@ -293,46 +269,32 @@ def test_the_embedding_may_stand_under_either_of_its_names_or_both(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "fault"),
+    ("name", "content"),
     [
-        ("model.safetensors", None, r"model\.safetensors"),
-        ("model.safetensors", b"", "header"),
-        ("model.safetensors", b"\xff" * 64, "header"),
-        ("config.json", b"{", r"config\.json is no JSON object"),
-        ("config.json", b"[1]", r"config\.json is no JSON object"),
-        ("config.json", b'{"model_type": "HHEMv2"}', "of the model type HHEMv2, expected t5"),
-        ("config.json", json.dumps(CONFIG | {"num_heads": "two"}).encode(), "num_heads"),
-        ("config.json", json.dumps(CONFIG | {"vocab_size": 50}).encode(), f"of another shape, as .*{SHARED}"),
-        ("tokenizer.json", None, r"tokenizer\.json"),
-        ("tokenizer.json", b"\xff\xfe", r"tokenizer\.json is no JSON object"),
-        ("tokenizer.json", b"{}", r"tokenizer\.json is no tokenizer of the T5 family"),
-        ("tokenizer.json", b'{"model": {"vocab": []}, "added_tokens": []}', "no tokenizer of the T5 family"),
+        ("model.safetensors", b"\xff" * 64),
+        ("config.json", b"[1]"),
+        ("config.json", b'{"model_type": "HHEMv2"}'),
+        ("config.json", json.dumps(CONFIG | {"vocab_size": 50}).encode()),
+        ("tokenizer.json", None),
+        ("tokenizer.json", b"\xff\xfe"),
+        ("tokenizer.json", b'{"model": {"vocab": []}, "added_tokens": []}'),
     ],
 )
 def test_a_broken_folder_is_refused_in_one_sentence(
-    folder: Path, tmp_path: Path, name: str, content: bytes | None, fault: str
+    folder: Path, tmp_path: Path, name: str, content: bytes | None
 ) -> None:
     mine = Path(shutil.copytree(folder, tmp_path / "mine"))
     (mine / name).unlink()
     if content is not None:
         (mine / name).write_bytes(content)
-    with pytest.raises(ModelBroken, match=fault) as refused:
+    with pytest.raises(ModelBroken, match=r"can't be loaded \(.* of flan-t5-base\.$") as refused:
         Classifier.load(mine).support(["Tea."], ["Tea."])
-    message = str(refused.value)
-    assert message.startswith(f"{mine} can't be loaded (")
-    assert message.endswith(" of flan-t5-base.")
-    assert "\n" not in message
+    assert str(refused.value).startswith(str(mine))
+    assert "\n" not in str(refused.value)
 
 
-def test_a_truncated_weights_file_and_a_tokenizer_of_more_tokens_are_refused(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_tokenizer_of_more_tokens_than_the_weights_is_refused(folder: Path, tmp_path: Path) -> None:
     mine = Path(shutil.copytree(folder, tmp_path / "mine"))
-    whole = (mine / "model.safetensors").read_bytes()
-    (mine / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(ModelBroken, match="can't be loaded"):
-        Classifier.load(mine).probabilities(PAIRS)
-    (mine / "model.safetensors").write_bytes(whole)
     tokens = json.loads((mine / "tokenizer.json").read_text(encoding="utf-8"))
     tokens["model"]["vocab"] += [[f"more{n}", -9.0] for n in range(50)]
     (mine / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
@@ -381,37 +343,33 @@ def test_the_signature_says_what_can_change_a_probability(folder: Path) -> None:
     assert set(made) == {"name", "sha256", "device", "batch_size", "threads", "packages"}
     assert (made["name"], made["device"], made["batch_size"], made["threads"]) == ("small", "cpu", 3, 2)
     assert set(made["packages"]) == {"transformers", "tokenizers", "torch"}
-    json.dumps(made)
 
 
-def test_a_closed_classifier_holds_no_weights(folder: Path) -> None:
-    mine = Classifier.load(folder)
-    assert mine._held is None
-    mine.probabilities(PAIRS)
-    assert mine._held is not None
-    mine.close()
-    assert mine._held is None
+CHECK = """
+import os, sys
+from localeval.engine.hhem import Classifier
+from localeval.errors import ModelBroken
+assert not {"torch", "transformers", "tokenizers", "safetensors", "huggingface_hub"} & set(sys.modules)
+broken, whole = map(Classifier.load, sys.argv[1:])
+try:
+    broken.probabilities([("a", "b")])
+except ModelBroken:
+    print("refused")
+whole.probabilities([("a", "b")])
+from transformers.utils import logging
+assert logging.is_progress_bar_enabled() and logging.get_verbosity() == logging.WARNING
+assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
+"""
 
 
-def test_loading_writes_nothing_and_goes_offline_first(folder: Path, tmp_path: Path) -> None:
+def test_torch_comes_with_the_first_pair_in_silence_and_offline(folder: Path, tmp_path: Path) -> None:
     weights = tensors()
     del weights[QUERY]
     broken = write(tmp_path / "broken", weights)
-    code = f"""
-import os
-from localeval.engine.hhem import Classifier
-from localeval.errors import ModelBroken
-try:
-    Classifier.load({str(broken)!r}).probabilities([("a", "b")])
-except ModelBroken:
-    print("refused")
-print(len(Classifier.load({str(folder)!r}).probabilities([("a", "b")])))
-from transformers.utils import logging
-print(logging.is_progress_bar_enabled(), logging.get_verbosity() == logging.WARNING)
-print(os.environ["HF_HUB_OFFLINE"], os.environ["TRANSFORMERS_OFFLINE"])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("refused\n1\nTrue True\n1 1\n", "")
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, str(broken), str(folder)], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("refused\n", "", 0)
 
 
 @pytest.mark.model

@@ -47,7 +47,7 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def named(folder: Path, *names: str) -> str:
-    from localeval.models.checksums import hash_file
+    from localeval.models.files import hash_file
 
     paths = [folder / name for name in names]
     return ", ".join(

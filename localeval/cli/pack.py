@@ -10,7 +10,7 @@ import click
 from localeval.cli.models import draw_progress
 from localeval.cli.talk import say
 from localeval.errors import InputError
-from localeval.models.places import whole_path
+from localeval.models.files import whole_path
 
 _SUM = click.option(
     "--sha256", default="", metavar="SUM", help="What manifest.json must have, as pack printed it."
@@ -68,7 +68,7 @@ def pack(
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     say(f"{target} is whole: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
     say("sha256 of its manifest.json, to compare there (install.py --sha256 SUM):")
-    from localeval.models.checksums import hash_file
+    from localeval.models.files import hash_file
 
     click.echo(hash_file(manifest))
 

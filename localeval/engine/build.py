@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from localeval.engine.interface import EngineSettings
-from localeval.models.checksums import hash_file
+from localeval.models.files import hash_file
 from localeval.system.versions import digest, package_versions
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, States, TreeEngine
 from localeval.engine.watched import Watched
-from localeval.models.gguf_header import split_files
+from localeval.models.gguf import split_files
 from localeval.prompts.prefix import Trunk
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from typing import Any
 from localeval import models as store
 from localeval.errors import InputError, ModelBroken
 from localeval.models import catalog
-from localeval.models.checksums import file_sha256
-from localeval.models.download import Progress, say
-from localeval.models.obtain import Announce
+from localeval.models.fetch import Announce, Progress, say
+from localeval.models.files import file_sha256
 from localeval.pack import install, llama, wheels
 from localeval.pack.noted import PART, SCRATCH, Noted
 from localeval.pack.plan import Plan

@@ -1,20 +1,22 @@
 """HHEM-2.1-Open, a classifier: how likely a hypothesis is consistent with a premise. English only.
 
-It is the encoder of flan-t5-base with a head of two labels. The only package that imports
-transformers directly, and only when a model's weights are needed: importing it loads neither that nor torch.
+It is the encoder of flan-t5-base with a head of two labels. transformers and torch are imported only when the
+weights are first needed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from localeval.engine.hhem.checkpoint import Reader, network, tokenizer
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
-from localeval.engine.torch_runtime import on_threads
+from localeval.engine.torch_runtime import on_threads, unheard
 from localeval.engine.windows import cut
 from localeval.errors import InputError, ModelBroken
 from localeval.models import ModelFiles, resolve
@@ -28,6 +30,7 @@ from localeval.text.sentences import split
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
 _MOST_PLACES = 1 << 23  # of a batch, pairs x tokens x tokens: half of that
+_SHARED, _TWIN = "t5.transformer.shared.weight", "t5.transformer.encoder.embed_tokens.weight"
 
 
 class Classifier:
@@ -44,8 +47,7 @@ class Classifier:
     def __init__(
         self, files: ModelFiles, device: str = "cpu", batch_size: int = 10, threads: int = 0
     ) -> None:
-        self.name, self.sha256 = files.name, files.sha256
-        self.source = files.name if files.row else str(files.path)
+        self.name, self.sha256, self.source = files.name, files.sha256, files.source
         self.languages = files.row.languages if files.row else ("en",)
         self.device, self.batch_size = device, batch_size
         self.threads = EngineSettings(n_threads=threads).n_threads
@@ -63,15 +65,25 @@ class Classifier:
     ) -> Classifier:
         """A classifier on a catalog name, or on a path to a folder of the same files.
 
-        The files are checked now; the weights are loaded at the first question. device is "cpu", "cuda",
-        "cuda:1" or "mps"; batch_size is the most pairs computed together (fewer where they are long);
-        threads compute, where it is the processor that does: 0 for the physical cores.
+        The files are checked now; the weights are loaded at the first question.
+
+        device      "cpu", "cuda", "cuda:1" or "mps"
+        batch_size  the most pairs computed together; fewer where they are long
+        threads     how many compute, where it is the processor that does; 0 for the physical cores
 
         Raises ModelMissing or ModelBroken, InputError for a device that is not here, or a batch_size or
         number of threads that can't be.
         """
         together = whole("batch_size", batch_size, 1)
-        _check_device(device)
+        if device != "cpu":
+            import torch
+
+            try:
+                torch.ones(1, device=device).item()
+            except (RuntimeError, AssertionError) as error:
+                raise InputError(
+                    f"device is {device!r}, unusable here ({said(error, 90)}); choose cpu."
+                ) from error
         return cls(resolve(model, kind="classifier"), device, together, threads)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -97,28 +109,22 @@ class Classifier:
         """
         if not statements:
             return [], 0
-        parts = self._windows(contexts)
+        reader, parts = self._loaded()[1], [join(contexts)]
+        if len(reader.ids(parts[0])) > WINDOW:
+            sentences = [s.text for text in contexts for s in split(text, language(text))]
+            parts = cut(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
         found = self.probabilities([(part, text) for text in statements for part in parts])
         return [max(found[at : at + len(parts)]) for at in range(0, len(found), len(parts))], len(parts)
 
     def signature(self) -> dict[str, Any]:
         """What of this classifier can change a probability."""
         names = ("name", "sha256", "device", "batch_size", "threads")
-        fields = {name: getattr(self, name) for name in names}
         packages = {name: version(name) for name in ("transformers", "tokenizers", "torch")}
-        return {**fields, "packages": packages}
+        return {**{name: getattr(self, name) for name in names}, "packages": packages}
 
     def close(self) -> None:
         """Free the model."""
         self._held = None
-
-    def _windows(self, contexts: Sequence[str]) -> list[str]:
-        reader = self._loaded()[1]
-        whole = join(contexts)
-        if len(reader.ids(whole)) <= WINDOW:
-            return [whole]
-        sentences = [s.text for text in contexts for s in split(text, language(text))]
-        return cut(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
 
     def _ask(self, net: Any, rows: Sequence[list[int]], pad: int) -> list[float]:
         import torch
@@ -136,20 +142,18 @@ class Classifier:
 
     def _loaded(self) -> tuple[Any, Reader]:
         with self._lock:
-            self._held = self._held or self._load()
+            if self._held is None:
+                try:
+                    reader, net = tokenizer(self._folder / "tokenizer.json"), network(self._folder)
+                    if reader.plain.get_vocab_size() > net.config.vocab_size:
+                        raise ValueError("tokenizer.json has more tokens than the weights")
+                    self._held = net.to(self.device), reader
+                except Exception as error:  # each of three libraries raises what it likes
+                    raise ModelBroken(
+                        f"{self._folder} can't be loaded ({said(error)}); it takes HHEM-2.1-Open's "
+                        "model.safetensors with config.json and tokenizer.json of flan-t5-base."
+                    ) from error
             return self._held
-
-    def _load(self) -> tuple[Any, Reader]:
-        try:
-            reader, net = tokenizer(self._folder / "tokenizer.json"), network(self._folder)
-            if reader.plain.get_vocab_size() > net.config.vocab_size:
-                raise ValueError("tokenizer.json has more tokens than the weights")
-            return net.to(self.device), reader
-        except Exception as error:  # each of three libraries raises what it likes
-            raise ModelBroken(
-                f"{self._folder} can't be loaded ({said(error)}); it takes HHEM-2.1-Open's "
-                "model.safetensors with config.json and tokenizer.json of flan-t5-base."
-            ) from error
 
 
 def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[int]]]:
@@ -168,12 +172,79 @@ def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[in
     yield batch
 
 
-def _check_device(device: str) -> None:
-    if device == "cpu":
-        return
-    import torch
+@dataclass(frozen=True)
+class Reader:
+    """Texts to token ids: `plain` knows no control token, so no text can hold one."""
 
+    plain: Any
+    pad: int
+    end: int
+
+    def ids(self, text: str) -> list[int]:
+        # Half a character, which JSON can hold and a tokenizer can't, becomes a question mark.
+        return list(self.plain.encode(text.encode("utf-8", "replace").decode()).ids)
+
+    def row(self, premise: str, hypothesis: str) -> list[int]:
+        asked = "Determine if the hypothesis is true given the premise?"
+        text = f"{asked}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
+        return [self.pad, *self.ids(text), self.end]  # the model's own prompt begins with <pad>
+
+
+def tokenizer(path: Path) -> Reader:
+    """The tokenizer in a `tokenizer.json` of the T5 family.
+
+    Its own switch for reading control tokens as text is not enough: they are pieces of the vocabulary too,
+    with the best score of all. So here each gets a name that no text can match, one with a space in it.
+    """
+    from tokenizers import Tokenizer
+
+    data = _json(path)
     try:
-        torch.ones(1, device=device).item()
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(f"device is {device!r}, unusable here ({said(error, 90)}); choose cpu.") from error
+        vocabulary = data["model"]["vocab"]
+        control = {token["content"]: token["id"] for token in data["added_tokens"]}
+        for number in set(control.values()) & set(range(len(vocabulary))):
+            vocabulary[number][0] = f" {number}"
+        pad, end = control["<pad>"], control["</s>"]
+    except (LookupError, TypeError) as error:
+        raise ValueError(f"{path.name} is no tokenizer of the T5 family") from error
+    data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    return Reader(Tokenizer.from_str(json.dumps(data)), pad, end)
+
+
+def network(folder: Path) -> Any:
+    """The weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
+    fields = _json(folder / "config.json")
+    if fields.get("model_type") != "t5":
+        raise ValueError(f"config.json is of the model type {fields.get('model_type')}, expected t5")
+    with unheard():
+        import torch
+        from safetensors import safe_open
+        from transformers import T5Config, T5ForTokenClassification
+
+        net: Any = T5ForTokenClassification.from_pretrained(
+            folder,
+            config=T5Config.from_dict(fields, num_labels=2),
+            key_mapping={r"^t5\.": ""},
+            dtype=torch.float32,
+            local_files_only=True,
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,  # they are named below; transformers would only point to its log
+        )
+        with safe_open(folder / "model.safetensors", "pt") as file:
+            given: dict[str, Any] = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    # transformers fills what is missing or of another shape with random numbers, and says so in its log.
+    wanted = {f"t5.{name}": tuple(tensor.shape) for name, tensor in net.state_dict().items()}
+    twins = (given.get(_TWIN), given.get(_SHARED))  # the embedding's two names: either, or both if equal
+    given |= {_TWIN: twins[0] or twins[1], _SHARED: twins[1] or twins[0]}
+    if wrong := sorted(name for name in {*given, *wanted} if given.get(name) != wanted.get(name)):
+        raise ValueError(f"tensors missing, unexpected or of another shape: {', '.join(wrong)}")
+    if net.transformer.encoder.embed_tokens.weight is not net.transformer.shared.weight:
+        raise ValueError(f"tensors: {_TWIN} is not the shared one")
+    return net.eval()
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} is no JSON object") from error
