@@ -164,7 +164,6 @@ def _check_folder(files: ModelFiles) -> None:
         parts = [(str(module["type"]), str(module["path"])) for module in modules]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _broken(files, f"its modules.json cannot be read ({said(repr(error))})") from error
-    kinds = []
     for dotted, path in parts:
         kind = dotted.rpartition(".")[2]
         inside = re.fullmatch(r"[\w-]*", path)
@@ -174,7 +173,6 @@ def _check_folder(files: ModelFiles) -> None:
                 f"its modules.json names {said(dotted)!r} in {said(path)!r}, "
                 f"expected only {', '.join(_MODULES)} in folders of this one",
             )
-        kinds.append(kind)
         folder = files.path / path
         if kind not in ("Transformer", "Dense") or any((folder / name).exists() for name in _WEIGHTS):
             continue
@@ -186,10 +184,6 @@ def _check_folder(files: ModelFiles) -> None:
                 f"{pickles[0]} is a pickle, which can run code when it is opened, and no file of the "
                 f"catalog: convert it to {SAFE} where you trust it, and put that beside it."
             )
-    if kinds[:2] != ["Transformer", "Pooling"] or parts[0][1]:
-        raise _broken(
-            files, "its modules.json does not begin with a Transformer, in the folder itself, and a Pooling"
-        )
 
 
 def _broken(files: ModelFiles, what: str) -> ModelBroken:

@@ -10,7 +10,6 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -144,8 +143,8 @@ class Classifier:
         with self._lock:
             if self._held is None:
                 try:
-                    reader, net = tokenizer(self._folder / "tokenizer.json"), network(self._folder)
-                    if reader.plain.get_vocab_size() > net.config.vocab_size:
+                    reader, net = Reader(self._folder / "tokenizer.json"), network(self._folder)
+                    if reader.size > net.config.vocab_size:
                         raise ValueError("tokenizer.json has more tokens than the weights")
                     self._held = net.to(self.device), reader
                 except Exception as error:  # each of three libraries raises what it likes
@@ -172,43 +171,38 @@ def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[in
     yield batch
 
 
-@dataclass(frozen=True)
 class Reader:
-    """Texts to token ids: `plain` knows no control token, so no text can hold one."""
+    """Texts to token ids, by a `tokenizer.json` of the T5 family; no text can hold a control token.
 
-    plain: Any
-    pad: int
-    end: int
+    The tokenizer's own switch for reading control tokens as text is not enough: they are pieces of the
+    vocabulary too, with the best score of all. So each gets a name that no text has, with a space in it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises ValueError where the file is of another family."""
+        from tokenizers import Tokenizer
+
+        data = _json(path)
+        try:
+            vocabulary = data["model"]["vocab"]
+            control = {token["content"]: token["id"] for token in data["added_tokens"]}
+            for number in set(control.values()) & set(range(len(vocabulary))):
+                vocabulary[number][0] = f" {number}"
+            self.pad, self._end = control["<pad>"], control["</s>"]
+        except (LookupError, TypeError) as error:
+            raise ValueError(f"{path.name} is no tokenizer of the T5 family") from error
+        data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+        self._plain: Any = Tokenizer.from_str(json.dumps(data))
+        self.size = self._plain.get_vocab_size()
 
     def ids(self, text: str) -> list[int]:
         # Half a character, which JSON can hold and a tokenizer can't, becomes a question mark.
-        return list(self.plain.encode(text.encode("utf-8", "replace").decode()).ids)
+        return list(self._plain.encode(text.encode("utf-8", "replace").decode()).ids)
 
     def row(self, premise: str, hypothesis: str) -> list[int]:
         asked = "Determine if the hypothesis is true given the premise?"
         text = f"{asked}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
-        return [self.pad, *self.ids(text), self.end]  # the model's own prompt begins with <pad>
-
-
-def tokenizer(path: Path) -> Reader:
-    """The tokenizer in a `tokenizer.json` of the T5 family.
-
-    Its own switch for reading control tokens as text is not enough: they are pieces of the vocabulary too,
-    with the best score of all. So here each gets a name that no text can match, one with a space in it.
-    """
-    from tokenizers import Tokenizer
-
-    data = _json(path)
-    try:
-        vocabulary = data["model"]["vocab"]
-        control = {token["content"]: token["id"] for token in data["added_tokens"]}
-        for number in set(control.values()) & set(range(len(vocabulary))):
-            vocabulary[number][0] = f" {number}"
-        pad, end = control["<pad>"], control["</s>"]
-    except (LookupError, TypeError) as error:
-        raise ValueError(f"{path.name} is no tokenizer of the T5 family") from error
-    data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    return Reader(Tokenizer.from_str(json.dumps(data)), pad, end)
+        return [self.pad, *self.ids(text), self._end]  # the model's own prompt begins with <pad>
 
 
 def network(folder: Path) -> Any:

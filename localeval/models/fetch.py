@@ -15,10 +15,9 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
-from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import Timeout
@@ -97,9 +96,17 @@ def fetch(
             announce(f"{name} is already in {models_dir()} and checked; nothing to do.")
             return resolve(name)
         models_dir().mkdir(parents=True, exist_ok=True)
-        with _alone(row, announce):
-            if wanted := _wanted(row):  # another process may have fetched it meanwhile
+        path = models_dir() / f".{name}.lock"
+        try:
+            lock = held(path, 0)  # two processes would write one file
+        except Timeout:
+            announce(f"another process is fetching {name}; waiting until it is done.")
+            lock = held(path, -1)
+        try:
+            if wanted := _wanted(row):  # the other process may have fetched it
                 _fetch_files(row, wanted, given, elsewhere, announce, progress)
+        finally:
+            lock.release()
     except OSError as error:
         raise ModelError(f"{error.filename or models_dir()}: {error.strerror or error}.") from error
     return resolve(name)
@@ -114,21 +121,6 @@ def _wanted(row: CatalogRow) -> list[CatalogFile]:
     ]
 
 
-@contextmanager
-def _alone(row: CatalogRow, announce: Announce) -> Iterator[None]:
-    """Hold the model's lock, once no other process that fetches it does: two would write one file."""
-    path = models_dir() / f".{row.name}.lock"
-    try:
-        lock = held(path, 0)
-    except Timeout:
-        announce(f"another process is fetching {row.name}; waiting until it is done.")
-        lock = held(path, -1)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 def _fetch_files(
     row: CatalogRow,
     wanted: list[CatalogFile],
@@ -139,11 +131,9 @@ def _fetch_files(
 ) -> None:
     sizes = {file.name: file.size or 0 for file in wanted}
     unknown = sum(file.size is None for file in wanted)
-    parts = [f"{sum(sizes.values()):,} bytes"] * any(sizes.values()) + [f"{unknown} of unknown size"] * (
-        unknown > 0
-    )
+    size = f"{sum(sizes.values()):,} bytes" + (f" and {unknown} of unknown size" if unknown else "")
     sources = [str(given)] * (given is not None) + [str(source) for source in row.sources if elsewhere]
-    announce(f"{row.name}: {len(wanted)} file(s), {' and '.join(parts)}, to {models_dir()}")
+    announce(f"{row.name}: {len(wanted)} file(s), {size}, to {models_dir()}")
     announce(f"from: {'; then '.join(sources)}")
     for file in wanted:
         if place(row, file).exists():
@@ -164,9 +154,9 @@ def _fetch_files(
                 progress(before + of_file, sum(sizes.values()))
 
         _fetch_file(row, file, given, elsewhere, announce, report)
-        size = place(row, file).stat().st_size
-        report(size, size)
-        done += size
+        size_here = place(row, file).stat().st_size
+        report(size_here, size_here)
+        done += size_here
     announce(f"{row.name} is in {models_dir()}.")
 
 

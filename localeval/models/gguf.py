@@ -36,23 +36,20 @@ def check_gguf(path: Path) -> None:
 
     Damage behind the metadata is left to the trial, in which llama.cpp first loads the file.
     """
-    remedy = "give a GGUF file (see: localeval models list)"
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no regular file"
-        raise ModelBroken(f"{path}: found {found}, expected one GGUF file; {remedy}.")
+        raise ModelBroken(f"{path}: found {found}, expected one GGUF file (see: localeval models list).")
     with path.open("rb") as stream:
         header = stream.read(HEADER.size)
-        if header and header[:4] != b"GGUF"[: len(header)]:
-            raise ModelBroken(f"{path}: found {header[:4]!r} at its start, expected b'GGUF'; {remedy}.")
         if len(header) < HEADER.size:
             raise ModelBroken(
                 f"{path}: found {len(header)} bytes, expected a GGUF header and more; {_AGAIN}."
             )
-        _, version, *counts = HEADER.unpack(header)
+        magic, version, *counts = HEADER.unpack(header)
+        if magic != b"GGUF":
+            raise ModelBroken(f"{path}: found {magic!r} at its start, expected b'GGUF'; give a GGUF file.")
         if version not in (2, 3):
-            raise ModelBroken(
-                f"{path}: found GGUF version {version}, expected 2 or 3; convert it with llama.cpp."
-            )
+            raise ModelBroken(f"{path}: found GGUF version {version}, expected 2 or 3; convert it anew.")
         for count, what in zip(counts, ("tensors", "metadata pairs"), strict=True):
             if count > MOST:
                 raise ModelBroken(f"{path}: found {count:,} {what}, expected at most {MOST:,}; {_AGAIN}.")
