@@ -38,7 +38,7 @@ PAIRS = [
     ("Tea is grown in Assam.", "Tea grows."),
     ("Tea grows.", "Tea is grown in Assam."),
     ("", "It rains; the river's high, and so is the road to the mill."),
-    ("A {premise} with\n\nodd 雨 marks: <b>", "{hypothesis} of the true"),
+    ("A {premise} with\n\nodd 雨 marks: <b>" * 12, "{hypothesis} of the true"),
 ]
 
 Tensors = dict[str, Any]
@@ -135,15 +135,8 @@ def test_a_probability_is_what_the_encoder_and_its_head_give_to_the_pair_alone(
     assert max(found) - min(found) > 0.1
     assert abs(found[0] - found[1]) > 0.01  # premise and hypothesis are not interchangeable
     assert classifier.probabilities(PAIRS) == found
+    assert Classifier.load(folder, batch_size=1).probabilities(PAIRS) == pytest.approx(found, abs=1e-6)
     assert classifier.probabilities([]) == []
-
-
-def test_pairs_together_have_the_probabilities_that_they_have_alone(
-    folder: Path, classifier: Classifier
-) -> None:
-    pairs = [(premise * n, hypothesis) for n in (1, 5, 12) for premise, hypothesis in PAIRS]
-    alone = Classifier.load(folder, batch_size=1).probabilities(pairs)
-    assert classifier.probabilities(pairs) == pytest.approx(alone, abs=1e-6)
 
 
 def test_control_tokens_and_half_characters_in_a_text_are_plain_text(

@@ -22,7 +22,9 @@ from localeval.models.conversion import NOTE, PICKLE, SAFE
 from localeval.models.files import hash_file
 from tests.loopback import HUB, move_in, toml_row
 
+LONG = "tea " * 100
 TEXTS = ["tea grows on hills", "where does tea grow", "", "tea grows on hills", "法院 判决"]
+TEXTS += ["\0\x1b[31m\x07", "\ud83d half", "\U0001f375" * 50, LONG]
 SPECIAL = ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
 LONGEST = 24  # tokens
 
@@ -83,7 +85,8 @@ def tokens(folder: Path, network: Any, text: str) -> Any:
     import torch
     from tokenizers import Tokenizer
 
-    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
+    readable = text.encode("utf-8", "replace").decode()  # half a character becomes a question mark
+    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(readable).ids
     ids = ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], ids[-1]]
     with torch.inference_mode():
         return network(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
@@ -153,6 +156,7 @@ def test_a_row_is_the_mean_of_the_tokens_vectors_scaled_to_length_1(tiny: tuple[
     np.testing.assert_allclose(rows, expected, atol=2e-6)
     assert np.abs(rows[0] - rows[1]).max() > 0.01
     assert (rows[0] == rows[3]).all()
+    assert len(tokens(folder, network, LONG)) == LONGEST  # what is beyond it is cut off
 
 
 def test_the_bits_depend_on_the_texts_of_a_call_only(tiny: tuple[Path, Any]) -> None:
@@ -164,16 +168,6 @@ def test_the_bits_depend_on_the_texts_of_a_call_only(tiny: tuple[Path, Any]) -> 
     assert (embedder.embed(texts[::-1])[::-1] == first).all()
     embedder.close()
     assert (embedder.embed(texts) == first).all()
-
-
-@pytest.mark.parametrize("text", ["", "\0\x1b[31m\x07", "\ud83d half", "\U0001f375" * 50, "tea " * 100])
-def test_any_string_gives_a_row_and_what_is_beyond_the_longest_input_is_cut_off(
-    tiny: tuple[Path, Any], text: str
-) -> None:
-    folder, network = tiny
-    found = tokens(folder, network, text.encode("utf-8", "replace").decode())
-    np.testing.assert_allclose(Embedder.load(folder).embed([text]), [unit(found.mean(axis=0))], atol=2e-6)
-    assert len(found) == LONGEST or not text.startswith("tea")
 
 
 def test_half_precision_weights_are_computed_in_single_precision(mine: Path) -> None:
