@@ -6,8 +6,6 @@ import os
 import threading
 from typing import Any
 
-from localeval.engine.embedder import Embedder
-from localeval.engine.hhem import Classifier
 from localeval.engine.interface import Embeds, Supports
 from localeval.errors import InputError, ModelMissing
 from localeval.models import catalog
@@ -36,11 +34,15 @@ class Companions:
 
     def embedder(self) -> Embeds:
         """Return the embedder, loaded once. Raises ModelMissing or ModelBroken."""
+        from localeval.engine.embedder import Embedder  # heavy: numpy
+
         found: Embeds = self._open("embedder", Embedder)
         return found
 
     def classifier(self) -> Supports:
         """Return the classifier, loaded once. Raises ModelMissing or ModelBroken."""
+        from localeval.engine.hhem import Classifier
+
         found: Supports = self._open("classifier", Classifier)
         return found
 
