@@ -101,9 +101,7 @@ def test_a_wrong_file_is_refused_with_found_and_expected_and_the_repair(
     assert states() == ["wrong", "missing"]
 
 
-def test_a_checked_file_is_read_again_only_to_verify_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     (folder / FILE).write_bytes(BYTES)
     assert states()[0] == "present"
     models.resolve("tiny")

@@ -47,7 +47,7 @@ class Companions:
         return found
 
     def sources(self) -> dict[str, str]:
-        """What `Judge.load` finds them by again; of an object of the caller's own, what `is_own` knows."""
+        """Return what `Judge.load` finds them by again; of the caller's own object what `is_own` knows."""
         return {kind: _source(given) for kind, given in self._given.items()}
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class Companions:
 
 
 def _source(given: object) -> str:
-    """A catalog name as it is; a path as it is found from any folder, whether the model was opened or not.
+    """Return a catalog name as it is, and a path as it is found from any folder.
 
     An object of the caller's own is found by neither. It is told by its type and its signature, as two of
     them in one run's folder are two models.
@@ -87,7 +87,7 @@ def _source(given: object) -> str:
 
 
 def is_own(source: str) -> bool:
-    """Whether a source is of an object of the caller's own: no catalog name and no whole path begins so."""
+    """Tell whether a source is of an object of the caller's own: no name and no whole path begins so."""
     return source.startswith("<")
 
 

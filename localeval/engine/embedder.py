@@ -55,7 +55,7 @@ class Embedder:
 
     @classmethod
     def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER, *, threads: int = 0) -> Embedder:
-        """An embedder on a catalog name, or on a path to any sentence-transformer folder with safetensors.
+        """Open a catalog name, or a path to any sentence-transformer folder with safetensors.
 
         The files are checked now; the weights are loaded at the first `embed`. A catalog model whose weights
         are a pickle is then converted, once.
@@ -67,7 +67,7 @@ class Embedder:
         return cls(resolve(model, kind="embedder"), threads)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
+        """Give a row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
 
         The bits of a row depend on which texts are in this call, not on their order, nor on calls before it.
         The model cuts off what is beyond its longest input. An empty text is embedded like any other.
@@ -85,7 +85,7 @@ class Embedder:
         return rows[[at[text] for text in readable]]
 
     def signature(self) -> dict[str, Any]:
-        """What of this embedder can change a vector, and the languages that it reads."""
+        """Tell what of this embedder can change a vector, and the languages that it reads."""
         packages = {package: version(package) for package in _PACKAGES}
         return {
             "name": self.name,

@@ -62,7 +62,7 @@ class Classifier:
         batch_size: int = 10,
         threads: int = 0,
     ) -> Classifier:
-        """A classifier on a catalog name, or on a path to a folder of the same files.
+        """Open a catalog name, or a path to a folder of the same files.
 
         The files are checked now; the weights are loaded at the first question.
 
@@ -86,7 +86,7 @@ class Classifier:
         return cls(resolve(model, kind="classifier"), device, together, threads)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) a number in 0..1, in order; nothing is ever cut off.
+        """Give a number in 0..1 for each (premise, hypothesis), in order; nothing is ever cut off.
 
         Raises ModelBroken where the folder can't be loaded, ContextTooLong for a pair of more than LONGEST
         tokens, EngineError where the device fails.
@@ -100,7 +100,7 @@ class Classifier:
         return [p for batch in batches(rows, self.batch_size) for p in self._ask(net, batch, reader.pad)]
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
-        """(Probability that the contexts, joined, support each statement; number of windows).
+        """Return (probability that the contexts, joined, support each statement; number of windows).
 
         Contexts of more than WINDOW tokens are read in windows of whole sentences, one sentence shared, and
         the best window decides. No statements: ([], 0). Raises as `probabilities` does, and ContextTooLong
@@ -116,7 +116,7 @@ class Classifier:
         return [max(found[at : at + len(parts)]) for at in range(0, len(found), len(parts))], len(parts)
 
     def signature(self) -> dict[str, Any]:
-        """What of this classifier can change a probability."""
+        """Tell what of this classifier can change a probability."""
         names = ("name", "sha256", "device", "batch_size", "threads")
         packages = {name: version(name) for name in ("transformers", "tokenizers", "torch")}
         return {**{name: getattr(self, name) for name in names}, "packages": packages}
@@ -156,7 +156,7 @@ class Classifier:
 
 
 def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[int]]]:
-    """The rows (one at least) in order, `batch_size` together, fewer where they are long.
+    """Group the rows (one at least) in order, `batch_size` together, fewer where they are long.
 
     >>> [len(batch) for batch in batches([[1] * 20] * 3 + [[1] * 4000] * 2, 2)]
     [2, 1, 1, 1]
@@ -206,7 +206,7 @@ class Reader:
 
 
 def network(folder: Path) -> Any:
-    """The weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
+    """Load the weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
     fields = _json(folder / "config.json")
     if fields.get("model_type") != "t5":
         raise ValueError(f"config.json is of the model type {fields.get('model_type')}, expected t5")
@@ -225,7 +225,8 @@ def network(folder: Path) -> Any:
             ignore_mismatched_sizes=True,  # they are named below; transformers would only point to its log
         )
         with safe_open(folder / "model.safetensors", "pt") as file:
-            given: dict[str, Any] = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            names = list(file.keys())
+            given: dict[str, Any] = {name: tuple(file.get_slice(name).get_shape()) for name in names}
     # transformers fills what is missing or of another shape with random numbers, and says so in its log.
     wanted = {f"t5.{name}": tuple(tensor.shape) for name, tensor in net.state_dict().items()}
     twins = (given.get(_TWIN), given.get(_SHARED))  # the embedding's two names: either, or both if equal

@@ -14,7 +14,7 @@ _COUNTING = threading.RLock()
 
 @contextmanager
 def on_threads(number: int) -> Iterator[None]:
-    """torch computes with so many threads inside the block: another number gives other bits.
+    """Let torch compute with so many threads inside: another number gives other bits.
 
     The number is the whole process's, so that one block waits for another; what the host had set is put back.
     """

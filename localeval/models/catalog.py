@@ -65,17 +65,17 @@ class CatalogRow(_Frozen):
 
     @property
     def is_folder(self) -> bool:
-        """Whether the files lie in a folder of the row's name: all models but GGUF judges."""
+        """Tell whether the files lie in a folder of the row's name, as those of all models but judges do."""
         return self.kind != "judge"
 
     @property
     def size(self) -> int | None:
-        """Bytes of all files, None if the size of one is not known."""
+        """Sum the bytes of all files; None if the size of one is not known."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size)
 
     def source(self, file: CatalogFile) -> HubSource:
-        """The repository that holds the file."""
+        """Return the repository that holds the file."""
         return next(source for source in self.sources if not source.files or file.name in source.files)
 
 
@@ -84,20 +84,20 @@ class _Catalog(_Frozen):
 
 
 def checkout() -> Path | None:
-    """The root of the git checkout that this package lies in, None for an installed package."""
+    """Return the root of the git checkout that this package lies in, None for an installed package."""
     root = Path(__file__).resolve().parents[2]
     inside = (root / "pyproject.toml").is_file() and (root / "models" / "catalog.toml").is_file()
     return root if inside else None
 
 
 def catalog_path() -> Path:
-    """Where the catalog is read from: the checkout's `models/`, else inside the package."""
+    """Return where the catalog is read from: the checkout's `models/`, else inside the package."""
     root = checkout()
     return root / "models" / "catalog.toml" if root else Path(__file__).with_name("catalog.toml")
 
 
 def rows() -> Mapping[str, CatalogRow]:
-    """The catalog's rows by name, in the file's order.
+    """Return the catalog's rows by name, in the file's order.
 
     >>> rows()["bge-m3"].licence
     'MIT'

@@ -22,7 +22,7 @@ NOTE = f"{SAFE}.sha256"
 
 
 def pinned_pickle(files: ModelFiles) -> CatalogFile | None:
-    """The catalog's pickle that holds the weights, None where they are no pickle or have no sha256 there."""
+    """Return the catalog's file of pickled weights; None where there is none, or it has no sha256 there."""
     named = {file.name: file for file in files.row.files} if files.row else {}
     pickle = named.get(PICKLE)
     return pickle if pickle and pickle.sha256 and SAFE not in named else None

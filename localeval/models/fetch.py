@@ -113,7 +113,7 @@ def fetch(
 
 
 def _wanted(row: CatalogRow) -> list[CatalogFile]:
-    """The row's files that are not here with the right bytes."""
+    """List the row's files that are not here with the right bytes."""
     return [
         file
         for file in row.files
@@ -211,7 +211,7 @@ def _fetch_file(
 
 
 def _part(final: Path) -> Path:
-    """Where a file of the hub grows."""
+    """Return where a file of the hub grows."""
     return final.with_name(f"{final.name}.part")
 
 
@@ -298,7 +298,7 @@ def _attempt(url: str, file: CatalogFile, part: Path, report: Report) -> None:
 
 
 def _open(request: urllib.request.Request) -> http.client.HTTPResponse:
-    """The server's answer, once its body begins. Raises HTTPError for a refusal.
+    """Return the server's answer, once its body begins. Raises HTTPError for a refusal.
 
     Asked in a thread, because neither a resolver that is cut off nor a host of many dead addresses heeds a
     socket's timeout.

@@ -42,17 +42,17 @@ class ModelFiles:
 
     @property
     def source(self) -> str:
-        """What `resolve` finds the model by again, from any folder."""
+        """Return what `resolve` finds the model by again, from any folder."""
         return self.name if self.row else str(self.path)
 
     @property
     def unpinned(self) -> bool:
-        """Whether the catalog names the model without the sha256 of every file."""
+        """Tell whether the catalog lacks the sha256 of some file of the model."""
         return self.row is not None and any(file.sha256 is None for file in self.row.files)
 
 
 def models_dir() -> Path:
-    """The models folder: `LOCALEVAL_MODELS`, else the checkout's `models/`, else the user's data folder."""
+    """Return the models folder: `LOCALEVAL_MODELS`, the checkout's `models/`, or the user's data folder."""
     if chosen := os.environ.get("LOCALEVAL_MODELS"):
         return whole_path(chosen)
     root = catalog.checkout()
@@ -60,12 +60,12 @@ def models_dir() -> Path:
 
 
 def whole_path(given: str | os.PathLike[str]) -> Path:
-    """The path from the root on, a `~` at its beginning being a home folder."""
+    """Return the path from the root on, a `~` at its beginning being a home folder."""
     return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
 
 
 def place(row: CatalogRow, file: CatalogFile) -> Path:
-    """Where a catalog file lies, or will lie, in the models folder."""
+    """Return where a catalog file lies, or will lie, in the models folder."""
     return models_dir() / row.name / file.name if row.is_folder else models_dir() / file.name
 
 
@@ -98,7 +98,7 @@ def resolve(
 
 
 def verify(name_or_path: str | os.PathLike[str]) -> ModelFiles:
-    """`resolve`, with every byte read again."""
+    """Do what `resolve` does, and read every byte again."""
     return resolve(name_or_path, read_again=True)
 
 
@@ -156,21 +156,16 @@ def _model_files(
 
 
 def listing() -> list[dict[str, object]]:
-    """The catalog with each model's state, without reading any model file.
+    """List the catalog with each model's state, without reading any model file.
 
     The state is `missing`, `present` (not hashed yet), `verified`, or `wrong` (other size, or known to be of
     other bytes than the catalog's).
     """
     return [
         {
-            "name": row.name,
-            "kind": row.kind,
+            **row.model_dump(mode="json", exclude={"files", "sources"}),
             "size": row.size,
-            "ram_gb": row.ram_gb,
-            "languages": list(row.languages),
-            "licence": row.licence,
             "state": _state(row),
-            "note": row.note,
         }
         for row in catalog.rows().values()
     ]
@@ -191,7 +186,7 @@ def _state(row: CatalogRow) -> str:
 
 
 def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bool = False) -> str:
-    """What is wrong with the bytes at `path`, as "found ..., expected ..."; empty if nothing is."""
+    """Say what is wrong with the bytes at `path`, as "found ..., expected ..."; empty if nothing is."""
     size = path.stat().st_size
     if file.size is not None and size != file.size:
         return f"found {size:,} bytes, expected {file.size:,}"
@@ -202,12 +197,12 @@ def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bo
 
 
 def expected_sha256(row: CatalogRow, file: CatalogFile) -> str | None:
-    """The sha256 that the file must have: the catalog's, else what `fetch` got, else None."""
+    """Return the sha256 that the file must have: the catalog's, else what `fetch` got, else None."""
     return file.sha256 or read_sums(models_dir() / row.name / SUMS).get(file.name)
 
 
 def read_sums(path: Path) -> dict[str, str]:
-    """The file names and sums of a file in sha256sum's format; none where it can't be read."""
+    """Read a file in sha256sum's format: name to sum; nothing where it can't be read."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -216,7 +211,7 @@ def read_sums(path: Path) -> dict[str, str]:
 
 
 def file_sha256(path: Path, read_again: bool = False) -> str:
-    """The file's sha256, remembered by absolute path, size, times of change and inode.
+    """Return the file's sha256, remembered by absolute path, size, times of change and inode.
 
     >>> file_sha256(Path("model.gguf"))    # doctest: +SKIP
     'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046'
@@ -232,7 +227,7 @@ def file_sha256(path: Path, read_again: bool = False) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """The file's sha256, by reading all of it."""
+    """Compute the file's sha256 by reading all of it."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
@@ -252,7 +247,7 @@ def remember(path: Path, sha256: str) -> None:
 
 
 def _remembered(path: Path) -> str | None:
-    """The sha256 that is remembered for the file as it is now, without reading it."""
+    """Return the sha256 that is remembered for the file as it is now, without reading it."""
     try:
         memory = dict(json.loads(_memory(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

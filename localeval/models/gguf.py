@@ -23,7 +23,7 @@ _AGAIN = "the file is damaged or cut off: copy or fetch it again"
 
 
 def split_files(path: Path) -> list[Path]:
-    """All files of the split GGUF that `path` is one of, in order; none if it is not split."""
+    """Return all files of the split GGUF that `path` is one of, in order; none if it is not split."""
     split = _SPLIT.match(path.name)
     if split is None:
         return []
@@ -91,7 +91,7 @@ class _Metadata:
         return self._data[begin : begin + length].decode("utf-8", "replace")
 
     def _value(self, kind: int) -> Any:
-        """A number or string; None for a list, which is stepped over."""
+        """Return a number or string; None for a list, which is stepped over."""
         if kind in _NUMBERS:
             return self._number(_NUMBERS[kind])
         if kind == _STRING:
