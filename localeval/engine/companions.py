@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
 from localeval.engine.interface import Embeds, Supports
 from localeval.errors import InputError, ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
-from localeval.models.places import whole_path
+from localeval.models.files import whole_path
 from localeval.system.versions import digest
 from localeval.text.display import said
-
-M = TypeVar("M")
-_Path: TypeAlias = str | os.PathLike[str]
 
 
 class Companions:
@@ -31,21 +27,28 @@ class Companions:
         classifier: str | os.PathLike[str] | Supports = DEFAULT_CLASSIFIER,
         threads: int = 0,
     ) -> None:
-        self._embedder, self._classifier, self._threads = embedder, classifier, threads
+        self._given: dict[str, Any] = {"embedder": embedder, "classifier": classifier}
+        self._threads = threads
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
 
     def embedder(self) -> Embeds:
-        """Raises ModelMissing or ModelBroken."""
-        return self._model("embedder", self._embedder, _load_embedder)
+        """Return the embedder, loaded once. Raises ModelMissing or ModelBroken."""
+        from localeval.engine.embedder import Embedder  # heavy: numpy
+
+        found: Embeds = self._open("embedder", Embedder)
+        return found
 
     def classifier(self) -> Supports:
-        """Raises ModelMissing or ModelBroken."""
-        return self._model("classifier", self._classifier, _load_classifier)
+        """Return the classifier, loaded once. Raises ModelMissing or ModelBroken."""
+        from localeval.engine.hhem import Classifier
+
+        found: Supports = self._open("classifier", Classifier)
+        return found
 
     def sources(self) -> dict[str, str]:
-        """What `Judge.load` finds them by again; of an object of the caller's own, what `is_own` knows."""
-        return {"embedder": _source(self._embedder), "classifier": _source(self._classifier)}
+        """Return what `Judge.load` finds them by again; of the caller's own object what `is_own` knows."""
+        return {kind: _source(given) for kind, given in self._given.items()}
 
     def close(self) -> None:
         """Free what was opened here."""
@@ -53,35 +56,24 @@ class Companions:
             model.close()
         self._opened.clear()
 
-    def _model(self, name: str, given: _Path | M, load: Callable[[_Path, int], M]) -> M:
-        """The model that was given, or the one at that place: loaded once, and then at hand."""
+    def _open(self, kind: str, model: Any) -> Any:
+        given = self._given[kind]
         if not isinstance(given, str | os.PathLike):
             return given
         with self._lock:  # two threads that ask at once would load it twice
-            if name not in self._opened:
-                self._opened[name] = load(given, self._threads)
-            found: M = self._opened[name]
-        return found
-
-
-def _load_embedder(place: _Path, threads: int) -> Embeds:
-    from localeval.engine.embedder import Embedder
-
-    try:
-        return Embedder.load(place, threads=threads)
-    except ModelMissing as error:
-        others = "or choose --embedder all-minilm-l6-v2 (English), or other metrics with -m"
-        raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
-
-
-def _load_classifier(place: _Path, threads: int) -> Supports:
-    from localeval.engine.hhem import Classifier
-
-    return Classifier.load(place, threads=threads)
+            if kind not in self._opened:
+                try:
+                    self._opened[kind] = model.load(given, threads=self._threads)
+                except ModelMissing as error:
+                    if kind != "embedder":
+                        raise
+                    others = "or choose --embedder all-minilm-l6-v2 (English), or other metrics with -m"
+                    raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
+            return self._opened[kind]
 
 
 def _source(given: object) -> str:
-    """A catalog name as it is; a path as it is found from any folder, whether the model was opened or not.
+    """Return a catalog name as it is, and a path as it is found from any folder.
 
     An object of the caller's own is found by neither. It is told by its type and its signature, as two of
     them in one run's folder are two models.
@@ -91,31 +83,24 @@ def _source(given: object) -> str:
             return str(source)
         told = getattr(given, "signature", str)()  # as text: one that no metric uses may tell anything
         return f"<{type(given).__name__} {digest(repr(told))[:16]}>"
-    if isinstance(given, str) and given in catalog.rows():
-        return given
-    return str(whole_path(given))
+    return given if isinstance(given, str) and given in catalog.rows() else str(whole_path(given))
 
 
 def is_own(source: str) -> bool:
-    """Whether a source is of an object of the caller's own: no catalog name and no whole path begins so."""
+    """Tell whether a source is of an object of the caller's own: no name and no whole path begins so."""
     return source.startswith("<")
 
 
 def check_told(model: Any, what: str) -> None:
-    """Raises InputError where the caller's own embedder or classifier does not tell what it is."""
-    ask = getattr(model, "signature", None)
-    told: Any = ask() if callable(ask) else None
-    named = isinstance(told, dict) and all(isinstance(told.get(name), str) for name in ("name", "sha256"))
-    if not named or not _is_json(told):
-        raise InputError(
-            f"the {what} is a {type(model).__name__} whose signature() is {said(repr(told), 80)}; it has to "
-            "give a dict of JSON values with the texts name and sha256."
-        )
-
-
-def _is_json(value: Any) -> bool:
+    """Raise InputError where the caller's own embedder or classifier does not tell what it is."""
+    told: Any = None
     try:
-        digest(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+        told = model.signature()
+        if isinstance(told["name"], str) and isinstance(told["sha256"], str) and digest(told):
+            return
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass
+    raise InputError(
+        f"the {what} is a {type(model).__name__} whose signature() is {said(repr(told), 80)}; it has to "
+        "give a dict of JSON values with the texts name and sha256."
+    )

@@ -1,7 +1,7 @@
 """Texts as unit vectors, from a sentence-transformer folder on this machine.
 
-The only file that imports sentence_transformers, and only when vectors are first asked for: importing this
-loads neither it nor torch. Weights are read from safetensors; a folder's own code is never run.
+sentence_transformers is imported only when vectors are first asked for. Weights are read from safetensors; a
+folder's own code is never run.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localeval.engine.hhem.unheard import unheard
 from localeval.engine.interface import EngineSettings
-from localeval.engine.torch_runtime import on_threads
+from localeval.engine.torch_runtime import on_threads, unheard
 from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER
-from localeval.models.pickled import PICKLE, SAFE, convert_once, pinned_pickle
+from localeval.models.conversion import PICKLE, SAFE, convert_once, pinned_pickle
 from localeval.text.display import said
 
 # Texts computed together; another number would give other bits.
@@ -48,7 +47,7 @@ class Embedder:
         _check_folder(files)
         self.name, self.sha256 = files.name, files.sha256
         self.languages = files.row.languages if files.row else ()
-        self.source = files.name if files.row else str(files.path)
+        self.source = files.source
         self._files = files
         self.threads = EngineSettings(n_threads=threads).n_threads
         self._lock = threading.Lock()
@@ -56,17 +55,19 @@ class Embedder:
 
     @classmethod
     def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER, *, threads: int = 0) -> Embedder:
-        """An embedder on a catalog name, or on a path to any sentence-transformer folder with safetensors.
+        """Open a catalog name, or a path to any sentence-transformer folder with safetensors.
 
         The files are checked now; the weights are loaded at the first `embed`. A catalog model whose weights
-        are a pickle is then converted, once. `threads` is how many compute; 0 for the physical cores.
+        are a pickle is then converted, once.
+
+        threads  how many compute; 0 for the physical cores
 
         Raises ModelMissing, ModelBroken, or InputError for another number of threads.
         """
         return cls(resolve(model, kind="embedder"), threads)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
+        """Give a row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
 
         The bits of a row depend on which texts are in this call, not on their order, nor on calls before it.
         The model cuts off what is beyond its longest input. An empty text is embedded like any other.
@@ -75,7 +76,7 @@ class Embedder:
         """
         if not texts:
             return np.zeros((0, 0), np.float32)
-        # A lone surrogate, which no file holds but Python can, becomes a question mark.
+        # Half a character, which JSON can hold and a tokenizer can't, becomes a question mark.
         readable = [text.encode("utf-8", "replace").decode() for text in texts]
         distinct = sorted(set(readable))
         with self._lock:
@@ -84,7 +85,7 @@ class Embedder:
         return rows[[at[text] for text in readable]]
 
     def signature(self) -> dict[str, Any]:
-        """What of this embedder can change a vector, and the languages that it reads."""
+        """Tell what of this embedder can change a vector, and the languages that it reads."""
         packages = {package: version(package) for package in _PACKAGES}
         return {
             "name": self.name,
@@ -120,90 +121,69 @@ class Embedder:
 
     def _loaded(self) -> Any:
         convert_once(self._files)
-        # An existing absolute folder and `local_files_only` keep the libraries from the network; this does
-        # so even where a config file names something on the hub.
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
         # tokenizers would warn on stderr at each later fork, unless this is set.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        folder = str(self._files.path)
         with unheard():
             from sentence_transformers import SentenceTransformer
 
             try:
                 model = SentenceTransformer(
-                    str(self._files.path),
+                    folder,
                     device="cpu",
                     trust_remote_code=False,
                     local_files_only=True,
                     model_kwargs={"use_safetensors": True, "torch_dtype": "float32"},
                 )
-                missing = _missing(model[0].auto_model, self._files.path)
+                # transformers fills tensors that the weights lack with random numbers, and tells only who
+                # loads the network himself. The weights are mapped: loading them again copies nothing.
+                network = model[0].auto_model
+                _, report = type(network).from_pretrained(
+                    folder,
+                    config=network.config,
+                    local_files_only=True,
+                    use_safetensors=True,
+                    output_loading_info=True,
+                )
             except Exception as error:  # each of four libraries raises what it likes
                 raise _broken(self._files, f"it cannot be loaded ({said(error)})") from error
+        # Pooling reads the tokens' vectors: the network's own pooler is not used, and often not in the file.
+        missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
         if missing:
             raise _broken(self._files, f"its weights lack {len(missing)} tensors, as {missing[0]}")
         return model
 
 
-def _missing(network: Any, folder: Path) -> list[str]:
-    """The tensors that `network` needs and the folder's weights lack.
-
-    transformers fills them with random numbers and says so in a log line only; it tells a caller who loads
-    the network himself. The weights are mapped, so that a second load copies nothing.
-    """
-    _, report = type(network).from_pretrained(
-        str(folder),
-        config=network.config,
-        local_files_only=True,
-        use_safetensors=True,
-        output_loading_info=True,
-    )
-    # Pooling reads the tokens' vectors: the network's own pooler is not used, and often not in the file.
-    return sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
-
-
 def _check_folder(files: ModelFiles) -> None:
-    """Refuse a folder that can't be loaded without running its code or opening a pickle from outside."""
-    parts = _parts(files)
-    for kind, folder in parts:
-        pickles = sorted(folder.glob(f"{Path(PICKLE).stem}*.bin"))
-        if kind not in ("Transformer", "Dense") or any((folder / name).exists() for name in _WEIGHTS):
-            continue
-        if not pickles:
-            raise _broken(files, f"it has no {SAFE}" + (f" in {folder.name}" if kind == "Dense" else ""))
-        if folder != files.path or not pinned_pickle(files):
-            raise ModelBroken(
-                f"{pickles[0]} is a pickle, which can run code when it is opened, and no file of the "
-                f"catalog: convert it to {SAFE} where you trust it, and put that beside it."
-            )
+    """Raise ModelBroken for a folder that can't be loaded without running its code or opening its pickle.
 
-
-def _parts(files: ModelFiles) -> list[tuple[str, Path]]:
-    """The parts that modules.json names, as (class, folder): a transformer, pooling, what may follow.
-
-    Up to version 5 sentence-transformers imports, from a local folder, any class that is named there.
+    Up to version 5 sentence-transformers imports, from a local folder, any class that modules.json names.
     """
     try:
         modules = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
-        named = [(str(module["type"]), str(module["path"])) for module in modules]
-    except FileNotFoundError as error:
-        raise _broken(files, "it has no modules.json, so it is no sentence-transformer") from error
+        parts = [(str(module["type"]), str(module["path"])) for module in modules]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _broken(files, f"its modules.json cannot be read ({said(repr(error))})") from error
-    for dotted, path in named:
-        known = dotted.startswith("sentence_transformers.") and dotted.rpartition(".")[2] in _MODULES
-        if not known or not re.fullmatch(r"[\w-]*", path):
+    for dotted, path in parts:
+        kind = dotted.rpartition(".")[2]
+        inside = re.fullmatch(r"[\w-]*", path)
+        if not dotted.startswith("sentence_transformers.") or kind not in _MODULES or not inside:
             raise _broken(
                 files,
                 f"its modules.json names {said(dotted)!r} in {said(path)!r}, "
                 f"expected only {', '.join(_MODULES)} in folders of this one",
             )
-    parts = [(dotted.rpartition(".")[2], files.path / path) for dotted, path in named]
-    if parts[:1] != [("Transformer", files.path)] or [kind for kind, _ in parts[1:2]] != ["Pooling"]:
-        raise _broken(
-            files, "its modules.json does not begin with a Transformer, in the folder itself, and a Pooling"
-        )
-    return parts
+        folder = files.path / path
+        if kind not in ("Transformer", "Dense") or any((folder / name).exists() for name in _WEIGHTS):
+            continue
+        pickles = sorted(folder.glob(f"{Path(PICKLE).stem}*.bin"))
+        if not pickles:
+            raise _broken(files, f"it has no {Path(path, SAFE)}")
+        if path or not pinned_pickle(files):
+            raise ModelBroken(
+                f"{pickles[0]} is a pickle, which can run code when it is opened, and no file of the "
+                f"catalog: convert it to {SAFE} where you trust it, and put that beside it."
+            )
 
 
 def _broken(files: ModelFiles, what: str) -> ModelBroken:

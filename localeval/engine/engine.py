@@ -20,7 +20,7 @@ from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply
 from localeval.engine.memory import needed
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
-from localeval.models.gguf_header import split_files
+from localeval.models.gguf import split_files
 from localeval.prompts.prefix import Trunk
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
-from localeval.models.gguf_header import split_files
+from localeval.models.gguf import split_files
 
 OVERHEAD = 600_000_000
 """Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers."""

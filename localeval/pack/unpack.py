@@ -9,8 +9,7 @@ from pathlib import Path
 from localeval import models as store
 from localeval.errors import InputError, PackBroken
 from localeval.models import catalog
-from localeval.models.download import Progress, fetch, say
-from localeval.models.obtain import Announce
+from localeval.models.fetch import Announce, Progress, fetch, say
 from localeval.pack import install
 
 

@@ -1,0 +1,245 @@
+"""HHEM-2.1-Open, a classifier: how likely a hypothesis is consistent with a premise. English only.
+
+It is the encoder of flan-t5-base with a head of two labels. transformers and torch are imported only when the
+weights are first needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
+from localeval.engine.torch_runtime import on_threads, unheard
+from localeval.engine.windows import cut
+from localeval.errors import InputError, ModelBroken
+from localeval.models import ModelFiles, resolve
+from localeval.models.catalog import DEFAULT_CLASSIFIER
+from localeval.prompts import join
+from localeval.system.arguments import whole
+from localeval.text.display import said
+from localeval.text.language import language
+from localeval.text.sentences import split
+
+WINDOW = 2000  # tokens of a premise that the model reads well, by its card
+LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
+_MOST_PLACES = 1 << 23  # of a batch, pairs x tokens x tokens: half of that
+_SHARED, _TWIN = "t5.transformer.shared.weight", "t5.transformer.encoder.embed_tokens.weight"
+
+
+class Classifier:
+    """HHEM-2.1-Open: how likely a hypothesis is consistent with a premise. Threads may share it.
+
+    A probability depends on its own pair; the pairs computed beside it move it by less than 1e-6. `support`
+    computes no pairs of two samples together, so a sample's probabilities are the same bits in any company.
+
+    >>> classifier = Classifier.load()                                        # doctest: +SKIP
+    >>> classifier.support(["I am in California."], ["I am in the United States."])    # doctest: +SKIP
+    ([0.65], 1)
+    """
+
+    def __init__(
+        self, files: ModelFiles, device: str = "cpu", batch_size: int = 10, threads: int = 0
+    ) -> None:
+        self.name, self.sha256, self.source = files.name, files.sha256, files.source
+        self.languages = files.row.languages if files.row else ("en",)
+        self.device, self.batch_size = device, batch_size
+        self.threads = EngineSettings(n_threads=threads).n_threads
+        self._folder, self._lock = files.path, threading.Lock()
+        self._held: tuple[Any, Reader] | None = None
+
+    @classmethod
+    def load(
+        cls,
+        model: str | os.PathLike[str] = DEFAULT_CLASSIFIER,
+        *,
+        device: str = "cpu",
+        batch_size: int = 10,
+        threads: int = 0,
+    ) -> Classifier:
+        """Open a catalog name, or a path to a folder of the same files.
+
+        The files are checked now; the weights are loaded at the first question.
+
+        device      "cpu", "cuda", "cuda:1" or "mps"
+        batch_size  the most pairs computed together; fewer where they are long
+        threads     how many compute, where it is the processor that does; 0 for the physical cores
+
+        Raises ModelMissing or ModelBroken, InputError for a device that is not here, or a batch_size or
+        number of threads that can't be.
+        """
+        together = whole("batch_size", batch_size, 1)
+        if device != "cpu":
+            import torch
+
+            try:
+                torch.ones(1, device=device).item()
+            except (RuntimeError, AssertionError) as error:
+                raise InputError(
+                    f"device is {device!r}, unusable here ({said(error, 90)}); choose cpu."
+                ) from error
+        return cls(resolve(model, kind="classifier"), device, together, threads)
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Give a number in 0..1 for each (premise, hypothesis), in order; nothing is ever cut off.
+
+        Raises ModelBroken where the folder can't be loaded, ContextTooLong for a pair of more than LONGEST
+        tokens, EngineError where the device fails.
+        """
+        if not pairs:
+            return []
+        net, reader = self._loaded()
+        rows = [reader.row(premise, hypothesis) for premise, hypothesis in pairs]
+        if (longest := max(map(len, rows))) > LONGEST:
+            raise ContextTooLong(f"{longest} tokens of premise and hypothesis, {LONGEST} at most")
+        return [p for batch in batches(rows, self.batch_size) for p in self._ask(net, batch, reader.pad)]
+
+    def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
+        """Return (probability that the contexts, joined, support each statement; number of windows).
+
+        Contexts of more than WINDOW tokens are read in windows of whole sentences, one sentence shared, and
+        the best window decides. No statements: ([], 0). Raises as `probabilities` does, and ContextTooLong
+        where more than eight windows, or a window for a single sentence, would be needed.
+        """
+        if not statements:
+            return [], 0
+        reader, parts = self._loaded()[1], [join(contexts)]
+        if len(reader.ids(parts[0])) > WINDOW:
+            sentences = [s.text for text in contexts for s in split(text, language(text))]
+            parts = cut(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
+        found = self.probabilities([(part, text) for text in statements for part in parts])
+        return [max(found[at : at + len(parts)]) for at in range(0, len(found), len(parts))], len(parts)
+
+    def signature(self) -> dict[str, Any]:
+        """Tell what of this classifier can change a probability."""
+        names = ("name", "sha256", "device", "batch_size", "threads")
+        packages = {name: version(name) for name in ("transformers", "tokenizers", "torch")}
+        return {**{name: getattr(self, name) for name in names}, "packages": packages}
+
+    def close(self) -> None:
+        """Free the model."""
+        self._held = None
+
+    def _ask(self, net: Any, rows: Sequence[list[int]], pad: int) -> list[float]:
+        import torch
+
+        width = max(map(len, rows))
+        try:
+            ids = torch.tensor([row + [pad] * (width - len(row)) for row in rows], device=self.device)
+            lengths = torch.tensor([len(row) for row in rows], device=self.device)
+            mask = torch.arange(width, device=self.device) < lengths[:, None]
+            with torch.inference_mode(), on_threads(self.threads):
+                logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
+                return [float(p) for p in torch.softmax(logits, dim=-1)[:, 1]]
+        except RuntimeError as error:  # above all: out of memory
+            raise EngineError(f"{self.name} on {self.device}: {said(error)}") from error
+
+    def _loaded(self) -> tuple[Any, Reader]:
+        with self._lock:
+            if self._held is None:
+                try:
+                    reader, net = Reader(self._folder / "tokenizer.json"), network(self._folder)
+                    if reader.size > net.config.vocab_size:
+                        raise ValueError("tokenizer.json has more tokens than the weights")
+                    self._held = net.to(self.device), reader
+                except Exception as error:  # each of three libraries raises what it likes
+                    raise ModelBroken(
+                        f"{self._folder} can't be loaded ({said(error)}); it takes HHEM-2.1-Open's "
+                        "model.safetensors with config.json and tokenizer.json of flan-t5-base."
+                    ) from error
+            return self._held
+
+
+def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[int]]]:
+    """Group the rows (one at least) in order, `batch_size` together, fewer where they are long.
+
+    >>> [len(batch) for batch in batches([[1] * 20] * 3 + [[1] * 4000] * 2, 2)]
+    [2, 1, 1, 1]
+    """
+    batch: list[list[int]] = []
+    for row in rows:
+        places = (len(batch) + 1) * max(map(len, [*batch, row])) ** 2
+        if batch and (len(batch) == batch_size or places > _MOST_PLACES):
+            yield batch
+            batch = []
+        batch.append(row)
+    yield batch
+
+
+class Reader:
+    """Texts to token ids, by a `tokenizer.json` of the T5 family; no text can hold a control token.
+
+    The tokenizer's own switch for reading control tokens as text is not enough: they are pieces of the
+    vocabulary too, with the best score of all. So each gets a name that no text has, with a space in it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises ValueError where the file is of another family."""
+        from tokenizers import Tokenizer
+
+        data = _json(path)
+        try:
+            vocabulary = data["model"]["vocab"]
+            control = {token["content"]: token["id"] for token in data["added_tokens"]}
+            for number in set(control.values()) & set(range(len(vocabulary))):
+                vocabulary[number][0] = f" {number}"
+            self.pad, self._end = control["<pad>"], control["</s>"]
+        except (LookupError, TypeError) as error:
+            raise ValueError(f"{path.name} is no tokenizer of the T5 family") from error
+        data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+        self._plain: Any = Tokenizer.from_str(json.dumps(data))
+        self.size = self._plain.get_vocab_size()
+
+    def ids(self, text: str) -> list[int]:
+        # Half a character, which JSON can hold and a tokenizer can't, becomes a question mark.
+        return list(self._plain.encode(text.encode("utf-8", "replace").decode()).ids)
+
+    def row(self, premise: str, hypothesis: str) -> list[int]:
+        asked = "Determine if the hypothesis is true given the premise?"
+        text = f"{asked}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
+        return [self.pad, *self.ids(text), self._end]  # the model's own prompt begins with <pad>
+
+
+def network(folder: Path) -> Any:
+    """Load the weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
+    fields = _json(folder / "config.json")
+    if fields.get("model_type") != "t5":
+        raise ValueError(f"config.json is of the model type {fields.get('model_type')}, expected t5")
+    with unheard():
+        import torch
+        from safetensors import safe_open
+        from transformers import T5Config, T5ForTokenClassification
+
+        net: Any = T5ForTokenClassification.from_pretrained(
+            folder,
+            config=T5Config.from_dict(fields, num_labels=2),
+            key_mapping={r"^t5\.": ""},
+            dtype=torch.float32,
+            local_files_only=True,
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,  # they are named below; transformers would only point to its log
+        )
+        with safe_open(folder / "model.safetensors", "pt") as file:
+            names = list(file.keys())
+            given: dict[str, Any] = {name: tuple(file.get_slice(name).get_shape()) for name in names}
+    # transformers fills what is missing or of another shape with random numbers, and says so in its log.
+    wanted = {f"t5.{name}": tuple(tensor.shape) for name, tensor in net.state_dict().items()}
+    twins = (given.get(_TWIN), given.get(_SHARED))  # the embedding's two names: either, or both if equal
+    given |= {_TWIN: twins[0] or twins[1], _SHARED: twins[1] or twins[0]}
+    if wrong := sorted(name for name in {*given, *wanted} if given.get(name) != wanted.get(name)):
+        raise ValueError(f"tensors missing, unexpected or of another shape: {', '.join(wrong)}")
+    if net.transformer.encoder.embed_tokens.weight is not net.transformer.shared.weight:
+        raise ValueError(f"tensors: {_TWIN} is not the shared one")
+    return net.eval()
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} is no JSON object") from error

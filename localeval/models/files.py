@@ -1,0 +1,267 @@
+"""Where model files live, and how a name or path becomes files whose bytes are known.
+
+A file's sha256 is computed once and remembered in the user's cache folder until something touches the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from localeval.errors import ModelBroken, ModelMissing
+from localeval.models import catalog
+from localeval.models.catalog import CatalogFile, CatalogRow, Kind
+from localeval.models.gguf import check_gguf, split_files
+
+SUMS = "SHA256SUMS"  # what `fetch` got for the unpinned files of a folder, in sha256sum's format
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model on this machine whose bytes are known.
+
+    path    what the engine opens: the GGUF file (of a split model the first), or the folder
+    sha256  the file's; of several files taken over their sorted "sha256  name" lines
+    row     the catalog's; None for a path of the user's
+    """
+
+    name: str
+    path: Path
+    sha256: str
+    size: int
+    row: CatalogRow | None = None
+
+    @property
+    def source(self) -> str:
+        """Return what `resolve` finds the model by again, from any folder."""
+        return self.name if self.row else str(self.path)
+
+    @property
+    def unpinned(self) -> bool:
+        """Tell whether the catalog lacks the sha256 of some file of the model."""
+        return self.row is not None and any(file.sha256 is None for file in self.row.files)
+
+
+def models_dir() -> Path:
+    """Return the models folder: `LOCALEVAL_MODELS`, the checkout's `models/`, or the user's data folder."""
+    if chosen := os.environ.get("LOCALEVAL_MODELS"):
+        return whole_path(chosen)
+    root = catalog.checkout()
+    return root / "models" if root else platformdirs.user_data_path("localeval") / "models"
+
+
+def whole_path(given: str | os.PathLike[str]) -> Path:
+    """Return the path from the root on, a `~` at its beginning being a home folder."""
+    return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
+
+
+def place(row: CatalogRow, file: CatalogFile) -> Path:
+    """Return where a catalog file lies, or will lie, in the models folder."""
+    return models_dir() / row.name / file.name if row.is_folder else models_dir() / file.name
+
+
+def resolve(
+    name_or_path: str | os.PathLike[str], kind: Kind | None = None, *, read_again: bool = False
+) -> ModelFiles:
+    """Find and check the files of a catalog name, or of a path to any GGUF or model folder.
+
+    kind        also refuse a model of another kind; without it a folder with a `config.json` passes
+    read_again  compute every sha256 anew, whatever is remembered
+
+    Raises ModelMissing for an unknown name or files that are not there, ModelBroken for files that are not
+    what they should be.
+
+    >>> resolve("qwen2.5-coder-1.5b").path.name    # doctest: +SKIP
+    'qwen2.5-coder-1.5b-instruct-q4_k_m.gguf'
+    """
+    row = catalog.rows().get(name_or_path) if isinstance(name_or_path, str) else None
+    try:
+        if row is None:
+            return _resolve_path(name_or_path, kind, read_again)
+        if kind not in (None, row.kind):
+            fitting = ", ".join(other.name for other in catalog.rows().values() if other.kind == kind)
+            raise ModelMissing(
+                f"{row.name} is a model of the kind {row.kind}, not {kind}; of that kind: {fitting}."
+            )
+        return _resolve_row(row, read_again)
+    except OSError as error:
+        raise ModelBroken(f"{error.filename or name_or_path} cannot be read: {error.strerror}.") from error
+
+
+def verify(name_or_path: str | os.PathLike[str]) -> ModelFiles:
+    """Do what `resolve` does, and read every byte again."""
+    return resolve(name_or_path, read_again=True)
+
+
+def _resolve_row(row: CatalogRow, read_again: bool) -> ModelFiles:
+    paths = {file.name: place(row, file) for file in row.files}
+    remedy = f"run: localeval models fetch {row.name}"
+    for path in paths.values():
+        if not path.is_file():
+            raise ModelMissing(f"{row.name} is not here ({path} is missing); {remedy}")
+    for file in row.files:
+        if wrong := mismatch(file, paths[file.name], expected_sha256(row, file), read_again):
+            raise ModelBroken(f"{paths[file.name]} is not the catalog's file: {wrong}; {remedy}")
+    path = models_dir() / row.name if row.is_folder else next(iter(paths.values()))
+    return _model_files(row.name, path, paths, row)
+
+
+def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
+    path = whole_path(given)
+    if not path.exists():
+        if not isinstance(given, str) or os.sep in given or given.endswith(".gguf"):
+            raise ModelMissing(
+                f"{path} is not there; give a GGUF file, a model folder or a name of the catalog."
+            )
+        names = list(catalog.rows())
+        near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}? Known" if near else "; known"
+        raise ModelMissing(f"{given!r} is no model of the catalog and no file{hint}: {', '.join(names)}.")
+    if kind != "judge" and (path / "config.json").is_file():
+        found = {file.relative_to(path): file for file in sorted(path.rglob("*")) if file.is_file()}
+        hidden = {name for name in found if any(part.startswith(".") for part in name.parts)}
+        paths = {name.as_posix(): file for name, file in found.items() if name not in hidden}
+        return _model_files(path.name, path, paths, None, read_again)
+    if kind not in (None, "judge"):
+        raise ModelBroken(
+            f"{path}: found no config.json in it, expected a model folder; give the {kind}'s folder."
+        )
+    files = split_files(path) or [path]
+    for file in files:
+        if not file.exists():
+            raise ModelMissing(
+                f"{path} is one of {len(files)} files; {file.name} is missing: put it beside it."
+            )
+        check_gguf(file)
+    return _model_files(path.stem, files[0], {file.name: file for file in files}, None, read_again)
+
+
+def _model_files(
+    name: str, path: Path, paths: Mapping[str, Path], row: CatalogRow | None, read_again: bool = False
+) -> ModelFiles:
+    sums = {file: file_sha256(each, read_again) for file, each in paths.items()}
+    lines = sorted(f"{sha256}  {file}\n" for file, sha256 in sums.items())
+    of_all = hashlib.sha256("".join(lines).encode()).hexdigest()
+    sha256 = of_all if len(sums) > 1 else next(iter(sums.values()))
+    return ModelFiles(name, path, sha256, sum(each.stat().st_size for each in paths.values()), row)
+
+
+def listing() -> list[dict[str, object]]:
+    """List the catalog with each model's state, without reading any model file.
+
+    The state is `missing`, `present` (not hashed yet), `verified`, or `wrong` (other size, or known to be of
+    other bytes than the catalog's).
+    """
+    return [
+        {
+            **row.model_dump(mode="json", exclude={"files", "sources"}),
+            "size": row.size,
+            "state": _state(row),
+        }
+        for row in catalog.rows().values()
+    ]
+
+
+def _state(row: CatalogRow) -> str:
+    state = "verified"
+    for file in row.files:
+        path = place(row, file)
+        if not path.is_file():
+            return "missing"
+        found, expected = _remembered(path), expected_sha256(row, file)
+        if file.size not in (None, path.stat().st_size) or (found and expected and found != expected):
+            state = "wrong"
+        elif state == "verified" and not (found and expected):
+            state = "present"
+    return state
+
+
+def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bool = False) -> str:
+    """Say what is wrong with the bytes at `path`, as "found ..., expected ..."; empty if nothing is."""
+    size = path.stat().st_size
+    if file.size is not None and size != file.size:
+        return f"found {size:,} bytes, expected {file.size:,}"
+    if size == 0:
+        return "found an empty file"
+    found = file_sha256(path, read_again)
+    return f"found sha256 {found}, expected {expected}" if expected and found != expected else ""
+
+
+def expected_sha256(row: CatalogRow, file: CatalogFile) -> str | None:
+    """Return the sha256 that the file must have: the catalog's, else what `fetch` got, else None."""
+    return file.sha256 or read_sums(models_dir() / row.name / SUMS).get(file.name)
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """Read a file in sha256sum's format: name to sum; nothing where it can't be read."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    return {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+
+
+def file_sha256(path: Path, read_again: bool = False) -> str:
+    """Return the file's sha256, remembered by absolute path, size, times of change and inode.
+
+    >>> file_sha256(Path("model.gguf"))    # doctest: +SKIP
+    'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046'
+    """
+    known = None if read_again else _remembered(path)
+    if known is None:
+        before = _identity(path)
+        known = hash_file(path)
+        # A file that changed while it was read has no sha256 worth remembering.
+        if before == _identity(path):
+            remember(path, known)
+    return known
+
+
+def hash_file(path: Path) -> str:
+    """Compute the file's sha256 by reading all of it."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def remember(path: Path, sha256: str) -> None:
+    """Note that the file at `path`, as it is now, has this sha256; where nothing can be noted, do nothing."""
+    memory = _memory(path)
+    with contextlib.suppress(OSError):
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        # Written beside and moved, so that no other process reads half of it.
+        with tempfile.NamedTemporaryFile("w", dir=memory.parent, suffix=".tmp", delete=False) as stream:
+            json.dump({**_identity(path), "sha256": sha256}, stream)
+        Path(stream.name).replace(memory)
+
+
+def _remembered(path: Path) -> str | None:
+    """Return the sha256 that is remembered for the file as it is now, without reading it."""
+    try:
+        memory = dict(json.loads(_memory(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    sha256 = memory.pop("sha256", None)
+    return sha256 if memory == _identity(path) else None
+
+
+def _identity(path: Path) -> dict[str, object]:
+    status = path.stat()  # a program can set a file's mtime as it likes, and not its ctime
+    names = ("size", "mtime_ns", "ctime_ns", "ino", "dev")
+    return {"path": str(path.absolute()), **{name: getattr(status, f"st_{name}") for name in names}}
+
+
+def _memory(path: Path) -> Path:
+    key = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:32]
+    return platformdirs.user_cache_path("localeval") / "verified" / f"{key}.json"
