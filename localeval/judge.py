@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -22,8 +22,7 @@ from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
 from localeval.judgements.calibration import RAW, Curves, as_scored, told
 from localeval.judgements.calibration.choice import curves_for
 from localeval.judgements.heads import Head, heads_for
-from localeval.judgements.journal import Journal
-from localeval.judgements.journal.records import as_record, forget, is_believed, key_of, plain
+from localeval.judgements.journal import Journal, find, is_believed, key_of
 from localeval.metrics import Metric, Score
 from localeval.metrics.signature import Signature, models_used, rows_of, signed, unsigned
 from localeval.metrics.summary import check_heads, choose_metrics, compute, nothing_to_judge
@@ -35,13 +34,6 @@ from localeval.system.versions import package_versions
 from localeval.text.display import said
 
 Records = dict[str, BaseModel]
-
-
-class Made(NamedTuple):
-    """A record, and the key of its line in the journal: where it could not be made, of what failed before."""
-
-    record: BaseModel
-    key: str
 
 
 class Judge:
@@ -128,23 +120,38 @@ class Judge:
 
         A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
         """
-        return {name: made.record for name, made in self.made(sample, wanted, options, journal).items()}
+        return self.judge_with_keys(sample, wanted, options, journal)[0]
 
-    def made(
+    def judge_with_keys(
         self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
-    ) -> dict[str, Made]:
-        """`judge`, with the key of each record."""
-        found: dict[str, Made] = {}
+    ) -> tuple[Records, dict[str, str]]:
+        """`judge`, and by judgement the key of its record's line in the journal.
+
+        What fails because another judgement failed has the record and the key of that one.
+        """
+        records: Records = {}
+        keys: dict[str, str] = {}
         with self._lock:
             desk = self.desk(options)
             for row in in_order(wanted):
-                records = {name: made.record for name, made in found.items()}
                 if failed := failed_need(row, records):
-                    found[row.name] = found[failed]
+                    records[row.name], keys[row.name] = records[failed], keys[failed]
                 else:
-                    found[row.name] = self._made(row, desk, sample, records, journal)
-        forget()
-        return found
+                    keys[row.name] = self.key(row, desk, sample, records)
+                    records[row.name] = self._record(row, desk, sample, records, journal, keys[row.name])
+        return records, keys
+
+    def _record(
+        self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal, key: str
+    ) -> BaseModel:
+        if (kept := find(journal, row, key)) is not None and is_believed(kept):
+            return kept
+        before, start = self.engine.spent, time.perf_counter()
+        record = ask(row, desk, sample, records)
+        seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
+        cost = {"seconds": seconds, "rows": spent.rows, "spent": spent._asdict()}
+        journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
+        return record
 
     def desk(self, options: Options) -> Desk:
         """What judgements are asked with. Raises InputError when the judge was closed."""
@@ -194,21 +201,6 @@ class Judge:
             with self._lock:
                 self.engine.check()
 
-    def _made(self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal) -> Made:
-        key = self.key(row, desk, sample, records)
-        if (kept := journal.get(key)) is not None and is_believed(record := as_record(row, kept)):
-            return Made(record, key)
-        before, start = self.engine.spent, time.perf_counter()
-        record = ask(row, desk, sample, records)
-        spent = self.engine.spent.since(before)
-        cost = {
-            "seconds": round(time.perf_counter() - start, 3),
-            "rows": spent.rows,
-            "spent": spent._asdict(),
-        }
-        journal.put(key, row.name, sample.id, plain(record), cost)
-        return Made(record, key)
-
     def again(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
         """The record, made now, whatever a journal holds. `records` are those that it stands on."""
         with self._lock:
@@ -221,22 +213,19 @@ class Judge:
 
     def signature_of_engine(self) -> dict[str, Any]:
         """What of this judge can change a record."""
-        settings, packages = vars(self.engine.settings), package_versions()
-        return {"model": self.model["sha256"], "settings": dict(settings), "packages": packages}
+        settings = dict(vars(self.engine.settings))
+        return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
         """What scores by these metrics are made with. Raises what `ready` raises."""
-        bare = unsigned(self.model, self.engine.settings)
-        return signed(bare.model_copy(update=self._beside(metrics, options)), metrics, options)
-
-    def _beside(self, metrics: Sequence[Metric], options: Options) -> dict[str, dict[str, Any]]:
         used = models_used(rows_of(metrics), options)
-        beside = {}
+        models: dict[str, Any] = {}
         if "embedder" in used:
-            beside["embedder"] = self.companions.embedder().signature()
+            models["embedder"] = self.companions.embedder().signature()
         if "classifier" in used:
-            beside["classifier"] = self.companions.classifier().signature()
-        return beside
+            models["classifier"] = self.companions.classifier().signature()
+        bare = unsigned(self.model, self.engine.settings)
+        return signed(bare.model_copy(update=models), metrics, options)
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""

@@ -13,7 +13,7 @@ from localeval import Judge
 from localeval.compat import Faithfulness, evaluate, to_original, to_ragas
 from localeval.judgements.calibration import Calibration, Curve
 from localeval.judgements.calibration.choice import recipe, write
-from localeval.judgements.journal.lines import Lines
+from localeval.judgements.journal import Lines
 from localeval.prompts.options import DEFAULTS
 from localeval.runs import folder as run_folder
 from localeval.runs.rescore import rescore

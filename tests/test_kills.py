@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from localeval.judgements.journal.lines import FILE, is_whole
+from localeval.judgements.journal import FILE, is_whole
 from localeval.runs.folder import RESULTS
 
 KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "3"))

@@ -18,7 +18,7 @@ import pytest
 from localeval import InputError, Result, Sample, Score, evaluate
 from localeval.cli import main
 from localeval.judgements.calibration.choice import shipped
-from localeval.judgements.journal.lines import line_of
+from localeval.judgements.journal import line_of
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.agreement import known

@@ -9,7 +9,6 @@ from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from localeval.report.plan import before_a_run
 from localeval.samples import Sample
 from localeval.text.display import printable
 
@@ -113,7 +112,7 @@ class _Told(LiveLine):
     """Says the plan before it begins."""
 
     def begin(self, plan: Plan) -> None:
-        for line in before_a_run(plan):
+        for line in plan.summary():
             _say(line)
         super().begin(plan)
 

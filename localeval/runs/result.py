@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
 from localeval.judgements.calibration import Curves, as_scored
@@ -16,9 +16,21 @@ from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
-from localeval.runs.network import Network
 from localeval.samples import Sample, Skipped
 from localeval.system.files import write_whole, writing_to
+
+
+class Network(BaseModel):
+    """How often something in the process that ended a run tried to use the network; all were refused.
+
+    watched  whether the process refused and counted them from the run's beginning on
+    refused  0 or more; None where nobody counted
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    watched: bool = False
+    refused: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,7 @@ class Result:
 
     samples    one `SampleResult` each, in the order of the input
     signature  what the numbers were made with
-    network    how often the run tried to use the network; of a result made by hand that was not watched
+    network    how often the run tried to use the network (see `Network`)
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
     higher_is_better  metric -> whether more is better, where that is known: of those that are registered
                (`METRICS`), and of a finished run's (`localeval.runs.folder.load`) by what it was made with
