@@ -136,22 +136,17 @@ class Judge:
             for row in in_order(wanted):
                 if failed := failed_need(row, records):
                     records[row.name], keys[row.name] = records[failed], keys[failed]
-                else:
-                    keys[row.name] = self.key(row, desk, sample, records)
-                    records[row.name] = self._record(row, desk, sample, records, journal, keys[row.name])
+                    continue
+                key = self.key(row, desk, sample, records)
+                record = find(journal, row, key)
+                if record is None or not is_believed(record):
+                    before, start = self.engine.spent, time.perf_counter()
+                    record = ask(row, desk, sample, records)
+                    seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
+                    cost = {"seconds": seconds, "rows": spent.rows, "spent": spent._asdict()}
+                    journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
+                records[row.name], keys[row.name] = record, key
         return records, keys
-
-    def _record(
-        self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal, key: str
-    ) -> BaseModel:
-        if (kept := find(journal, row, key)) is not None and is_believed(kept):
-            return kept
-        before, start = self.engine.spent, time.perf_counter()
-        record = ask(row, desk, sample, records)
-        seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
-        cost = {"seconds": seconds, "rows": spent.rows, "spent": spent._asdict()}
-        journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
-        return record
 
     def desk(self, options: Options) -> Desk:
         """What judgements are asked with. Raises InputError when the judge was closed."""

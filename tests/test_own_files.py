@@ -21,7 +21,7 @@ from localeval.errors import FolderError, InputError
 from localeval.judgements.journal import FILE as JOURNAL
 from localeval.report.tables import SCORES
 from localeval.runs.card import make
-from localeval.runs.folder import FILES, RECIPE, REPORT, RESULTS, SAMPLES, load
+from localeval.runs.folder import FILES, RECIPE, REPORT, RESULTS, SAMPLES, load, other_questions
 from localeval.system.files import write_together
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
@@ -84,6 +84,17 @@ def test_the_callers_files_may_come_beside_a_runs(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     assert made(ROWS, tmp_path) == 0
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [SAMPLES, RESULTS, SCORES, REPORT])
+def test_a_file_of_the_run_that_was_damaged_is_written_anew_and_nothing_is_asked(
+    name: str, tmp_path: Path
+) -> None:
+    made(ROWS, tmp_path)
+    before = contents(tmp_path)
+    (tmp_path / name).write_text("{")
+    assert made(ROWS, tmp_path) == 0
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("left", range(1, 5))
@@ -198,42 +209,37 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
     ],
 )
 def test_samples_are_the_same_by_what_they_ask_or_where_many_ask_it_by_their_contexts(
-    before: dict[str, Any],
-    after: dict[str, Any],
-    same: bool,
-    tmp_path: Path,
-    tiny_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    before: dict[str, Any], after: dict[str, Any], same: bool, tmp_path: Path
 ) -> None:
-    def rows(**given: Any) -> list[dict[str, Any]]:
-        filled = [
-            {name: v.format(i=i) if isinstance(v, str) else v for name, v in given.items()} for i in range(5)
-        ]
-        return [{**row, **own} for row, own in zip(others(ROWS), filled, strict=True)]
+    def rows(changed: dict[str, Any]) -> list[dict[str, Any]]:
+        text = json.dumps(changed)
+        return [{**row, **json.loads(text.replace("{i}", str(i)))} for i, row in enumerate(others(ROWS))]
 
-    monkeypatch.chdir(tmp_path)
-    made(rows(**before), Path("runs/data"))
-    written(Path("data.jsonl"), rows(**{**before, **after}))
-    command = ["evaluate", "data.jsonl", "--judge", str(tiny_path), "-m", "faithfulness", "--plan"]
-    monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: None)
-    if same:
-        main(command)
-    else:
-        assert "runs/data holds a finished run of 5 other samples" in refused(capsys, *command)
+    made(rows(before), tmp_path)
+    now = read_samples(rows({**before, **after}))
+    assert other_questions(tmp_path, now) == (0 if same else 5)
 
 
 # Files that a command is told to write.
 
 
-@pytest.mark.parametrize("name", sorted({*FILES} - {RESULTS, REPORT}))
-def test_no_file_of_a_run_is_written_over_by_a_command_that_makes_another(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+PLACES = ["adir", ".", "", "nowhere/x", *(f"run/{name}" for name in FILES if name not in (RESULTS, REPORT))]
+
+
+@pytest.mark.parametrize("command", [("rescore", "run", "-o"), ("report", "run", "--html")])
+def test_no_file_is_written_where_none_can_be_or_over_one_of_a_run(
+    command: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = judged(tmp_path / "run", [0.9])
+    judged(tmp_path / "run", [0.9])
+    (tmp_path / "adir").mkdir()
+    monkeypatch.chdir(tmp_path)
     before = contents(tmp_path)
-    for command in (("rescore", run, "-o"), ("report", run, "--html")):
-        assert "which has to stay" in refused(capsys, *command, run / name)
+    for place in PLACES:
+        told = refused(capsys, *command, place)
+        assert ("which has to stay" in told) == place.startswith("run/")
     assert contents(tmp_path) == before
 
 
@@ -252,19 +258,6 @@ def test_results_are_replaced_only_in_the_run_that_was_scored_again(
     main(["rescore", str(run), "--threshold", "0.7", "-o", str(run / RESULTS)])
     assert load(run)["faithfulness"].value == 0
     assert ",0.0," in (run / SCORES).read_text("utf-8")
-
-
-def test_what_is_no_file_to_write_is_said_before_anything_is_computed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    judged(tmp_path / "run", [0.9])
-    (tmp_path / "adir").mkdir()
-    monkeypatch.chdir(tmp_path)
-    before = contents(tmp_path)
-    for command in (("rescore", "run", "-o"), ("report", "run", "--html")):
-        for place in ("adir", ".", "", "nowhere/x"):
-            refused(capsys, *command, place)
-    assert contents(tmp_path) == before
 
 
 def test_a_page_goes_into_a_pipe_and_through_a_link_and_both_stay(tmp_path: Path) -> None:

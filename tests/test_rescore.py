@@ -154,19 +154,9 @@ def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
 
     model.symlink_to(tiny_path)
     journal = (run / FILE).read_bytes()
-    given: list[str | Path] = [
-        "--judge",
-        model,
-        "--threads",
-        "1",
-        "--n-ctx",
-        "16384",
-        "--statements",
-        "sentences",
-        "-o",
-        run,
-    ]
-    done = localeval("evaluate", run / "samples.jsonl", "-m", "faithfulness,context_relevance", *given)
+    given = ["--threads", "1", "--n-ctx", "16384", "--statements", "sentences", "--judge", str(model)]
+    more = ["-o", str(run), "-m", "faithfulness,context_relevance"]
+    done = localeval("evaluate", run / "samples.jsonl", *given, *more)
     assert done.returncode == 0, done.stderr
     assert (run / FILE).read_bytes().startswith(journal)  # the others were not made again
     assert (run / FILE).read_bytes().count(b"\n") == journal.count(b"\n") + 1

@@ -215,16 +215,7 @@ def test_another_process_and_another_order_give_the_same_records(
     evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "here")
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(s) + "\n" for s in SAMPLES[::-1]), encoding="utf-8")
-    given: list[str | Path] = [
-        "--threads",
-        "2",
-        "--n-ctx",
-        "16384",
-        "--judge",
-        tiny_path,
-        "-o",
-        tmp_path / "there",
-    ]
-    own = [sys.executable, "-m", "localeval", "evaluate", data, "-m", "faithfulness", "-q"]
-    subprocess.run([*own, *given], check=True, capture_output=True)
+    own = f"-m localeval evaluate {data} -m faithfulness -q --threads 2 --n-ctx 16384"
+    more = ["--judge", str(tiny_path), "-o", str(tmp_path / "there")]
+    subprocess.run([sys.executable, *own.split(), *more], check=True, capture_output=True)
     assert records(tmp_path / "there") == records(tmp_path / "here")

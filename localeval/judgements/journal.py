@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel
 
@@ -263,11 +263,7 @@ def _repaired(path: Path) -> Lines:
     return Lines(path)
 
 
-class _Keeps(Protocol):
-    def get(self, key: str) -> dict[str, Any] | None: ...
-
-
-def find(journal: _Keeps, row: Judgement, key: str) -> BaseModel | None:
+def find(journal: Journal | Lines, row: Judgement, key: str) -> BaseModel | None:
     """The record of a judgement; None where there is none. Raises InputError for one of another form."""
     if (kept := journal.get(key)) is None:
         return None

@@ -77,7 +77,7 @@ def score_rows(result: Result) -> Iterator[list[Cell]]:
 
 def statement_rows(result: Result) -> Iterator[list[Cell]]:
     for one in result.samples:
-        records = result.as_scored(one)
+        records = one.as_scored()
         for name in records:
             if name in JUDGEMENTS and JUDGEMENTS[name].record is SupportRecord:
                 yield from _statements(one.sample.id, records, name, result.signature.threshold)

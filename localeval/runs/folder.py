@@ -108,7 +108,7 @@ def other_questions(folder: Path, samples: Sequence[Sample]) -> int:
     """How many samples a finished run in the folder is of, if none of them asks what these ask; else 0."""
     if not (folder / RESULTS).exists():
         return 0
-    before = read_samples(folder / SAMPLES)
+    before = _samples_of(folder)
     return len(before) if _asked(before).isdisjoint(_asked(samples)) else 0
 
 
@@ -189,7 +189,7 @@ def _holds(path: Path, lines: Iterable[str]) -> bool:
 
 def _tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[str]) -> None:
     """Warn in one sentence where results of samples or metrics go that this run does not have."""
-    before, kept = find_config(folder), read_samples(folder / SAMPLES)
+    before, kept = find_config(folder), _samples_of(folder)
     texts = {sample_sha256(one) for one in samples}
     gone = sum(sample_sha256(one) not in texts for one in kept)
     lost = [name for name in before.metrics if name not in metrics] if before else []
@@ -198,6 +198,13 @@ def _tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[s
         LOG.warning(
             "%s: the run's results of %s go; all judgements stay in its journal.", folder, ", ".join(what)
         )
+
+
+def _samples_of(folder: Path) -> list[Sample]:
+    """Those of the run there; none where they can't be read."""
+    with suppress(InputError):
+        return read_samples(folder / SAMPLES)
+    return []
 
 
 def _rows(folder: Path) -> int:

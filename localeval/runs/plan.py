@@ -13,15 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pydantic import BaseModel
-
 from localeval.engine.interface import EngineError, Spent
 from localeval.engine.lazy import LazyEngine
 from localeval.engine.memory import available
 from localeval.engine.tally import Asked, Tally
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Desk, Failure, Judgement, ask, failed_need, in_order
+from localeval.judgements import Desk, Failure, ask, failed_need, in_order
 from localeval.judgements.journal import Lines, find, is_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import answers
@@ -40,7 +38,8 @@ FILE = "plan.json"
 SCHEMA = 1
 """Of `plan.json`; another number is another form."""
 
-KINDS = ("trunk", "branch", "leaves", "forced", "decoded", "guessed")
+_KINDS = ("trunk", "branch", "leaves", "forced", "decoded", "guessed")
+_SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
 
 BEHIND = 1500
 """Tokens that stand before a row on the way: a trunk of worked examples and half a branch."""
@@ -135,7 +134,7 @@ class Plan:
         if self.memory is not None and self.free is not None and not self.fits:
             raise InputError(
                 f"the judge needs about {self.memory / 1e9:.1f} GB of memory, and {self.free / 1e9:.1f} GB "
-                "are free; choose a smaller model or a smaller --n-ctx, or close other programs."
+                f"are free; {_SMALLER}."
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,28 +146,21 @@ class Plan:
         work                         a dict for each judgement: the fields of `Work`, rows and rows_by_kind
         rows_by_sample               `rows` of the plan
         """
-        work = []
-        for one in self.work:
-            plain = asdict(one)
-            del plain["spent"]
-            work.append({**plain, "rows": one.spent.rows, "rows_by_kind": _by_kind(one.spent)})
+        own = {name: getattr(self, name) for name in ("samples", "looked_at", "to_make", "kept")}
+        memory = {name: getattr(self, name) for name in ("memory", "free", "fits")}
         return {
             "schema": SCHEMA,
-            "samples": self.samples,
-            "looked_at": self.looked_at,
-            "to_make": self.to_make,
-            "kept": self.kept,
-            "rows": self.spent.rows,
-            "rows_by_kind": _by_kind(self.spent),
+            **own,
+            **_rows(self),
             "seconds": self.seconds,
-            "work": work,
+            "work": [
+                {n: v for n, v in asdict(one).items() if n != "spent"} | _rows(one) for one in self.work
+            ],
             "windows": dict(self.windows),
             "too_long": list(self.too_long),
             "rows_by_sample": list(self.rows),
             "speed": self.speed._asdict() if self.speed else None,
-            "memory": self.memory,
-            "free": self.free,
-            "fits": self.fits,
+            **memory,
         }
 
     def __str__(self) -> str:
@@ -209,8 +201,8 @@ class Plan:
         memory = ""
         if self.memory is not None:
             free = f", {self.free / 1e9:.1f} GB are free" if self.free is not None else ""
-            remedy = ": choose a smaller model or a smaller --n-ctx, or close other programs"
-            memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{'' if self.fits else remedy}."
+            remedy = "" if self.fits else f": {_SMALLER}"
+            memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{remedy}."
         yield f"Time: {unknown if self.seconds is None else known}{memory}"
         if self.windows:
             most = max(self.windows.values())
@@ -229,8 +221,8 @@ def _sum(spent: Iterator[Spent]) -> Spent:
     return Spent(*map(sum, zip(Spent(), *spent, strict=True)))
 
 
-def _by_kind(spent: Spent) -> dict[str, int]:
-    return {kind: getattr(spent, kind) for kind in KINDS}
+def _rows(of: Plan | Work) -> dict[str, Any]:
+    return {"rows": of.spent.rows, "rows_by_kind": {kind: getattr(of.spent, kind) for kind in _KINDS}}
 
 
 def _samples(n: int) -> str:
@@ -319,7 +311,7 @@ class _DryRun:
         self._counts: dict[tuple[str, str], Counter[str]] = {}  # judgement and who answers -> field of Work
         self._calls: dict[str, list[Asked]] = defaultdict(list)
         self.windows: dict[str, int] = {}
-        self.too_long: list[str] = []
+        self.too_long: dict[str, None] = {}
 
     def go_through(self, sample: Sample, metrics: Sequence[Metric]) -> int:
         """Count what the sample will take; its rows."""
@@ -336,7 +328,8 @@ class _DryRun:
             key = ""  # where only an opened model could tell, and the journal can't hold it anyway
             if by == "judge" or (self._journal is not None and not invented & set(row.needs)):
                 key = self._judge.key(row, self._desk, sample, records)
-            if (kept := self._find(row, key)) is not None:
+            kept = find(self._journal, row, key) if self._journal is not None and key else None
+            if kept is not None and is_believed(kept):
                 records[row.name] = kept
                 count["kept"] += 1
                 continue
@@ -349,10 +342,15 @@ class _DryRun:
             self._asked |= {key} - {""}
             if by != "embedder":  # nothing stands on what the embedder makes
                 self.engine.asked = []
-                records[row.name] = ask(row, self._dry, sample, records)
-                self._note(sample, records[row.name], count)
+                records[row.name] = record = ask(row, self._dry, sample, records)
                 self._calls[row.name] += self.engine.asked
                 rows += sum(one.spent().rows for one in self.engine.asked)
+                if (windows := getattr(record, "windows", 1)) > 1:
+                    count["windowed"] += 1
+                    self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
+                if isinstance(record, Failure) and record.failed == "context_too_long":
+                    count["too_long"] += 1
+                    self.too_long[sample.id] = None
         return rows
 
     def work(self, share: float, speed: Speed | None) -> tuple[Work, ...]:
@@ -366,20 +364,6 @@ class _DryRun:
             seconds = speed.cost(planned) if speed else None
             found.append(Work(name, by, **counts, spent=planned, seconds=seconds))
         return tuple(found)
-
-    def _find(self, row: Judgement, key: str) -> BaseModel | None:
-        """The record that the run will take from the journal."""
-        kept = find(self._journal, row, key) if self._journal is not None and key else None
-        return kept if kept is not None and is_believed(kept) else None
-
-    def _note(self, sample: Sample, record: Any, count: Counter[str]) -> None:
-        if (windows := getattr(record, "windows", 1)) > 1:
-            count["windowed"] += 1
-            self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
-        if isinstance(record, Failure) and record.failed == "context_too_long":
-            count["too_long"] += 1
-            if sample.id not in self.too_long:
-                self.too_long.append(sample.id)
 
 
 class _Undecided:

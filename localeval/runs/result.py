@@ -106,10 +106,6 @@ class Result:
         """The scores of each sample, by metric, in the order of the input."""
         return [dict(s.scores) for s in self.samples]
 
-    def as_scored(self, sample: SampleResult) -> Mapping[str, Any]:
-        """`sample.as_scored()`: its records as its metrics read them."""
-        return sample.as_scored()
-
     def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
         """Statements whose probability is at least `threshold` for one of judge and HHEM only.
 
@@ -118,7 +114,7 @@ class Result:
         pairs = [
             Disagreement(s.sample.id, one.statement, one.probability, other.probability)
             for s in self.samples
-            for records in [self.as_scored(s)]
+            for records in [s.as_scored()]
             for one, other in zip(
                 _verdicts(records, "support"), _verdicts(records, "support_hhem"), strict=False
             )

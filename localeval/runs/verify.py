@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,8 +171,8 @@ def _judge_of(
     folder: str | Path,
 ) -> Judge:
     """The run's own judge. A model beside it that is not used may be any."""
-    names: Collection[str] = {n for s in samples for n in judgements_for(to_judge(metrics, s)[1], options)}
-    used = models_used(in_order([*names]), options)
+    asked = [name for s in samples for name in judgements_for(to_judge(metrics, s)[1], options)]
+    used = models_used(in_order(asked), options)
     beside: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
         if not is_own(source):

@@ -123,7 +123,7 @@ def _details(
     limit = result.signature.threshold
     for place, number in enumerate(worst):
         one, share = result.samples[number], room // (len(worst) - place)
-        records = dict(result.as_scored(one))  # each is read once
+        records = dict(one.as_scored())  # each is read once
         for allowed in ROOMS:
             if at_least(one.sample, allowed) > share:
                 continue
