@@ -75,7 +75,7 @@ class Judge:
         keep_trunks: bool = True,
         **settings: Any,
     ) -> Judge:
-        """A judge on a catalog name, or on a path to any GGUF file. `settings` are those of `EngineSettings`.
+        """Load a catalog name, or a path to any GGUF file. `settings` are those of `EngineSettings`.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`; they are opened only when a metric needs them. `keep_trunks`: what
@@ -95,7 +95,7 @@ class Judge:
         return cls(engine, named, source, Companions(embedder, classifier, chosen.n_threads))
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """The score of one sample. `options` are those of `localeval.prompts.options.Options`.
+        """Score one sample. `options` are those of `localeval.prompts.options.Options`.
 
         Never raises for what a sample holds: see `Score.status`. Raises InputError for an unknown metric,
         option, or a sample of the wrong shape, and where the model does not fit into memory; ModelMissing or
@@ -112,11 +112,11 @@ class Judge:
         return compute(chosen, records, choices, self.curves(choices))
 
     async def ascore(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """`score` in a thread of its own, so that an event loop goes on."""
+        """Call `score` in a thread of its own, so that an event loop goes on."""
         return await asyncio.to_thread(self.score, metric, sample, **options)
 
     def judge(self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal) -> Records:
-        """The records of `wanted` and of what they stand on, from the journal where it has them.
+        """Make the records of `wanted` and of what they stand on, or take them from the journal.
 
         A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
         """
@@ -125,7 +125,7 @@ class Judge:
     def judge_with_keys(
         self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
     ) -> tuple[Records, dict[str, str]]:
-        """`judge`, and by judgement the key of its record's line in the journal.
+        """Do as `judge` does, and give by judgement the key of its record's line in the journal.
 
         What fails because another judgement failed has the record and the key of that one.
         """
@@ -149,7 +149,7 @@ class Judge:
         return records, keys
 
     def desk(self, options: Options) -> Desk:
-        """What judgements are asked with. Raises InputError when the judge was closed."""
+        """Gather what judgements are asked with. Raises InputError when the judge was closed."""
         self._check_open()
         curves = self.curves(options) if options.explain else RAW  # a reason is of the verdict that counts
         return Desk(
@@ -163,14 +163,14 @@ class Judge:
         )
 
     def curves(self, options: Options) -> Curves:
-        """What calibrates this judge's verdicts, by language; empty where no calibration fits.
+        """Find what calibrates this judge's verdicts, by language; empty where no calibration fits.
 
         Raises InputError for a calibration file that can't be used, or does not fit.
         """
         return curves_for(str(self.model["sha256"]), options, self.heads(options))
 
     def heads(self, options: Options) -> dict[str, Head]:
-        """What decides by reading, by language; empty where none was fitted for this judge.
+        """Find what decides by reading, by language; empty where none was fitted for this judge.
 
         Raises InputError for a file of heads that can't be used, or is of another judge.
         """
@@ -197,22 +197,22 @@ class Judge:
                 self.engine.check()
 
     def again(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
-        """The record, made now, whatever a journal holds. `records` are those that it stands on."""
+        """Make the record anew, whatever a journal holds. `records` are those that it stands on."""
         with self._lock:
             self._check_open()
             return ask(row, desk, sample, records)
 
     def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
-        """What a journal keeps the record under: a digest of all that can change it."""
+        """Compute what a journal keeps the record under: a digest of all that can change it."""
         return key_of(row, desk, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
-        """What of this judge can change a record."""
+        """Tell what of this judge can change a record."""
         settings = dict(vars(self.engine.settings))
         return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        """What scores by these metrics are made with. Raises what `ready` raises."""
+        """Tell what scores by these metrics are made with. Raises what `ready` raises."""
         used = models_used(rows_of(metrics), options)
         models: dict[str, Any] = {}
         if "embedder" in used:

@@ -115,18 +115,23 @@ def test_records_keep_statement_sentence_probability_evidence_coverage_and_numbe
 
 
 def test_the_table_shows_every_sample_the_mean_and_the_counts() -> None:
-    lines = str(evaluate(SAMPLES, None, fake_judge(FakeEngine(YES + NO)))).splitlines()
-    words = [line.split() for line in lines]
-    assert ["b", "0.000", "0.250", "1"] in words
-    assert ["mean", "0.500", "0.500"] in words
-    assert ["95", "%", "from", "0.000", "0.000"] in words
-    assert ["95", "%", "to", "1.000", "1.000"] in words
-    assert any("undefined: no_statements" in line for line in lines)
-    assert "faithfulness: 2 scored, 1 undefined, 0 failed" in lines
-    assert "if all were" not in " ".join(lines)
+    hostile = {**SAMPLES[1], "id": "\x1b[31mred\x07"}
+    text = str(evaluate([SAMPLES[0], hostile, SAMPLES[2]], None, fake_judge(FakeEngine(YES + NO))))
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    for row in (
+        "a 1.000 0.750 1",
+        "mean 0.500 0.500",
+        "95 % from 0.000 0.000",
+        "95 % to 1.000 1.000",
+        "faithfulness: 2 scored, 1 undefined, 0 failed",
+    ):
+        assert row in rows
+    assert "undefined: no_statements" in text
+    assert "if all were" not in text
+    assert not {"\x1b", "\x07"} & {*text}
 
 
-def test_what_the_failed_samples_could_make_of_a_mean_is_shown_only_where_some_failed() -> None:
+def test_what_the_failed_samples_could_make_of_a_mean_is_shown_where_some_failed() -> None:
     given = [*SAMPLES, {"id": "d", "response": "Tea rests.", "retrieved_contexts": ["Tea grows."]}]
     result = evaluate(given, ["faithfulness"], fake_judge(FakeEngine([*YES, *NO, EngineError("broken")])))
     summary = result["faithfulness"]
@@ -139,25 +144,19 @@ def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric
     given = {**SAMPLES[0], "reference": "Tea grows.", "user_input": "What grows?"}
     answers = [*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.2}]
     names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "hallucination"]
-    text = str(evaluate([given], names, fake_judge(FakeEngine(answers))))
-    lines = [line.split() for line in text.splitlines()]
-    assert ["faithfulness", "1.000", "-", "0.750", "-", "1", "0", "0"] in lines
-    assert ["hallucination", "0.000", "-", "0.050", "-", "1", "0", "0"] in lines
-    assert max(map(len, text.splitlines()[:-1])) <= 100
+    lines = str(evaluate([given], names, fake_judge(FakeEngine(answers)))).splitlines()
+    words = [line.split() for line in lines]
+    assert ["faithfulness", "1.000", "-", "0.750", "-", "1", "0", "0"] in words
+    assert ["hallucination", "0.000", "-", "0.050", "-", "1", "0", "0"] in words
+    assert max(map(len, lines[:-1])) <= 100
 
 
 def test_the_note_says_which_of_several_metrics_has_no_score() -> None:
-    given = {"id": "d", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
-    silent = {**SAMPLES[2], "reference": "Tea grows."}
+    given = [SAMPLES[0], {**SAMPLES[2], "reference": "Tea grows."}]
     engine = FakeEngine([*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}])
-    text = str(evaluate([given, silent], ["faithfulness", "context_recall"], fake_judge(engine)))
+    text = str(evaluate(given, ["faithfulness", "context_recall"], fake_judge(engine)))
     assert "context_recall undefined: missing_reference" in text
     assert "faithfulness undefined: no_statements" in text
-
-
-def test_control_characters_of_an_id_never_reach_the_terminal() -> None:
-    text = str(evaluate([{**SAMPLES[0], "id": "\x1b[31mred\x07"}], None, fake_judge(FakeEngine(YES))))
-    assert not {"\x1b", "\x07"} & {*text}
 
 
 # The same on a model that decodes: bits, not only values.

@@ -6,8 +6,6 @@ import json
 import logging
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -274,23 +272,6 @@ def test_a_page_goes_into_a_pipe_and_through_a_link_and_both_stay(tmp_path: Path
     main(["report", str(run), "--html", str(link)])
     assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
-
-
-def test_a_file_in_a_folder_that_takes_no_file_beside_is_said_before_anything_is_computed(
-    tmp_path: Path,
-) -> None:
-    page = tmp_path / "shut" / "page.html"
-    page.parent.mkdir()
-    page.write_text("")
-    page.parent.chmod(0o500)
-    # root may write anywhere, unless it gives that up
-    plain = [] if os.geteuid() else ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"]
-    if plain and not shutil.which("setpriv"):
-        pytest.skip("as root without setpriv a read-only folder can't be made")
-    command = [*plain, sys.executable, "-m", "localeval", "report", "nowhere", "--html", str(page)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Permission denied" in done.stderr
 
 
 def test_files_that_can_not_all_be_moved_into_their_places_leave_no_part_beside(tmp_path: Path) -> None:

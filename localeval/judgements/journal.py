@@ -48,13 +48,13 @@ V = TypeVar("V")
 
 
 def line_of(entry: Mapping[str, Any]) -> bytes:
-    """A line of the journal; the first item of `entry` is its key."""
+    """Write an entry as a line of the journal; its first item is the key."""
     body = json.dumps(entry, ensure_ascii=False)[:-1].encode("utf-8", "surrogatepass")
     return body + _tail(body)
 
 
 def is_whole(line: bytes) -> bool:
-    """Whether the line is what was written, by its check."""
+    """Tell by its check whether the line is what was written."""
     return line.startswith(_HEAD) and line[-_TAIL:] == _tail(line[:-_TAIL])
 
 
@@ -63,7 +63,7 @@ def _tail(body: bytes) -> bytes:
 
 
 def cost_in(line: bytes) -> dict[str, Any]:
-    """What a judgement took, by the beginning of its line: its record, which is most of it, is not read.
+    """Read what a judgement took from the beginning of its line; the record, most of it, is not parsed.
 
     (No text can hold the mark between the two: a quote in a text has a backslash before it.) Raises
     ValueError or KeyError for what is no line of a journal.
@@ -99,7 +99,7 @@ class Lines:
                         self.size += len(line)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The record under `key`; None when there is none. Raises FolderError when the file has changed."""
+        """Read the record under `key`; None when there is none. Raises FolderError when the file changed."""
         if (place := self._places.get(key)) is None:
             return None
         with self._opened() as file:
@@ -114,7 +114,7 @@ class Lines:
         return record
 
     def add(self, key: str, length: int) -> None:
-        """A line of `length` bytes stands at the end."""
+        """Note a line of `length` bytes at the end."""
         self._places[key] = self.size
         self.size += length
 
@@ -174,7 +174,7 @@ class Journal:
             ) from error
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The record under `key`, as it was put; None when there is none."""
+        """Give the record under `key`, as it was put; None when there is none."""
         return self._kept.take(key) if self.lines is None else self.lines.get(key)
 
     def put(
@@ -207,7 +207,7 @@ class Journal:
             )
 
     def records(self, made: Mapping[str, BaseModel], keys: Mapping[str, str]) -> Mapping[str, BaseModel]:
-        """`made`, to be held for long: where there is a file, read from it again at each look."""
+        """Give `made` to be held for long: where there is a file, read from it again at each look."""
         return made if self.lines is None else KeptRecords(self.lines, keys)
 
     def __enter__(self) -> Journal:
@@ -224,7 +224,7 @@ class Journal:
 
 
 def _locked(folder: Path) -> BaseFileLock:
-    """The folder's lock; the system lets go of it when the process ends, however it ends."""
+    """Lock the folder; the system lets go of it when the process ends, however it ends."""
     from filelock import Timeout
 
     path = folder / LOCK
@@ -241,7 +241,7 @@ def _locked(folder: Path) -> BaseFileLock:
 
 
 def _repaired(path: Path) -> Lines:
-    """The journal's lines; damaged ones are told and put aside, a half-written last one is told."""
+    """Open the journal's lines; put damaged ones aside and tell of them, and of a half-written last one."""
     lines = Lines(path)
     if lines.torn:
         LOG.warning("%s: the last line is half-written; that judgement is made again.", path)
@@ -264,7 +264,7 @@ def _repaired(path: Path) -> Lines:
 
 
 def find(journal: Journal | Lines, row: Judgement, key: str) -> BaseModel | None:
-    """The record of a judgement; None where there is none. Raises InputError for one of another form."""
+    """Read the record of a judgement; None where there is none. Raises InputError for one of another form."""
     if (kept := journal.get(key)) is None:
         return None
     what = f"the journal's line of {row.name} with the key {key[:16]}..."
@@ -273,7 +273,7 @@ def find(journal: Journal | Lines, row: Judgement, key: str) -> BaseModel | None
 
 
 def is_believed(record: BaseModel) -> bool:
-    """Whether a record that was kept stands for its judgement.
+    """Tell whether a record that was kept stands for its judgement.
 
     An error of the engine may pass: such a judgement is made anew when it is next asked for.
     """
@@ -315,7 +315,7 @@ class KeptRecords(Mapping[str, BaseModel]):
 def key_of(
     row: Judgement, desk: Desk, sample: Sample, records: Mapping[str, BaseModel], engine: Mapping[str, Any]
 ) -> str:
-    """What a record is kept under: a digest of all that can change it.
+    """Compute what a record is kept under: a digest of all that can change it.
 
     `engine` is what of the judge can change it; of `desk` nothing is asked but the models' signatures.
     """

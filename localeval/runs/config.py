@@ -66,19 +66,19 @@ class RunConfig(BaseModel):
         return given
 
     def after(self, before: RunConfig | None) -> RunConfig:
-        """This, with the models beside the judge that an earlier call in the same folder used."""
+        """Add the models beside the judge that an earlier call in the same folder used."""
         if before is None:
             return self
         same = {n: m for n, m in before.beside.items() if getattr(before, n) == getattr(self, n)}
         return self.model_copy(update={"beside": same | self.beside})
 
     def lines(self) -> list[str]:
-        """Of the file."""
+        """Give the lines of the file."""
         return (json.dumps(self.model_dump(), indent=1) + "\n").splitlines(keepends=True)
 
 
 def config_of(judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]) -> RunConfig:
-    """Of a run that begins now."""
+    """Describe a run that begins now."""
     return RunConfig(
         metrics=list(signature.metrics),
         judge=judge.source,
@@ -92,7 +92,7 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
 
 
 def load_config(folder: Path) -> RunConfig:
-    """The configuration of a run. Raises InputError for a folder without one, and one of another form."""
+    """Read the configuration of a run. Raises InputError where there is none, or one of another form."""
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
     except OSError as error:
@@ -106,7 +106,7 @@ def load_config(folder: Path) -> RunConfig:
 
 
 def find_config(folder: Path) -> RunConfig | None:
-    """The same, or None where there is none of this version."""
+    """Read the same, or None where there is none of this version."""
     with suppress(InputError):
         return load_config(folder)
     return None

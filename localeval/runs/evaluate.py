@@ -30,7 +30,7 @@ Progress = Callable[[int, Sequence[Sample]], None]
 
 
 class Watch(Protocol):
-    """Told the plan before anything is judged, then each sample with its scores when it is finished."""
+    """Is told the plan before anything is judged, then each sample with its scores when it is finished."""
 
     def begin(self, plan: Plan) -> None: ...
 
@@ -100,7 +100,7 @@ def _planned(
     folder: Path | None,
     watch: Watch,
 ) -> Plan:
-    """The plan of the run. Raises InputError, after it was told, where the judge does not fit into memory."""
+    """Plan the run. Raises InputError, after telling the plan, where the judge does not fit into memory."""
     kept = None if folder is None else Lines(folder / JOURNAL)
     planned = make_plan(samples, metrics, judge, options, kept, most=LOOKED_AT)
     if not planned.fits:
@@ -131,7 +131,7 @@ def plan(
     output: str | Path | None = None,
     **options: Any,
 ) -> Plan:
-    """What `evaluate` would do with these arguments: judgements, rows, time and memory. Nothing is judged.
+    """Tell what `evaluate` would do with these arguments: judgements, rows, time, memory. Judge nothing.
 
     The speed of the machine is measured for it with some 3 800 rows, once for a model and its settings.
     `output` is only read: what its journal holds is not to be made again.
@@ -151,12 +151,12 @@ def plan(
 
 
 async def aevaluate(samples: Source, **arguments: Any) -> Result:
-    """`evaluate` in a thread of its own, so that an event loop goes on."""
+    """Call `evaluate` in a thread of its own, so that an event loop goes on."""
     return await asyncio.to_thread(evaluate, samples, **arguments)
 
 
 def _folder(output: str | Path | None, samples: Source, read: Samples) -> Path | None:
-    """The run's folder. Raises InputError where the run would take away what is not its own."""
+    """Check the run's folder. Raises InputError for one with files that are not a run's."""
     if output is None:
         return None
     if output == "":
@@ -167,7 +167,7 @@ def _folder(output: str | Path | None, samples: Source, read: Samples) -> Path |
 
 
 def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
-    """The metrics that `evaluate` computes of these samples. Raises InputError where it can compute none."""
+    """Choose the metrics to compute. Raises InputError where no sample has the columns of one of `names`."""
     if names is not None:
         chosen = choose_metrics(names)
         for metric in chosen:
@@ -191,7 +191,7 @@ def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
 
 @contextmanager
 def _opened(judge: Judge | str | os.PathLike[str]) -> Iterator[Judge]:
-    """The judge; one that was loaded here is freed at the end."""
+    """Load the judge, where it is a name, and free it at the end."""
     if isinstance(judge, Judge):
         yield judge
     else:

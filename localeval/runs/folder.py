@@ -55,7 +55,7 @@ FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, plan.FILE
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a run was made there, by whatever version. Raises OSError where its run.json can't be read."""
+    """Tell whether a run was made there, by any version. Raises OSError where run.json can't be read."""
     if not (folder / RECIPE).exists():
         return False
     try:
@@ -66,7 +66,7 @@ def is_run(folder: Path) -> bool:
 
 
 def check(folder: Path, samples: Samples, source: str | Path) -> None:
-    """Check that a run of these samples, read from `source`, takes nothing away that is not its own.
+    """Check that a run of these samples, read from `source`, may be kept in the folder.
 
     Raises FolderError for a folder that holds something and is no run's, and InputError where the source is
     the run's own samples.jsonl, of which only a part was chosen.
@@ -89,23 +89,23 @@ def check(folder: Path, samples: Samples, source: str | Path) -> None:
 
 
 def _holds_something(folder: Path) -> bool:
-    """Hidden files do not count, nor do empty ones, which a run leaves that ended at its very beginning."""
+    """Look for a file. Hidden ones do not count, nor empty ones: a run that ended at once leaves such."""
     return any(p.lstat().st_size for p in folder.iterdir() if not p.name.startswith("."))
 
 
 def is_own(folder: Path, source: str | Path) -> bool:
-    """Whether this is the file of the run's samples, by whatever path."""
+    """Tell whether this is the file of the run's samples, by whatever path."""
     return is_same(folder / SAMPLES, source)
 
 
 def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
-    """The rows that were left out of the data: of `read`, and where that is the run's own file, before it."""
+    """List the rows left out of the data: of `read` and, where that is the run's own file, before it."""
     own = find_config(folder) if folder is not None and is_own(folder, read.name) else None
     return [*(own.skipped if own else []), *read.skipped]
 
 
 def other_questions(folder: Path, samples: Sequence[Sample]) -> int:
-    """How many samples a finished run in the folder is of, if none of them asks what these ask; else 0."""
+    """Count the samples of a finished run in the folder, if they share no question with these; else 0."""
     if not (folder / RESULTS).exists():
         return 0
     before = _samples_of(folder)
@@ -113,10 +113,10 @@ def other_questions(folder: Path, samples: Sequence[Sample]) -> int:
 
 
 def _asked(samples: Sequence[Sample]) -> set[object]:
-    """What makes samples the same ones, though the answers, and their ids, are others.
+    """Collect what identifies the questions, whatever the answers and ids are.
 
-    That is a question that no two of them have, whatever was retrieved for it; else the question, if any,
-    with what the answer is to be drawn from.
+    A question that one sample has identifies it; one that several have, or none, does so together with what
+    the answer is drawn from.
     """
     often = Counter(one.user_input for one in samples)
     whole = {(one.user_input, tuple(one.retrieved_contexts or ()) or one.reference) for one in samples}
@@ -135,9 +135,9 @@ class Run:
     def open(
         cls, folder: Path | None, samples: Sequence[Sample], made: RunConfig, fits: Callable[[], None]
     ) -> Iterator[Run]:
-        """Lock the folder, write run.json and samples.jsonl; what a run of others finished there goes.
+        """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
 
-        Before that goes `fits` is called, which raises where the run could make nothing in its place.
+        Before they go `fits` is called, which raises where the run could make none in their place.
         Raises FolderError where another process writes to the folder, or it can't be written.
         """
         with Journal(folder) as kept:
@@ -180,7 +180,7 @@ def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Calla
 
 
 def _holds(path: Path, lines: Iterable[str]) -> bool:
-    """Whether the file holds just these lines."""
+    """Tell whether the file holds just these lines."""
     if not path.exists():
         return False
     with path.open("rb") as file:
@@ -201,7 +201,7 @@ def _tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[s
 
 
 def _samples_of(folder: Path) -> list[Sample]:
-    """Those of the run there; none where they can't be read."""
+    """Read the samples of the run there; none where they can't be read."""
     with suppress(InputError):
         return read_samples(folder / SAMPLES)
     return []
@@ -238,7 +238,7 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
 
 
 def _cost(folder: Path) -> html.RunCost | None:
-    """The sum of all judgements that were made, also of those that no metric reads now; None for none."""
+    """Sum up all judgements that were made, also those that no metric reads now; None for none."""
     from localeval.report import html
 
     seconds, rows = 0.0, 0
@@ -251,13 +251,13 @@ def _cost(folder: Path) -> html.RunCost | None:
 
 
 def read(folder: Path) -> tuple[list[Sample], RunConfig]:
-    """The samples and the configuration of a run. Raises InputError for what is none."""
+    """Read the samples and the configuration of a run. Raises InputError for what is none."""
     made = config.load_config(folder)
     return read_samples(folder / SAMPLES), made
 
 
 def load(folder: str | Path) -> Result:
-    """The result of a finished run, read from its folder with no model; records when they are asked for.
+    """Read the result of a finished run, with no model; its records are read when they are asked for.
 
     Raises InputError for a folder without a finished run.
 

@@ -130,7 +130,7 @@ class Plan:
         return self.memory is None or self.free is None or self.memory <= self.free
 
     def check(self) -> None:
-        """Raises InputError where the judge does not fit."""
+        """Raise InputError where the judge does not fit."""
         if self.memory is not None and self.free is not None and not self.fits:
             raise InputError(
                 f"the judge needs about {self.memory / 1e9:.1f} GB of memory, and {self.free / 1e9:.1f} GB "
@@ -138,7 +138,7 @@ class Plan:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values, as `plan.json` keeps it:
+        """Give everything as plain JSON values, as `plan.json` keeps it:
 
         schema                       1
         samples, looked_at, windows, too_long, speed, memory, free, fits   as above
@@ -164,7 +164,7 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        """One row a judgement, one for all of them; below it time, memory and what is too long."""
+        """Show one row a judgement, one for all of them; below it time, memory and what is too long."""
         table = new_table("judgement")
         for column in ("to make", "from the journal", "prompt rows", "reply rows, about", "time, about"):
             table.add_column(column, justify="right")
@@ -180,7 +180,7 @@ class Plan:
         return "\n".join([*printed(table, 110), "", *self._notes("Not measured.")])
 
     def summary(self) -> list[str]:
-        """Two or three lines before a run: what there is to do, how long it takes, whether it fits."""
+        """Say in two or three lines what there is to do, how long it takes, and whether it fits."""
         samples = _samples(self.samples)
         if not self.to_make and not self.kept:
             return [f"Plan: nothing is to be judged in {samples}; no model is asked."]
@@ -230,7 +230,7 @@ def _samples(n: int) -> str:
 
 
 def _time(seconds: float | None) -> str:
-    """A length of time as one would say it.
+    """Say a length of time in words.
 
     >>> _time(None), _time(8.2), _time(119.7), _time(200), _time(1300), _time(20000)
     ('-', '8 s', '2 min 0 s', '3 min 20 s', '22 min', '5 h 33 min')
@@ -256,7 +256,7 @@ def make_plan(
     most: int = 0,
     measure: bool = False,
 ) -> Plan:
-    """The plan of a run of these samples.
+    """Plan a run of these samples.
 
     most     look at this many samples, evenly spread, where there are more; 0 for all
     measure  measure the machine's speed, with some 3 800 rows; else the plan tells no time
@@ -314,7 +314,7 @@ class _DryRun:
         self.too_long: dict[str, None] = {}
 
     def go_through(self, sample: Sample, metrics: Sequence[Metric]) -> int:
-        """Count what the sample will take; its rows."""
+        """Count what the sample will take, and return its rows."""
         _, judged = to_judge(metrics, sample)
         records: dict[str, Any] = {}
         invented: set[str] = set()
@@ -354,7 +354,7 @@ class _DryRun:
         return rows
 
     def work(self, share: float, speed: Speed | None) -> tuple[Work, ...]:
-        """Each sample that was looked at stands for `share` samples; a trunk is computed once in any run."""
+        """Scale the counts: a sample stands for `share` samples, and a trunk is computed once in any run."""
         found = []
         for (name, by), count in self._counts.items():
             spent = _sum(one.spent() for one in self._calls[name])

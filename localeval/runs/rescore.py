@@ -28,7 +28,7 @@ from localeval.text.display import listed
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
-    """The scores of a run by other metrics, or with another threshold, from its journal; nothing is written.
+    """Score a run by other metrics, or with another threshold, from its journal. Nothing is written.
 
     metrics  names of `METRICS`, your own included; by default the run's
     options  `threshold`, `relevance`, `mode`, `beta` and `calibration`; all others are the run's,
@@ -107,11 +107,11 @@ class RecordLookup:
         }
 
     def own(self, sample: Sample) -> Mapping[str, str]:
-        """Judgement -> key, as the run's results have it; nothing where it is not finished."""
+        """Give judgement -> key, as the run's results have it; nothing where it is not finished."""
         return self._own.get(sample.id, {})
 
     def key(self, row: Judgement, sample: Sample, records: Mapping[str, BaseModel]) -> str:
-        """What this version keeps the record under."""
+        """Compute what this version keeps the record under."""
         return key_of(row, self._desk, sample, records, self._engine)
 
     def find(self, row: Judgement, key: str) -> BaseModel | None:

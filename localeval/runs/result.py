@@ -50,7 +50,7 @@ class SampleResult:
     threshold: float = 0.5
 
     def as_scored(self) -> Mapping[str, Any]:
-        """The records as the metrics read them, with calibrated probabilities of support.
+        """Calibrate the records' probabilities of support, as the metrics read them.
 
         Without a calibration in force these are `records`.
         """
@@ -107,7 +107,7 @@ class Result:
         return [dict(s.scores) for s in self.samples]
 
     def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
-        """Statements whose probability is at least `threshold` for one of judge and HHEM only.
+        """List the statements whose probability is at least `threshold` for one of judge and HHEM only.
 
         Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
         """
@@ -122,14 +122,14 @@ class Result:
         return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Of each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
+        """Give for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
         made = {name: asdict(self[name]) for name in self.metrics}
         for name in made.keys() & self.higher_is_better.keys():
             made[name]["higher_is_better"] = self.higher_is_better[name]
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values, with the records in full."""
+        """Give everything as plain JSON values, with the records in full."""
         return {
             "signature": self.signature.model_dump(mode="json"),
             "summary": self.summary(),
@@ -146,7 +146,7 @@ class Result:
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """`to_dict` as text; written to `path`, whole or not at all, when one is given.
+        """Give `to_dict` as text, and write it to `path`, whole or not at all, when one is given.
 
         Raises InputError when the file can't be written.
         """
@@ -158,7 +158,7 @@ class Result:
         return text
 
     def to_pandas(self) -> Any:
-        """A DataFrame, one row a sample: its columns, and for each metric value, soft, status and reason.
+        """Make a DataFrame, one row a sample: its columns, and each metric's value, soft, status and reason.
 
         Needs pandas, which the extra `tables` brings; raises InputError without it.
 
@@ -181,7 +181,7 @@ class Result:
         html.write(self, path, **given)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Show the result in a notebook."""
         from localeval.report.notebook import as_html
 
         return as_html(self)

@@ -57,7 +57,7 @@ class _Results(BaseModel):
 
 
 def written(result: Result) -> Iterator[str]:
-    """The text of the file, in parts."""
+    """Give the text of the file, in parts."""
     head = {
         "schema": SCHEMA,
         "signature": result.signature.model_dump(mode="json"),
@@ -79,7 +79,7 @@ def written(result: Result) -> Iterator[str]:
 
 
 def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
-    """The result that the file's JSON tells, of these samples; records are in `lines`.
+    """Make the result that the file's JSON tells, of these samples; records are in `lines`.
 
     Raises ValueError or KeyError for another form, or where it is of other samples.
     """
@@ -111,5 +111,5 @@ def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
 
 
 def sample_sha256(sample: Sample) -> str:
-    """The sha256 of its texts alone: what else a row has may be edited without another verdict."""
+    """Digest the texts alone: what else a row has may be edited without another verdict."""
     return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])

@@ -113,7 +113,7 @@ def _held(
     options: Options,
     lookup: RecordLookup,
 ) -> tuple[list[_Kept], int]:
-    """(what the results name, or of an unfinished run the journal has; in how many the engine failed).
+    """Collect the judgements that the results name, or else the journal has, and count the engine's failures.
 
     Raises InputError where something can't be made again as it was made, or nothing is there.
     """
@@ -170,7 +170,7 @@ def _judge_of(
     options: Options,
     folder: str | Path,
 ) -> Judge:
-    """The run's own judge. A model beside it that is not used may be any."""
+    """Load the run's own judge. A model beside it that is not used may be any."""
     asked = [name for s in samples for name in judgements_for(to_judge(metrics, s)[1], options)]
     used = models_used(in_order(asked), options)
     beside: dict[str, Any] = {}
@@ -186,7 +186,7 @@ def _judge_of(
 
 
 def difference(then: Any, now: Any) -> str:
-    """The first place where two JSON values differ, and both values there; "" when they are equal.
+    """Find the first place where two JSON values differ, and both values there; "" when they are equal.
 
     >>> difference({"a": [1, 2]}, {"a": [1, 3]})
     '.a[1]: 2 in the run, 3 now'
