@@ -28,19 +28,6 @@ def test_what_was_put_is_on_disk_before_the_next_and_there_after_opening_again(t
         assert journal.get("b") is None
 
 
-def test_a_torn_last_line_loses_itself_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with Journal(tmp_path) as journal:
-        put(journal, "a")
-        put(journal, "b")
-    data = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(data[:-20])
-    with Journal(tmp_path) as journal:
-        assert "half-written" in caplog.text
-        assert (journal.get("a") is None, journal.get("b") is None) == (False, True)
-        put(journal, "b")
-    assert (tmp_path / FILE).read_bytes() == data
-
-
 def test_a_line_with_a_changed_byte_is_told_put_aside_and_not_believed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -114,24 +114,23 @@ def test_a_finished_run_that_can_t_be_made_again_here_is_refused_with_what_and_h
 def test_of_an_unfinished_run_what_its_journal_holds_is_made_again(tmp_path: Path) -> None:
     run, judge = tmp_path / "run", steady_judge(SteadyEngine())
     evaluate(SAMPLES, ["faithfulness"], judge, run)
-    (run / RESULTS).unlink()
     (run / FILE).write_bytes(b"".join((run / FILE).read_bytes().splitlines(keepends=True)[:3]))
-    assert verify(run, share=1, judge=judge) == Verified(again=3, judged=3)
-    (run / FILE).write_bytes(b"")
-    with pytest.raises(InputError, match="no judgement yet"):
+    with pytest.raises(InputError, match=r"does not hold support of sample s1"):
         verify(run, judge=judge)
+    (run / RESULTS).unlink()
+    assert verify(run, share=1, judge=judge) == Verified(again=3, judged=3)
 
 
-def test_a_finished_run_is_never_said_to_have_no_judgement_yet(tmp_path: Path) -> None:
-    judge = steady_judge(SteadyEngine())
-    evaluate([{**SAMPLES[0], "retrieved_contexts": []}], ["faithfulness"], judge, tmp_path / "empty")
-    with pytest.raises(InputError, match="nothing of this run was to be judged"):
-        verify(tmp_path / "empty", judge=judge)
-    evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "cut")
-    journal = tmp_path / "cut" / FILE
-    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
-    with pytest.raises(InputError, match=r"does not hold support of sample s2"):
-        verify(tmp_path / "cut", judge=judge)
+def test_a_run_without_a_judgement_has_nothing_to_be_made_again(tmp_path: Path) -> None:
+    failing = FakeEngine([EngineError("no cell is free")])
+    for sample, engine, failed in (
+        ({**SAMPLES[0], "retrieved_contexts": []}, FakeEngine([]), 0),
+        (SAMPLES[0], failing, 1),
+    ):
+        run = tmp_path / str(failed)
+        evaluate([sample], ["faithfulness"], fake_judge(engine), run)
+        with pytest.raises(InputError, match=rf"nothing to verify.*the engine failed in {failed}\)"):
+            verify(run, judge=fake_judge(FakeEngine([])))
 
 
 def test_what_the_results_hold_by_another_metric_is_made_again_too(tmp_path: Path) -> None:
@@ -170,10 +169,6 @@ def test_an_error_of_the_engine_is_no_difference_but_left_out_and_said(
         "3 of 3 judgements made again: the same, byte for byte (1 left out: the engine failed there; the "
         "run's `evaluate` makes them anew)\n"
     )
-    failed = fake_judge(FakeEngine([EngineError("no cell is free")]))
-    evaluate(SAMPLES[:1], ["faithfulness"], failed, tmp_path / "failed")
-    with pytest.raises(InputError, match=r"the engine failed in all that was judged \(1\)"):
-        verify(tmp_path / "failed", judge=fake_judge(FakeEngine([])))
 
 
 class Waiting(SteadyEngine):

@@ -90,15 +90,13 @@ class _NotLoaded:
 class RecordLookup:
     """The records of a run's journal: under the keys in its results, or those that its configuration gives.
 
-    finished  whether the run has results
-    network   what they tell of it
+    network  what the results tell of it; None where the run is not finished
     """
 
     def __init__(self, folder: Path, desk: Desk, engine: EngineConfig) -> None:
         self.lines = Lines(folder / FILE)
         self._desk, self._engine = desk, engine.model_dump()
-        self.finished = (folder / run_folder.RESULTS).exists()
-        result = run_folder.load(folder) if self.finished else None
+        result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self.network = result.network if result else None
         self._own = {
             one.sample.id: one.records.at

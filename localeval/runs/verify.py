@@ -151,15 +151,10 @@ def _held(
             "is not the run's; verify it with those that it was made with."
         )
     if not kept:
-        what = "the run holds no judgement yet; let `evaluate` go on first."
-        if left_out:
-            what = (
-                f"the engine failed in all that was judged ({left_out}); give the run's `evaluate` command "
-                "again, it makes that anew."
-            )
-        elif lookup.finished:
-            what = "nothing of this run was to be judged, so there is nothing to verify; name another run."
-        raise InputError(f"{folder}: {what}")
+        raise InputError(
+            f"{folder}: there is nothing to verify, as the run holds no judgement (the engine failed in "
+            f"{left_out}); give its `evaluate` command again, or name another run."
+        )
     return kept, left_out
 
 
