@@ -32,7 +32,7 @@ class Other(SteadyEmbedder):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"n_thread": 2}, r"n_thread'.* did you mean n_threads\?"),
+        ({"n_thread": 2}, "n_thread.*did you mean n_threads"),
         ({"verbose": True}, "verbose"),
         ({"n_threads": "2"}, "n_threads is '2'"),
         ({"n_threads": -1}, "n_threads is -1"),

@@ -221,7 +221,7 @@ def test_samples_are_the_same_by_what_they_ask_or_where_many_ask_it_by_their_con
 # Files that a command is told to write.
 
 
-PLACES = ["adir", ".", "", "nowhere/x", *(f"run/{name}" for name in FILES if name not in (RESULTS, REPORT))]
+PLACES = ["adir", ".", "nowhere/x", *(f"run/{name}" for name in FILES if name not in (RESULTS, REPORT))]
 
 
 @pytest.mark.parametrize("command", [("rescore", "run", "-o"), ("report", "run", "--html")])
@@ -246,8 +246,7 @@ def test_results_are_replaced_only_in_the_run_that_was_scored_again(
 ) -> None:
     run, other, plain = judged(tmp_path / "run", [0.6]), judged(tmp_path / "other", [0.6]), tmp_path / "plain"
     before = contents(other)
-    told = refused(capsys, "rescore", run, "--threshold", "0.7", "-o", other / RESULTS)
-    assert "the results of another run" in told
+    refused(capsys, "rescore", run, "--threshold", "0.7", "-o", other / RESULTS)
     assert contents(other) == before
     plain.mkdir()
     main(["rescore", str(run), "--threshold", "0.7", "-o", str(plain / RESULTS)])
