@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -21,8 +21,7 @@ from localeval.errors import InputError
 from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
 from localeval.judgements.calibration import RAW, Curves, as_scored, curves_for, told
 from localeval.judgements.heads import Head, heads_for
-from localeval.judgements.journal import Journal
-from localeval.judgements.journal.records import as_record, forget, is_believed, key_of, plain
+from localeval.judgements.journal import Journal, find, is_believed, key_of
 from localeval.metrics import Metric, Score
 from localeval.metrics.signature import Signature, models_used, rows_of, signed, unsigned
 from localeval.metrics.summary import check_heads, choose_metrics, compute, nothing_to_judge
@@ -34,13 +33,6 @@ from localeval.system.versions import package_versions
 from localeval.text.display import said
 
 Records = dict[str, BaseModel]
-
-
-class Made(NamedTuple):
-    """A record, and the key of its line in the journal: where it could not be made, of what failed before."""
-
-    record: BaseModel
-    key: str
 
 
 class Judge:
@@ -82,7 +74,7 @@ class Judge:
         keep_trunks: bool = True,
         **settings: Any,
     ) -> Judge:
-        """A judge on a catalog name, or on a path to any GGUF file. `settings` are those of `EngineSettings`.
+        """Load a catalog name, or a path to any GGUF file. `settings` are those of `EngineSettings`.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`; they are opened only when a metric needs them. `keep_trunks`: what
@@ -102,7 +94,7 @@ class Judge:
         return cls(engine, named, source, Companions(embedder, classifier, chosen.n_threads))
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """The score of one sample. `options` are those of `localeval.prompts.options.Options`.
+        """Score one sample. `options` are those of `localeval.prompts.options.Options`.
 
         Never raises for what a sample holds: see `Score.status`. Raises InputError for an unknown metric,
         option, or a sample of the wrong shape, and where the model does not fit into memory; ModelMissing or
@@ -119,34 +111,44 @@ class Judge:
         return compute(chosen, records, choices, self.curves(choices))
 
     async def ascore(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """`score` in a thread of its own, so that an event loop goes on."""
+        """Call `score` in a thread of its own, so that an event loop goes on."""
         return await asyncio.to_thread(self.score, metric, sample, **options)
 
     def judge(self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal) -> Records:
-        """The records of `wanted` and of what they stand on, from the journal where it has them.
+        """Make the records of `wanted` and of what they stand on, or take them from the journal.
 
         A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
         """
-        return {name: made.record for name, made in self.made(sample, wanted, options, journal).items()}
+        return self.judge_with_keys(sample, wanted, options, journal)[0]
 
-    def made(
+    def judge_with_keys(
         self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
-    ) -> dict[str, Made]:
-        """`judge`, with the key of each record."""
-        found: dict[str, Made] = {}
+    ) -> tuple[Records, dict[str, str]]:
+        """Do as `judge` does, and give by judgement the key of its record's line in the journal.
+
+        What fails because another judgement failed has the record and the key of that one.
+        """
+        records: Records = {}
+        keys: dict[str, str] = {}
         with self._lock:
             desk = self.desk(options)
             for row in in_order(wanted):
-                records = {name: made.record for name, made in found.items()}
                 if failed := failed_need(row, records):
-                    found[row.name] = found[failed]
-                else:
-                    found[row.name] = self._made(row, desk, sample, records, journal)
-        forget()
-        return found
+                    records[row.name], keys[row.name] = records[failed], keys[failed]
+                    continue
+                key = self.key(row, desk, sample, records)
+                record = find(journal, row, key)
+                if record is None or not is_believed(record):
+                    before, start = self.engine.spent, time.perf_counter()
+                    record = ask(row, desk, sample, records)
+                    seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
+                    cost = {"seconds": seconds, "rows": spent.rows, "spent": spent._asdict()}
+                    journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
+                records[row.name], keys[row.name] = record, key
+        return records, keys
 
     def desk(self, options: Options) -> Desk:
-        """What judgements are asked with. Raises InputError when the judge was closed."""
+        """Gather what judgements are asked with. Raises InputError when the judge was closed."""
         self._check_open()
         curves = self.curves(options) if options.explain else RAW  # a reason is of the verdict that counts
         return Desk(
@@ -160,14 +162,14 @@ class Judge:
         )
 
     def curves(self, options: Options) -> Curves:
-        """What calibrates this judge's verdicts, by language; empty where no calibration fits.
+        """Find what calibrates this judge's verdicts, by language; empty where no calibration fits.
 
         Raises InputError for a calibration file that can't be used, or does not fit.
         """
         return curves_for(str(self.model["sha256"]), options, self.heads(options))
 
     def heads(self, options: Options) -> dict[str, Head]:
-        """What decides by reading, by language; empty where none was fitted for this judge.
+        """Find what decides by reading, by language; empty where none was fitted for this judge.
 
         Raises InputError for a file of heads that can't be used, or is of another judge.
         """
@@ -193,49 +195,31 @@ class Judge:
             with self._lock:
                 self.engine.check()
 
-    def _made(self, row: Judgement, desk: Desk, sample: Sample, records: Records, journal: Journal) -> Made:
-        key = self.key(row, desk, sample, records)
-        if (kept := journal.get(key)) is not None and is_believed(record := as_record(row, kept)):
-            return Made(record, key)
-        before, start = self.engine.spent, time.perf_counter()
-        record = ask(row, desk, sample, records)
-        spent = self.engine.spent.since(before)
-        cost = {
-            "seconds": round(time.perf_counter() - start, 3),
-            "rows": spent.rows,
-            "spent": spent._asdict(),
-        }
-        journal.put(key, row.name, sample.id, plain(record), cost)
-        return Made(record, key)
-
     def again(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
-        """The record, made now, whatever a journal holds. `records` are those that it stands on."""
+        """Make the record anew, whatever a journal holds. `records` are those that it stands on."""
         with self._lock:
             self._check_open()
             return ask(row, desk, sample, records)
 
     def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
-        """What a journal keeps the record under: a digest of all that can change it."""
+        """Compute what a journal keeps the record under: a digest of all that can change it."""
         return key_of(row, desk, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
-        """What of this judge can change a record."""
-        settings, packages = vars(self.engine.settings), package_versions()
-        return {"model": self.model["sha256"], "settings": dict(settings), "packages": packages}
+        """Tell what of this judge can change a record."""
+        settings = dict(vars(self.engine.settings))
+        return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        """What scores by these metrics are made with. Raises what `ready` raises."""
-        bare = unsigned(self.model, self.engine.settings)
-        return signed(bare.model_copy(update=self._beside(metrics, options)), metrics, options)
-
-    def _beside(self, metrics: Sequence[Metric], options: Options) -> dict[str, dict[str, Any]]:
+        """Tell what scores by these metrics are made with. Raises what `ready` raises."""
         used = models_used(rows_of(metrics), options)
-        beside = {}
+        models: dict[str, Any] = {}
         if "embedder" in used:
-            beside["embedder"] = self.companions.embedder().signature()
+            models["embedder"] = self.companions.embedder().signature()
         if "classifier" in used:
-            beside["classifier"] = self.companions.classifier().signature()
-        return beside
+            models["classifier"] = self.companions.classifier().signature()
+        bare = unsigned(self.model, self.engine.settings)
+        return signed(bare.model_copy(update=models), metrics, options)
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""

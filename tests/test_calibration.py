@@ -232,7 +232,7 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     assert len(engine.calls) == 1  # no model for another calibration
     assert (raw["faithfulness"].value, found["faithfulness"].value) == (1, 1 / 2)
     assert [v.probability for v in found.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
-    scored = found.as_scored(found.samples[0])["support"].verdicts
+    scored = found.samples[0].as_scored()["support"].verdicts
     assert [v.probability for v in scored] == [STRICT.apply(0.9), STRICT.apply(0.6)]
     assert Curve(**found.signature.calibration["en"]) == STRICT
     assert "|calibration:" in str(found.signature)

@@ -12,7 +12,7 @@ import localeval
 from localeval import Judge
 from localeval.compat import Faithfulness, evaluate, to_original, to_ragas
 from localeval.judgements.calibration import Calibration, Curve, recipe, write
-from localeval.judgements.journal.lines import Lines
+from localeval.judgements.journal import Lines
 from localeval.prompts.options import DEFAULTS
 from localeval.runs import folder as run_folder
 from localeval.runs.rescore import rescore

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
-import logging
 import os
 import random
 import resource
@@ -15,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,9 @@ import pytest
 
 from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
-from localeval.judgements.journal import DAMAGED, Journal
-from localeval.judgements.journal.lines import FILE, is_whole
+from localeval.judgements.journal import FILE, Journal, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
-from localeval.runs.folder import REPORT, RESULTS, load
+from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES, load
 from localeval.runs.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 
@@ -34,7 +31,7 @@ TIMES = int(os.environ.get("LOCALEVAL_TEST_FAULTS", "10"))
 """How often a journal is cut, and how often a bit of it is flipped; the whole campaign is 50."""
 
 METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
-SAMPLES: list[dict[str, Any]] = [
+ROWS: list[dict[str, Any]] = [
     {
         "id": f"样本-{i}",
         "user_input": f"What grows on hill {i}?",
@@ -48,7 +45,7 @@ SAMPLES: list[dict[str, Any]] = [
 def judged(folder: Path, progress: Callable[[int, Sequence[Sample]], None] | None = None) -> int:
     """Run to the end; the number of judgements that were asked of the engine."""
     engine = SteadyEngine()
-    evaluate(SAMPLES, METRICS, steady_judge(engine), folder, progress)
+    evaluate(ROWS, METRICS, steady_judge(engine), folder, progress)
     return engine.asked
 
 
@@ -59,16 +56,20 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the whole run's."""
+    return Path(shutil.copytree(whole, tmp_path / "run"))
+
+
 def lines(folder: Path) -> list[bytes]:
     return (folder / FILE).read_bytes().splitlines(keepends=True)
 
 
-def remade(whole: Path, damaged: bytes, tmp_path: Path) -> tuple[int, int]:
+def remade(whole: Path, damaged: bytes, folder: Path) -> tuple[int, int]:
     """(lines lost, lines made again) where a run over this journal ends in the bytes of the whole one."""
-    folder = tmp_path / "run"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
     (folder / FILE).write_bytes(damaged)
+    (folder / RESULTS).unlink()
     left = {line for line in damaged.splitlines(keepends=True) if line.endswith(b"\n")}
     judged(folder)
     assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
@@ -79,19 +80,19 @@ def remade(whole: Path, damaged: bytes, tmp_path: Path) -> tuple[int, int]:
 
 
 def test_a_journal_cut_anywhere_loses_what_was_cut_and_no_more(
-    whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    whole: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = (whole / FILE).read_bytes()
     for cut in random.Random(7).sample(range(len(data)), TIMES):
         caplog.clear()
-        lost, made = remade(whole, data[:cut], tmp_path)
+        lost, made = remade(whole, data[:cut], folder)
         assert made == lost == data[cut:].count(b"\n")
         torn = cut > 0 and data[cut - 1 : cut] != b"\n"
         assert ("the last line is half-written" in caplog.text) == torn
 
 
 def test_a_flipped_bit_anywhere_is_found_said_with_its_line_and_costs_the_lines_it_is_in(
-    whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    whole: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = (whole / FILE).read_bytes()
     drawn = random.Random(7)
@@ -101,47 +102,34 @@ def test_a_flipped_bit_anywhere_is_found_said_with_its_line_and_costs_the_lines_
         caplog.clear()
         flipped = bytearray(data)
         flipped[place] ^= 1 << drawn.randrange(8)
-        lost, made = remade(whole, bytes(flipped), tmp_path)
+        lost, made = remade(whole, bytes(flipped), folder)
         assert made == lost in (1, 2)
         number = data.count(b"\n", 0, place) + 1
         assert f"{FILE}, line {number}" in caplog.text or "the last line is half-written" in caplog.text
 
 
-def test_damaged_lines_are_put_aside_and_said_once(
-    whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(whole, folder)
-    data = (folder / FILE).read_bytes().replace("第3座".encode(), "第9座".encode(), 1)
-    (folder / FILE).write_bytes(data)
-    with caplog.at_level(logging.WARNING), Journal(folder) as journal:
-        assert journal.damaged == 1
-    assert "put aside into damaged.jsonl" in caplog.text
-    assert "第9座".encode() in (folder / DAMAGED).read_bytes()
-    with Journal(folder) as journal:
-        assert journal.damaged == 0
-
-
-def test_verify_tells_a_damaged_line_before_it_loads_a_model(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(whole, folder)
-    text = (folder / FILE).read_bytes()
-    (folder / FILE).write_bytes(text.replace(b'"rows": 0', b'"rows": 1', 1))
+def test_verify_tells_a_damaged_line_before_it_loads_a_model(folder: Path) -> None:
+    (folder / FILE).write_bytes((folder / FILE).read_bytes().replace(b'"rows": 0', b'"rows": 1', 1))
     assert verify(folder).difference == f"{FILE}, line 1: not what was written"
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file grows beyond so many bytes, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_disk_that_is_full_stops_the_run_keeps_what_was_judged_and_the_same_command_goes_on(
     whole: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    limit = 10_000
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        with pytest.raises(FolderError, match=r"all before it are kept. Make room.*same command again\.$"):
-            judged(folder)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with room_for(10_000), pytest.raises(FolderError, match="all before it are kept"):
+        judged(folder)
     kept = lines(folder)
     assert len(kept) > 3
     assert all(map(is_whole, kept))
@@ -152,98 +140,50 @@ def test_a_disk_that_is_full_stops_the_run_keeps_what_was_judged_and_the_same_co
     assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
 
 
-def test_results_that_find_no_room_leave_no_half_file(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(whole, folder)
+def test_results_that_find_no_room_leave_no_half_file(whole: Path, folder: Path) -> None:
     for name in (RESULTS, SCORES, STATEMENTS, REPORT):
         (folder / name).unlink()
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, ((whole / RESULTS).stat().st_size - 100, before[1]))
-    try:
-        with pytest.raises(FolderError, match="what was judged is kept in its journal"):
-            judged(folder)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    kept = {path.name for path in folder.iterdir()} - {
-        REPORT
-    }  # smaller than the results: it may be there, whole
-    assert kept == {FILE, "samples.jsonl", "run.json", "network.json", ".lock"}
+    size = (whole / RESULTS).stat().st_size
+    with room_for(size - 100), pytest.raises(FolderError, match="what was judged is kept"):
+        judged(folder)
+    left = {path.name for path in folder.iterdir()}
+    assert left - {REPORT} == {FILE, SAMPLES, RECIPE, ".lock"}  # the report is smaller than the results
     assert judged(folder) == 0
 
 
-def test_a_folder_removed_during_the_run_gets_its_journal_back(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-
-    def remove(done: int, _: Sequence[Sample]) -> None:
-        if done == 3:
-            shutil.rmtree(folder)
-
-    with pytest.raises(FolderError, match=r"was removed.*has been put back"):
-        judged(folder, remove)
-    kept = lines(folder)
-    assert len(kept) == 3 * 5 + 1  # statements, support, questions, similarity, needed; one was in flight
-    judged(folder)
-    assert lines(folder)[:16] == kept
-    assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
-
-
-def test_a_folder_moved_during_the_run_is_told_and_holds_everything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_folder_that_is_moved_or_removed_during_the_run_is_told(tmp_path: Path, removed: bool) -> None:
     folder, moved = tmp_path / "run", tmp_path / "moved"
 
     def move(done: int, _: Sequence[Sample]) -> None:
         if done == 3:
             folder.rename(moved)
+            if removed:
+                shutil.rmtree(moved)
 
-    with pytest.raises(FolderError, match=r"was moved.*Move it back"):
+    with pytest.raises(FolderError, match="was moved or removed"):
         judged(folder, move)
-    assert len(lines(moved)) == 16
     assert not folder.exists()
+    if not removed:
+        assert len(lines(moved)) == 3 * 5 + 1  # five judgements a sample, and the one in flight
 
 
-def told_beside_another(folder: Path) -> str:
-    """What a second journal is told while one is open in the folder; afterwards it may be opened."""
-    with Journal(folder), pytest.raises(FolderError) as refused:
-        Journal(folder)
-    with Journal(folder):
-        return str(refused.value)
-
-
-def test_a_second_process_is_told_who_writes_and_a_lock_that_was_left_does_not_count(tmp_path: Path) -> None:
-    assert f"process {os.getpid()} is writing" in told_beside_another(tmp_path)
-    (tmp_path / ".lock").write_text("1\n")
-    with Journal(tmp_path):
-        assert (tmp_path / ".lock").read_text() == f"{os.getpid()}\n"
-
-
-def test_a_second_process_is_kept_out_where_the_file_system_knows_no_locks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unknown(*_: Any) -> None:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", unknown)
-    assert f"process {os.getpid()} is writing" in told_beside_another(tmp_path)
-
-
-def test_results_go_when_the_samples_or_the_recipe_are_other_ones(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(whole, folder)
-
+def test_results_go_when_the_samples_are_other_ones_and_stay_with_the_same(folder: Path) -> None:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        evaluate(SAMPLES, METRICS, steady_judge(SteadyEngine()), folder, stop)
-    assert load(folder).metrics == METRICS  # the same run: its results still hold
+        judged(folder, stop)
+    assert load(folder).metrics == METRICS
     with pytest.raises(KeyboardInterrupt):
-        evaluate(SAMPLES[:2], METRICS, steady_judge(SteadyEngine()), folder, stop)
+        evaluate(ROWS[:2], METRICS, steady_judge(SteadyEngine()), folder, stop)
     assert not (folder / RESULTS).exists()
 
 
 # With a model that decodes, and processes.
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "No."]
-ROWS = [
+DECODED = [
     {"id": f"{i}-{n}", "response": f"{text} {n}.", "retrieved_contexts": TEXTS[:2]}
     for n in range(4)
     for i, text in enumerate(TEXTS)
@@ -274,12 +214,12 @@ def test_a_model_file_that_changes_during_the_run_stops_it_with_what_was_judged(
         Judge.load(model, n_threads=1, n_ctx=8192) as judge,
         pytest.raises(ModelBroken, match=r"own\.gguf: the model file was replaced or changed"),
     ):
-        evaluate(ROWS, ["faithfulness"], judge, folder, change)
+        evaluate(DECODED, ["faithfulness"], judge, folder, change)
     kept = lines(folder)
     assert len(kept) == 4  # two samples: statements and support
     shutil.copy(tiny_path, model)
     with Judge.load(model, n_threads=1, n_ctx=8192) as judge:
-        evaluate(ROWS, ["faithfulness"], judge, folder)
+        evaluate(DECODED, ["faithfulness"], judge, folder)
     assert lines(folder)[:4] == kept
 
 
@@ -291,7 +231,7 @@ def command(data: Path, model: Path, folder: Path) -> list[str]:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS * 1), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in DECODED), encoding="utf-8")
     return path
 
 

@@ -2,75 +2,68 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from localeval.errors import InputError
-from localeval.judgements.journal import MOST_IN_MEMORY, Journal
-from localeval.judgements.journal.lines import FILE
+from localeval.errors import FolderError
+from localeval.judgements.journal import DAMAGED, FILE, MOST_IN_MEMORY, Journal
 
 
 def put(journal: Journal, key: str) -> None:
     journal.put(key, "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
 
 
-def test_what_was_put_is_there_after_opening_again(tmp_path: Path) -> None:
+def test_what_was_put_is_on_disk_before_the_next_and_there_after_opening_again(tmp_path: Path) -> None:
     with Journal(tmp_path / "run") as journal:
         put(journal, "a")
+        assert json.loads((tmp_path / "run" / FILE).read_text("utf-8"))["key"] == "a"
     with Journal(tmp_path / "run") as journal:
         assert journal.get("a") == {"text": "茶\n\u2028"}
         assert journal.get("b") is None
-        assert journal.damaged == 0
 
 
-def test_a_judgement_is_on_disk_before_the_next_one_is_made(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        put(journal, "a")
-        assert json.loads((tmp_path / FILE).read_text())["key"] == "a"
-
-
-def test_a_torn_last_line_loses_itself_alone(tmp_path: Path) -> None:
+def test_a_line_with_a_changed_byte_is_told_put_aside_and_not_believed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with Journal(tmp_path) as journal:
         put(journal, "a")
         put(journal, "b")
     data = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(data[:-20])
+    (tmp_path / FILE).write_bytes(data.replace("茶".encode(), "酒".encode(), 1))
     with Journal(tmp_path) as journal:
-        assert journal.damaged == 1
-        assert journal.get("a") is not None
-        assert journal.get("b") is None
-        put(journal, "c")
-    with Journal(tmp_path) as journal:
-        assert journal.get("c") is not None
+        assert (journal.get("a") is None, journal.get("b") is None) == (True, False)
+    assert f"{FILE}, line 1: not what was written" in caplog.text
+    assert "酒".encode() in (tmp_path / DAMAGED).read_bytes()
+    caplog.clear()
+    with Journal(tmp_path):
+        assert not caplog.text
 
 
-def test_a_record_with_a_changed_byte_is_not_believed(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        put(journal, "a")
-    text = (tmp_path / FILE).read_text().replace("茶", "酒")
-    (tmp_path / FILE).write_text(text)
-    with Journal(tmp_path) as journal:
-        assert journal.get("a") is None
-        assert journal.damaged == 1
+@pytest.mark.parametrize("knows_locks", [True, False])
+def test_a_second_process_is_told_who_writes_and_a_lock_that_was_left_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_locks: bool
+) -> None:
+    def unknown(*_: Any) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
 
-
-def test_a_link_in_the_place_of_an_unfinished_journal_goes(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    with Journal(tmp_path) as journal:
-        put(journal, "a")
-    with (tmp_path / FILE).open("ab") as file:
-        file.write(b"no line of a journal\n")
-    (tmp_path / f".{FILE}.part").symlink_to(tmp_path / "mine.txt")
-    with Journal(tmp_path) as journal:
-        assert journal.get("a") is not None
-    assert (tmp_path / "mine.txt").read_text() == "mine"
+    if not knows_locks:
+        monkeypatch.setattr(fcntl, "flock", unknown)
+    (tmp_path / ".lock").write_text("1\n")
+    with Journal(tmp_path), pytest.raises(FolderError, match=f"process {os.getpid()} is writing"):
+        Journal(tmp_path)
+    with Journal(tmp_path):
+        assert (tmp_path / ".lock").read_text() == f"{os.getpid()}\n"
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="choose another folder"):
+    with pytest.raises(FolderError, match="choose another folder"):
         Journal(tmp_path / "file")
 
 

@@ -24,13 +24,18 @@ TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts"
 SETTINGS: dict[str, Any] = {"n_threads": 2, "n_ctx": 16384}
 
 
+class Other(SteadyEmbedder):
+    def signature(self) -> dict[str, Any]:
+        return {"name": "other", "sha256": "1" * 64}
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"n_thread": 2}, r"there is no setting 'n_thread' of a judge; did you mean n_threads\?"),
-        ({"verbose": True}, r"there is no setting 'verbose' of a judge; choose from: n_ctx, n_threads, .*"),
-        ({"n_threads": "2"}, r"n_threads is '2'; choose a whole number from 0 to 1024\."),
-        ({"n_threads": -1}, r"n_threads is -1; choose a whole number from 0 to 1024\."),
+        ({"n_thread": 2}, "n_thread.*did you mean n_threads"),
+        ({"verbose": True}, "verbose"),
+        ({"n_threads": "2"}, "n_threads is '2'"),
+        ({"n_threads": -1}, "n_threads is -1"),
     ],
 )
 def test_a_setting_that_is_none_is_refused_before_any_file_is_read(
@@ -60,16 +65,14 @@ def test_a_run_names_its_models_so_that_they_are_found_from_any_folder(
     with Judge.load(model, embedder=beside, classifier=Path(beside), **SETTINGS) as judge:
         evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
     monkeypatch.chdir("/")
-    recipe = read(tmp_path / "run")[1]
-    assert Path(recipe.judge).samefile(home / "m.gguf")
-    assert Path(recipe.embedder).samefile(home / "beside")
-    assert Path(recipe.classifier).samefile(home / "beside")
+    config = read(tmp_path / "run")[1]
+    assert Path(config.judge).samefile(home / "m.gguf")
+    assert Path(config.embedder).samefile(home / "beside")
+    assert Path(config.classifier).samefile(home / "beside")
     assert verify(tmp_path / "run", share=1).difference == ""
 
 
-def test_catalog_names_stay_names_and_a_link_stays_a_link(
-    tiny_path: Path, home: Path, tmp_path: Path
-) -> None:
+def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_path: Path) -> None:
     """Where links lead may have another name: that of a part of a split model is all that tells it."""
     link = tmp_path / "link.gguf"
     link.symlink_to(tiny_path)
@@ -78,38 +81,24 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(
         assert judge.companions.sources() == {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
 
 
-def test_an_error_of_the_engine_is_forgotten_and_what_is_too_long_is_not() -> None:
-    for error, second in (
-        (EngineError("no cell is free"), Score(1.0, 0.75)),
-        (ContextTooLong("too long"), Score.failed("context_too_long")),
-    ):
+def test_an_error_of_the_engine_is_asked_again_and_what_is_too_long_is_not(tmp_path: Path) -> None:
+    """By the judge as by a run; where nothing is asked the error stays."""
+    yes, failed = Score(1.0, 0.75), Score.failed("context_too_long")
+    for error, second in ((EngineError("no cell is free"), yes), (ContextTooLong("too long"), failed)):
         judge = fake_judge(FakeEngine([error, {"verdict": 0.75}]))
         assert judge.score("faithfulness", TEA, statements="sentences").status == "failed"
-        assert judge.score("faithfulness", TEA, statements="sentences") == second
-        assert judge.score("faithfulness", TEA, statements="sentences") == second  # and asks nothing
+        for _ in range(2):  # the second time nothing is asked
+            assert judge.score("faithfulness", TEA, statements="sentences") == second
 
-
-def test_an_error_of_the_engine_is_asked_again_by_the_same_run_and_stays_where_nothing_is_asked(
-    tmp_path: Path,
-) -> None:
     judge = fake_judge(FakeEngine([EngineError("no cell is free"), {"verdict": 0.75}]))
-
-    def run() -> Score:
-        return evaluate([TEA], ["faithfulness"], judge, tmp_path, statements="sentences").scores[0][
-            "faithfulness"
-        ]
-
-    assert run() == rescore(tmp_path).scores[0]["faithfulness"] == Score.failed("engine_error")
-    assert run() == run() == rescore(tmp_path).scores[0]["faithfulness"] == Score(1.0, 0.75)
+    for expected in (Score.failed("engine_error"), yes, yes):
+        made = evaluate([TEA], ["faithfulness"], judge, tmp_path, statements="sentences")
+        assert made.scores == rescore(tmp_path).scores == [{"faithfulness": expected}]
 
 
 def test_a_model_of_ones_own_is_recorded_as_no_catalog_name_and_as_itself() -> None:
     class Named(SteadyEmbedder):
         source = "all-minilm-l6-v2"
-
-    class Other(SteadyEmbedder):
-        def signature(self) -> dict[str, Any]:
-            return {"name": "other", "sha256": "1" * 64}
 
     sources = Companions(SteadyEmbedder(), FakeClassifier({})).sources()
     assert sources["embedder"].startswith("<SteadyEmbedder ")
@@ -120,10 +109,6 @@ def test_a_model_of_ones_own_is_recorded_as_no_catalog_name_and_as_itself() -> N
 
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
-    class Other(SteadyEmbedder):
-        def signature(self) -> dict[str, Any]:
-            return {"name": "other", "sha256": "1" * 64}
-
     mine = steady_judge(SteadyEngine())
     others = Judge(SteadyEngine(), mine.model, companions=Companions(Other()))
     sample = {**TEA, "user_input": "Tea?"}
@@ -137,25 +122,15 @@ def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) 
 def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:
     with Judge.load(tiny_path, **SETTINGS) as judge:
         evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
-    said = r"^this judge was closed; load it again with Judge\.load\.$"
     for use in (
         lambda: judge.score("faithfulness", TEA, statements="sentences"),
         lambda: beside(judge, Companions()).score("faithfulness", {**TEA, "response": "It sings."}),
-        lambda: evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences"),
         lambda: evaluate([TEA], ["faithfulness"], judge, tmp_path / "other"),
         lambda: plan([TEA], ["faithfulness"], judge),
         lambda: verify(tmp_path / "run", judge=judge),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match="this judge was closed"):
             use()
     assert isinstance(judge.engine, Engine)
     assert not judge.engine.loaded
     judge.close()  # a second time does nothing
-
-
-def test_a_judge_beside_which_other_models_stand_is_closed_with_it() -> None:
-    judge = fake_judge(FakeEngine([]))
-    other = beside(judge, Companions())
-    judge.close()
-    with pytest.raises(InputError, match="this judge was closed"):
-        other.score("faithfulness", TEA)

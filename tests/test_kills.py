@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from localeval.judgements.journal.lines import FILE, is_whole
+from localeval.judgements.journal import FILE, is_whole
 from localeval.runs.folder import RESULTS
 
 KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "3"))
@@ -36,10 +36,11 @@ main()
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
 
 
-def command(tmp_path: Path, model: Path, name: str) -> list[str | Path]:
+def begun(tmp_path: Path, model: Path, name: str) -> subprocess.Popen[bytes]:
     own: list[str | Path] = [sys.executable, "-c", COUNTED, tmp_path / f"{name}.asked", "evaluate"]
     own += [tmp_path / "data.jsonl", "-m", "faithfulness", "-q", "--threads", "1", "--judge", model]
-    return [*own, "--statements", "sentences", "-o", tmp_path / name]
+    own += ["--statements", "sentences", "-o", tmp_path / name]
+    return subprocess.Popen(own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def test_a_run_killed_at_random_moments_ends_in_the_bytes_of_an_undisturbed_one(
@@ -52,42 +53,27 @@ def test_a_run_killed_at_random_moments_ends_in_the_bytes_of_an_undisturbed_one(
         for i, text in enumerate(TEXTS)
     ]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    whole, journal = tmp_path / "whole", tmp_path / "run" / FILE
     start = time.monotonic()
-    process = subprocess.Popen(command(tmp_path, tiny_path, "whole"), stdout=subprocess.DEVNULL)
-    while process.poll() is None and not ((whole / FILE).exists() and (whole / FILE).stat().st_size):
-        time.sleep(0.01)
-    loading = time.monotonic() - start
-    assert process.wait() == 0
-    working = time.monotonic() - start - loading
+    assert begun(tmp_path, tiny_path, "whole").wait() == 0
+    seconds = time.monotonic() - start
 
-    drawn = random.Random(11)
-    kills, in_the_work = 0, 0
-    while kills < KILLS:
+    journal, drawn = tmp_path / "run" / FILE, random.Random(11)
+    for kill in range(KILLS):
         seen = journal.stat().st_size if journal.exists() else 0
-        process = subprocess.Popen(
-            command(tmp_path, tiny_path, "run"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        # One kill in four comes while it loads, the others when it has gone on for a part of what is left.
-        if kills % 4 == 3:
-            time.sleep(drawn.uniform(0, loading))
-        else:
-            deadline = time.monotonic() + 60
-            while not (journal.exists() and journal.stat().st_size > seen) and time.monotonic() < deadline:
-                time.sleep(0.002)
-            time.sleep(drawn.uniform(0, working / KILLS))
+        process = begun(tmp_path, tiny_path, "run")
+        # One kill in four comes while it loads, the others after a few more judgements.
+        more = 0 if kill % 4 == 3 else drawn.randrange(1, 4000)
+        while more and not (journal.exists() and journal.stat().st_size >= seen + more):
+            assert process.poll() is None
+            time.sleep(0.002)
+        time.sleep(drawn.uniform(0, 0.02 if more else seconds / 4))
         process.send_signal(signal.SIGKILL)
-        if process.wait() != -signal.SIGKILL:
-            break  # it was done before
-        kills += 1
-        in_the_work += journal.exists() and journal.stat().st_size > seen
-    assert in_the_work >= KILLS / 2
-    subprocess.run(command(tmp_path, tiny_path, "run"), check=True, capture_output=True)
+        assert process.wait() == -signal.SIGKILL
+    assert begun(tmp_path, tiny_path, "run").wait() == 0
 
-    assert (tmp_path / "run" / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
+    assert (tmp_path / "run" / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
     judged = journal.read_bytes().splitlines(keepends=True)
     assert all(map(is_whole, judged))
     asked = {name: (tmp_path / f"{name}.asked").stat().st_size for name in ("whole", "run")}
     assert len(judged) == asked["whole"] == 2 * len(rows)
-    print(f"{kills} kills, {in_the_work} in the work, {asked['run'] - asked['whole']} judgements repeated")
-    assert asked["run"] <= asked["whole"] + kills
+    assert asked["run"] <= asked["whole"] + KILLS

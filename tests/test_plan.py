@@ -18,10 +18,8 @@ from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
-from localeval.report.plan import as_text, before_a_run
-from localeval.runs.dry_run import make_plan
 from localeval.runs.plan import FILE as PLAN
-from localeval.runs.plan import Work
+from localeval.runs.plan import Work, make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.heads import HEADS
@@ -31,9 +29,22 @@ TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts"
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
 
 
-def planned(judge: Judge, samples: list[Sample], metrics: str, **options: Any) -> Plan:
+class Watch:
+    """Remembers what it was told."""
+
+    plan: Plan
+    value: float | None
+
+    def begin(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def took(self, done: int, samples: Any, scores: Any) -> None:
+        self.done, self.value = done, scores["faithfulness"].value
+
+
+def planned(judge: Judge, samples: list[Sample], metrics: str, most: int = 0, **options: Any) -> Plan:
     """A plan that measures nothing."""
-    return make_plan(samples, choose_metrics(metrics.split(",")), judge, Options.read(options))
+    return make_plan(samples, choose_metrics(metrics.split(",")), judge, Options.read(options), most=most)
 
 
 @pytest.fixture(scope="module")
@@ -72,51 +83,44 @@ def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judg
         Sample(id="endless", response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * 10_000]),
     ]
     told = planned(tiny_judge, samples, "faithfulness", statements="sentences")
-    result = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences")
-    long, endless = result.samples[1], result.samples[2]
+    _, long, endless = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples
     assert told.windows == {"long": long.records["support"].windows}  # type: ignore[attr-defined]
     assert told.too_long == ("endless",)
     assert endless.scores["faithfulness"].reason == "context_too_long"
-    assert "in windows" in as_text(told)
-    assert "context_too_long: 1 sample (endless)" in as_text(told)
+    assert "in windows" in str(told)
+    assert "context_too_long: 1 sample (endless)" in str(told)
 
 
-def test_every_judgement_can_be_rehearsed_without_an_answer() -> None:
+def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
     """The engine has no answer to give: a question to it would end the test."""
     metrics = "faithfulness,answer_relevance,context_relevance,context_precision,factual_correctness"
     samples = [
         Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="It grows.")
     ]
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
-    told = planned(
-        judge, samples, f"{metrics},context_recall,faithfulness_hhem,groundedness", explain=True, head=HEADS
-    )
+    more = "context_recall,faithfulness_hhem,groundedness"
+    told = planned(judge, samples, f"{metrics},{more}", explain=True, head=HEADS)
     assert {work.judgement for work in told.work} == set(JUDGEMENTS)
     assert {work.to_make for work in told.work} == {1}
     by = {work.judgement: work.by for work in told.work}
     assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")
     assert told.seconds is None
-    assert "--plan measures" in before_a_run(told)[1]
 
 
-def test_what_the_journal_holds_is_not_to_be_made_again(tmp_path: Path) -> None:
-    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path)
+def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engine_is(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=run)
     more = [TEA, {**TEA, "id": "b", "response": "Tea sings."}]
-    told = plan(more, ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path)
+    told = plan(more, ["faithfulness"], fake_judge(FakeEngine([])), output=run)
     assert (told.to_make, told.kept) == (2, 2)
     assert (told.rows[0], told.rows[1] > 0) == (0, True)
-    done = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path)
-    assert before_a_run(done) == ["Plan: all judgements of 1 sample are in the journal; no model is asked."]
-
-
-def test_an_error_of_the_engine_in_the_journal_is_to_be_made_again_as_the_run_does(tmp_path: Path) -> None:
+    done = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=run)
+    assert done.summary() == ["Plan: all judgements of 1 sample are in the journal; no model is asked."]
     for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
         folder = tmp_path / type(error).__name__
-        failing = fake_judge(FakeEngine([YES[0], error]))
-        evaluate([TEA], ["faithfulness"], failing, output=folder)
+        evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([YES[0], error])), output=folder)
         told = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=folder)
         assert (told.to_make, told.kept) == counts
-        assert (told.rows[0] > 0) == bool(told.to_make)
 
 
 def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:
@@ -129,37 +133,22 @@ def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> Non
     assert told.rows[1] == 0
 
 
-def test_a_plan_writes_nothing_and_samples_with_nothing_to_judge_take_nothing(tmp_path: Path) -> None:
-    told = plan(
-        [{**TEA, "retrieved_contexts": []}],
-        ["faithfulness"],
-        fake_judge(FakeEngine([])),
-        output=tmp_path / "run",
-    )
+def test_samples_with_nothing_to_judge_take_nothing() -> None:
+    told = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], fake_judge(FakeEngine([])))
     assert (told.to_make, told.rows, told.seconds) == (0, (0,), 0.0)
-    assert before_a_run(told) == ["Plan: nothing is to be judged in 1 sample; no model is asked."]
-    assert not (tmp_path / "run").exists()
+    assert told.summary() == ["Plan: nothing is to be judged in 1 sample; no model is asked."]
 
 
 def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
     samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(1000)]
     judge = fake_judge(FakeEngine([]))
-    metrics, options = choose_metrics(["faithfulness"]), Options()
-    part = make_plan(samples, metrics, judge, options, most=100)
-    whole = make_plan(samples, metrics, judge, options)
+    part, whole = planned(judge, samples, "faithfulness", most=100), planned(judge, samples, "faithfulness")
     assert (part.looked_at, part.samples, part.to_make, part.rows) == (100, 1000, 2000, ())
     assert part.spent == whole.spent
-    assert "Reckoned from 100 of the 1,000 samples." in before_a_run(part)
+    assert "Reckoned from 100 of the 1,000 samples." in part.summary()
 
 
 def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
-    class Watch:
-        def begin(self, plan: Plan) -> None:
-            self.plan = plan
-
-        def took(self, done: int, samples: Any, scores: Any) -> None:
-            self.done, self.value = done, scores["faithfulness"].value
-
     first, second = Watch(), Watch()
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
     kept = json.loads((tmp_path / PLAN).read_text())
@@ -174,10 +163,10 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
 def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> None:
     work = Work("support", "judge", to_make=3, spent=Spent(branch=100), seconds=200.0)
     told = Plan(2, 2, (work,), speed=Speed(0.01, 0.02, 0.05), memory=2_000_000_000, free=1_500_000_000)
-    lines = before_a_run(told)
-    assert lines[0] == "Plan: 2 samples, 3 judgements to make, about 100 rows."
-    assert "about 3 min 20 s" in lines[1]
-    assert "2.0 GB needed, 1.5 GB are free: choose a smaller model" in lines[1]
+    first, second = told.summary()
+    assert first == "Plan: 2 samples, 3 judgements to make, about 100 rows."
+    assert "about 3 min 20 s" in second
+    assert "2.0 GB needed, 1.5 GB are free: choose a smaller model" in second
     assert not told.fits
     assert json.loads(json.dumps(told.to_dict()))["fits"] is False
 
@@ -187,16 +176,10 @@ def test_a_judge_that_is_loaded_needs_no_more_memory(
 ) -> None:
     """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
 
-    class Watch:
-        def begin(self, plan: Plan) -> None:
-            self.plan = plan
-
-        def took(self, done: int, samples: Any, scores: Any) -> None: ...
-
     def no_measuring(*_: Any) -> Speed:
         raise AssertionError("a second model is loaded")
 
-    monkeypatch.setattr("localeval.runs.dry_run.available", lambda: 500_000_000)
+    monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
     monkeypatch.setattr("localeval.engine.benchmark.measure", no_measuring)
     watch, more = Watch(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=2, n_ctx=16384) as judge:
@@ -204,35 +187,31 @@ def test_a_judge_that_is_loaded_needs_no_more_memory(
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
-        assert watch.plan.to_make == 2
-        assert watch.plan.memory is None
+        assert (watch.plan.to_make, watch.plan.memory) == (2, None)
         assert plan([more], ["faithfulness"], judge).speed is None
 
 
 def test_the_command_prints_the_plan_and_judges_nothing(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = tmp_path / "data.jsonl"
-    data.write_text(json.dumps(TEA) + "\n")
+    (tmp_path / "data.jsonl").write_text(json.dumps(TEA) + "\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
     command = ["evaluate", "data.jsonl", "--judge", str(tiny_path), "--n-ctx", "16384", "--plan"]
     main(command)
-    said = capsys.readouterr()
-    assert [line.split()[0] for line in said.out.splitlines()[2:4]] == ["statements", "support"]
-    assert "Memory: 0.6 GB needed" in said.out
+    said = capsys.readouterr().out
+    assert [line.split()[0] for line in said.splitlines()[2:4]] == ["statements", "support"]
+    assert "Memory: 0.6 GB needed" in said
     main([*command, "--json"])
     told = json.loads(capsys.readouterr().out)
     assert (told["samples"], told["to_make"]) == (1, 2)
     assert told["seconds"] > 0
     assert not (tmp_path / "runs").exists()
-    monkeypatch.setattr("localeval.runs.dry_run.available", lambda: 500_000_000)
-    monkeypatch.setattr("localeval.engine.benchmark.measure", None)  # it is not measured
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert ended.value.code == 2
-    assert "0.5 GB are free: choose a smaller model" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as ended:
-        main(command[:-1])
-    assert ended.value.code == 2
-    assert "localeval: the judge needs about 0.6 GB of memory, and 0.5 GB are free" in capsys.readouterr().err
+    monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
+    for given in (command, command[:-1]):
+        with pytest.raises(SystemExit) as ended:
+            main(given)
+        assert ended.value.code == 2
+    out, talk = capsys.readouterr()
+    assert "0.5 GB are free: choose a smaller model" in out
+    assert "the judge needs about 0.6 GB of memory, and 0.5 GB are free" in talk

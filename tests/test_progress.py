@@ -10,17 +10,11 @@ from typing import Any
 import pytest
 
 from localeval import Sample, Score
-from localeval.report import progress
 from localeval.report.progress import LiveLine, live_line
 
 SAMPLES = [Sample(id=str(i), response="A secret.", retrieved_contexts=["A secret."]) for i in range(40)]
 GOOD, BAD = Score(1.0, 0.9, "scored"), Score(0.0, 0.2, "scored")
-PLAN: Any = SimpleNamespace(samples=40)
-
-
-@pytest.fixture(autouse=True)
-def plan_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "before_a_run", lambda plan: [f"Plan: {plan.samples} samples."])
+PLAN: Any = SimpleNamespace(samples=40, summary=lambda: ["Plan: 40 samples."])
 
 
 def test_time_left_follows_the_characters_and_the_pace_of_the_last_ten_samples() -> None:

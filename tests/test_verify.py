@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +19,12 @@ from localeval.engine.companions import Companions
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.journal.lines import FILE, line_of
-from localeval.runs.folder import RESULTS, finish
+from localeval.judgements.journal import FILE
+from localeval.runs.folder import RECIPE, RESULTS, finish
 from localeval.runs.verify import Verified, verify
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
+from tests.test_run import other_form
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
 SAMPLES: list[dict[str, Any]] = [
@@ -45,34 +44,8 @@ def run(judge: Judge, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def lines(run: Path) -> dict[str, Any]:
-    read = [json.loads(line) for line in (run / "journal.jsonl").read_text("utf-8").splitlines()]
-    return {line["key"]: line["record"] for line in read}
-
-
-def command(data: Path, tiny_path: Path, run: Path) -> list[str]:
-    own = [
-        sys.executable,
-        "-m",
-        "localeval",
-        "evaluate",
-        str(data),
-        "-m",
-        "faithfulness",
-        "-q",
-        "--threads",
-        "2",
-        "--n-ctx",
-        "16384",
-    ]
-    return [*own, "--judge", str(tiny_path), "-o", str(run)]
-
-
-def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path) -> None:
+def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path, judge: Judge) -> None:
     assert verify(run, share=1) == Verified(again=9, judged=9)  # 3 samples: statements, support, reasons
-
-
-def test_a_share_is_drawn_by_its_seed_and_at_least_one_is_made(run: Path, judge: Judge) -> None:
     assert verify(run, share=0.3, judge=judge).again == 3
     assert verify(run, share=0.001, judge=judge).again == 1
 
@@ -80,40 +53,32 @@ def test_a_share_is_drawn_by_its_seed_and_at_least_one_is_made(run: Path, judge:
 def test_a_record_that_comes_out_differently_is_told_with_its_place_and_both_values(
     run: Path, judge: Judge
 ) -> None:
-    path = run / "journal.jsonl"
-    changed = []
-    for text in path.read_text("utf-8").splitlines():
-        line = json.loads(text)
-        if line["judgement"] == "reasons" and line["sample"] == "s0":
-            line["record"]["reasons"][0] = "Another reason."
-        del line["check"]
-        changed.append(line_of(line))
-    path.write_bytes(b"".join(changed))
+    other_form(run / FILE, "reasons", {"reasons": ["Another reason."]})
     found = verify(run, share=1, judge=judge).difference
-    assert found.startswith("sample s0, reasons.reasons[0]: 'Another reason.' in the run, ")
-    done = subprocess.run(
-        [sys.executable, "-m", "localeval", "verify", str(run), "--share", "1", "-q"],
-        capture_output=True,
-        text=True,
-    )
+    assert ", reasons.reasons" in found
+    assert "'Another reason.'" in found
+    command = [sys.executable, "-m", "localeval", "verify", str(run), "--share", "1", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "sample s0, reasons.reasons[0]" in done.stderr
+    assert ", reasons.reasons" in done.stderr
 
 
-def test_a_judge_with_other_settings_is_refused_with_the_one_that_differs(run: Path, tiny_path: Path) -> None:
+def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, judge: Judge) -> None:
     difference = r"engine\.settings\.width: 32 in the run, 16 now"
     with (
         Judge.load(tiny_path, n_threads=2, n_ctx=16384, width=16) as other,
         pytest.raises(InputError, match=difference),
     ):
         verify(run, judge=other)
-
-
-def test_what_is_no_run_is_refused(tmp_path: Path, judge: Judge) -> None:
-    with pytest.raises(InputError, match=r"run\.json can't be read"):
-        verify(tmp_path)
     with pytest.raises(InputError, match="share is 0"):
-        verify(tmp_path, share=0, judge=judge)
+        verify(run, share=0, judge=judge)
+    config = json.loads((run / RECIPE).read_text("utf-8"))
+    (run / RECIPE).write_text(json.dumps({**config, "metrics": ["faithfulness", "brevity"]}))
+    with pytest.raises(InputError, match="there is no metric 'brevity'"):  # it was registered elsewhere
+        verify(run, judge=judge)
+    (run / RECIPE).unlink()
+    with pytest.raises(InputError, match=r"run\.json can't be read"):
+        verify(run)
 
 
 def test_a_replaced_prompt_is_in_the_run(judge: Judge, tmp_path: Path) -> None:
@@ -125,14 +90,6 @@ def test_a_replaced_prompt_is_in_the_run(judge: Judge, tmp_path: Path) -> None:
     evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "run", prompts={"support": {"en": given}})
     given.unlink()
     assert verify(tmp_path / "run", share=1, judge=judge) == Verified(again=6, judged=6)
-
-
-def test_a_metric_that_is_not_registered_here_is_named(run: Path, judge: Judge) -> None:
-    """The run may have been made where it was."""
-    recipe = json.loads((run / "run.json").read_text("utf-8"))
-    (run / "run.json").write_text(json.dumps({**recipe, "metrics": ["faithfulness", "brevity"]}))
-    with pytest.raises(InputError, match="there is no metric 'brevity'"):
-        verify(run, judge=judge)
 
 
 class OtherEmbedder(SteadyEmbedder):
@@ -147,36 +104,33 @@ def test_a_finished_run_that_can_t_be_made_again_here_is_refused_with_what_and_h
     mine = steady_judge(SteadyEngine())
     evaluate(SAMPLES, ["faithfulness", "answer_relevance"], mine, tmp_path / "run")
     other = Judge(SteadyEngine(), mine.model, companions=Companions(OtherEmbedder()))
-    with pytest.raises(InputError, match=r"run: 3 judgements of the run .*\(3 of similarity\).* embedder"):
+    with pytest.raises(InputError, match=r"run: 3 judgements of the run .*\(3 of similarity\)"):
         verify(tmp_path / "run", judge=other)
     monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="99"))
-    with pytest.raises(InputError, match=r"6 judgements .*\(3 of support, 3 of similarity\).* version"):
+    with pytest.raises(InputError, match=r"6 judgements .*\(3 of support, 3 of similarity\)"):
         verify(tmp_path / "run", judge=other)
-    with pytest.raises(InputError, match=r"3 judgements .*\(3 of support\)"):
-        verify(tmp_path / "run", judge=mine)
 
 
 def test_of_an_unfinished_run_what_its_journal_holds_is_made_again(tmp_path: Path) -> None:
     run, judge = tmp_path / "run", steady_judge(SteadyEngine())
     evaluate(SAMPLES, ["faithfulness"], judge, run)
-    (run / RESULTS).unlink()
     (run / FILE).write_bytes(b"".join((run / FILE).read_bytes().splitlines(keepends=True)[:3]))
-    assert verify(run, share=1, judge=judge) == Verified(again=3, judged=3)
-    (run / FILE).write_bytes(b"")
-    with pytest.raises(InputError, match=r"the run holds no judgement yet; let `evaluate` go on first"):
+    with pytest.raises(InputError, match=r"does not hold support of sample s1"):
         verify(run, judge=judge)
+    (run / RESULTS).unlink()
+    assert verify(run, share=1, judge=judge) == Verified(again=3, judged=3)
 
 
-def test_a_finished_run_is_never_said_to_have_no_judgement_yet(tmp_path: Path) -> None:
-    judge = steady_judge(SteadyEngine())
-    evaluate([{**SAMPLES[0], "retrieved_contexts": []}], ["faithfulness"], judge, tmp_path / "empty")
-    with pytest.raises(InputError, match=r"empty: nothing of this run was to be judged"):
-        verify(tmp_path / "empty", judge=judge)
-    evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "cut")
-    journal = tmp_path / "cut" / FILE
-    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
-    with pytest.raises(InputError, match=r"the line of support .* is missing or damaged; give the command"):
-        verify(tmp_path / "cut", judge=judge)
+def test_a_run_without_a_judgement_has_nothing_to_be_made_again(tmp_path: Path) -> None:
+    failing = FakeEngine([EngineError("no cell is free")])
+    for sample, engine, failed in (
+        ({**SAMPLES[0], "retrieved_contexts": []}, FakeEngine([]), 0),
+        (SAMPLES[0], failing, 1),
+    ):
+        run = tmp_path / str(failed)
+        evaluate([sample], ["faithfulness"], fake_judge(engine), run)
+        with pytest.raises(InputError, match=rf"nothing to verify.*the engine failed in {failed}\)"):
+            verify(run, judge=fake_judge(FakeEngine([])))
 
 
 def test_what_the_results_hold_by_another_metric_is_made_again_too(tmp_path: Path) -> None:
@@ -195,8 +149,7 @@ def test_a_run_with_an_embedder_of_ones_own_needs_a_judge_with_it_where_it_was_u
         evaluate(SAMPLES[:1], ["faithfulness"], mine, tmp_path / "run", statements="sentences")
         assert verify(tmp_path / "run").difference == ""  # it was not
         evaluate(SAMPLES[:1], ["answer_relevance"], mine, tmp_path / "run")
-        said = r"run: the run's embedder <SteadyEmbedder \w{16}> .* give judge= with that embedder\."
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=r"embedder <SteadyEmbedder \w{16}>"):
             verify(tmp_path / "run")
         assert verify(tmp_path / "run", share=1, judge=mine).difference == ""
 
@@ -216,13 +169,6 @@ def test_an_error_of_the_engine_is_no_difference_but_left_out_and_said(
         "3 of 3 judgements made again: the same, byte for byte (1 left out: the engine failed there; the "
         "run's `evaluate` makes them anew)\n"
     )
-
-
-def test_a_run_in_which_the_engine_failed_everywhere_has_nothing_to_be_made_again(tmp_path: Path) -> None:
-    failing = fake_judge(FakeEngine([EngineError("no cell is free")]))
-    evaluate(SAMPLES[:1], ["faithfulness"], failing, tmp_path / "run")
-    with pytest.raises(InputError, match=r"the engine failed in all that was judged \(1\); give the run's"):
-        verify(tmp_path / "run", judge=fake_judge(FakeEngine([])))
 
 
 class Waiting(SteadyEngine):
@@ -257,30 +203,14 @@ def test_a_judge_that_is_shared_is_asked_by_one_thread_at_a_time(tmp_path: Path)
 def test_another_process_and_another_order_give_the_same_records(
     judge: Judge, tiny_path: Path, tmp_path: Path
 ) -> None:
+    def records(run: Path) -> dict[str, Any]:
+        read = [json.loads(line) for line in (run / FILE).read_text("utf-8").splitlines()]
+        return {line["key"]: line["record"] for line in read}
+
     evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "here")
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(s) + "\n" for s in SAMPLES[::-1]), encoding="utf-8")
-    subprocess.run(command(data, tiny_path, tmp_path / "there"), check=True, capture_output=True)
-    assert lines(tmp_path / "there") == lines(tmp_path / "here")
-
-
-def test_a_killed_run_goes_on_to_the_records_of_a_whole_one(tiny_path: Path, tmp_path: Path) -> None:
-    data, run = tmp_path / "data.jsonl", tmp_path / "run"
-    many = [
-        {**s, "id": f"{s['id']}-{n}", "response": f"{s['response']} {n}."} for n in range(6) for s in SAMPLES
-    ]
-    data.write_text("".join(json.dumps(s) + "\n" for s in many), encoding="utf-8")
-    process = subprocess.Popen(
-        command(data, tiny_path, run), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-    journal, deadline = run / "journal.jsonl", time.monotonic() + 60
-    while not (journal.exists() and journal.read_bytes().count(b"\n") > 3) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    kept = journal.read_bytes().splitlines(keepends=True)
-    assert 3 < len(kept) < 36
-    subprocess.run(command(data, tiny_path, run), check=True, capture_output=True)
-    subprocess.run(command(data, tiny_path, tmp_path / "whole"), check=True, capture_output=True)
-    assert lines(run) == lines(tmp_path / "whole")
-    assert (run / "results.json").read_bytes() == (tmp_path / "whole" / "results.json").read_bytes()
+    own = f"-m localeval evaluate {data} -m faithfulness -q --threads 2 --n-ctx 16384"
+    more = ["--judge", str(tiny_path), "-o", str(tmp_path / "there")]
+    subprocess.run([sys.executable, *own.split(), *more], check=True, capture_output=True)
+    assert records(tmp_path / "there") == records(tmp_path / "here")

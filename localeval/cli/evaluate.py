@@ -76,7 +76,7 @@ def evaluate(
 
 def _folder(given: str | None, file: str, samples: Samples) -> Path:
     """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
-    from localeval.runs.ownership import asked, replaced
+    from localeval.runs.folder import other_questions
 
     if (chosen := folder_of(given)) is not None:
         return chosen
@@ -84,7 +84,7 @@ def _folder(given: str | None, file: str, samples: Samples) -> Path:
     if stem in (".", ".."):
         raise InputError(f"{said(file)}: no folder can be called {stem}; name one with -o.")
     folder = Path("runs") / stem
-    if had := replaced(folder, samples, asked):
+    if had := other_questions(folder, samples):
         raise InputError(
             f"{folder} holds a finished run of {had} other samples, perhaps of another file of this name; "
             f"name another folder with -o, or give -o {folder} to replace its results."

@@ -22,7 +22,7 @@ def place_of(given: str, option: str, own: str, source: str | None = None) -> Pa
     own     what such a file is called in a run's folder; every other file of a run stays as it is
     source  the file that the command reads, which stays too
     """
-    from localeval.runs.ownership import FILES
+    from localeval.runs.folder import FILES
 
     path = Path(given)
     if path.is_symlink() and path.is_file():
@@ -47,7 +47,7 @@ def place_of(given: str, option: str, own: str, source: str | None = None) -> Pa
 
 def in_a_run(path: Path) -> bool:
     """Whether the file is, or would be, in a run's folder."""
-    from localeval.runs.ownership import is_run
+    from localeval.runs.folder import is_run
 
     try:
         return is_run(path.parent)

@@ -10,7 +10,6 @@ from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from localeval.report.plan import before_a_run
 from localeval.samples import Sample
 from localeval.text.display import printable
 
@@ -45,7 +44,7 @@ class LiveLine:
         """Say what the run will take; nothing is shown before this or the first sample."""
         self._total = plan.samples
         self._ends[0] = (self._clock(), 0)
-        for line in [] if self._quiet else before_a_run(plan):
+        for line in [] if self._quiet else plan.summary():
             _say(line)
         if self._bar is not None:
             self._draw(self._bar)

@@ -18,8 +18,7 @@ from localeval.text.language import language
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from localeval.runs.network import Network
-    from localeval.runs.result import Result, SampleResult
+    from localeval.runs.result import Network, Result, SampleResult
     from localeval.samples import Skipped
 
 MOST_ROWS = 50

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from localeval.errors import InputError
+from localeval.judge import Judge
 from localeval.metrics.signature import Signature
-from localeval.prompts.options import DEFAULTS, Options
+from localeval.prompts.options import Options
 from localeval.samples import Skipped
 from localeval.system.files import reading
 
 FILE = "run.json"
 
 
-class Recipe(BaseModel):
+class EngineConfig(BaseModel):
+    """What of the judge decides a record: sha256 of the model, settings, package versions."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    model: str
+    settings: dict[str, Any]
+
+
+class RunConfig(BaseModel):
     """How a run was made, and so how it can be made again.
 
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
-    engine    what of the judge decides a record: model hash, settings, package versions
-    options   those of `localeval.prompts.options.Options`, prompts as text
-    signature what the numbers are made with
+    options   those of `localeval.prompts.options.Options`, files as their text
+    signature what the numbers are made with; None in a run that the oldest version began
     beside    signatures of embedder and classifier, as far as metrics of any call in this folder used them
     skipped   the rows of the data that could not be read and were left out, on demand
     """
@@ -36,62 +45,68 @@ class Recipe(BaseModel):
     judge: str
     embedder: str
     classifier: str
-    engine: dict[str, Any]
+    engine: EngineConfig
     options: dict[str, Any]
-    signature: dict[str, Any] = {}
+    signature: Signature | None = None
     beside: dict[str, dict[str, Any]] = {}
     skipped: list[Skipped] = []
 
+    @field_validator("signature", mode="before")
+    @classmethod
+    def _none_in_the_oldest(cls, given: Any) -> Any:
+        return given or None
 
-def noted(folder: Path) -> Recipe:
-    """The recipe in a folder, of whatever version. Raises OSError or ValueError where there is none."""
-    text = (folder / FILE).read_text(encoding="utf-8")
+    @field_validator("options")
+    @classmethod
+    def _options_of_this_version(cls, given: dict[str, Any]) -> dict[str, Any]:
+        try:
+            Options.read(given)
+        except InputError as error:
+            raise ValueError(error) from error
+        return given
+
+    def after(self, before: RunConfig | None) -> RunConfig:
+        """Add the models beside the judge that an earlier call in the same folder used."""
+        if before is None:
+            return self
+        same = {n: m for n, m in before.beside.items() if getattr(before, n) == getattr(self, n)}
+        return self.model_copy(update={"beside": same | self.beside})
+
+    def lines(self) -> list[str]:
+        """Give the lines of the file."""
+        return (json.dumps(self.model_dump(), indent=1) + "\n").splitlines(keepends=True)
+
+
+def config_of(judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]) -> RunConfig:
+    """Describe a run that begins now."""
+    return RunConfig(
+        metrics=list(signature.metrics),
+        judge=judge.source,
+        **judge.companions.sources(),
+        engine=EngineConfig(**judge.signature_of_engine()),
+        options=vars(options),
+        signature=signature,
+        beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
+        skipped=list(skipped),
+    )
+
+
+def load_config(folder: Path) -> RunConfig:
+    """Read the configuration of a run. Raises InputError where there is none, or one of another form."""
     try:
-        # Not model_validate_json, which refuses a path whose bytes are no UTF-8.
-        return Recipe.model_validate(json.loads(text))
-    except RecursionError as error:
-        raise ValueError(error) from error
-
-
-def read(folder: Path) -> Recipe:
-    """The recipe in a folder. Raises InputError."""
-    try:
-        with _reading(folder):
-            return noted(folder)
+        text = (folder / FILE).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"{folder}: this is no run's folder ({FILE} can't be read); give one that `evaluate -o` wrote."
         ) from error
-
-
-def usable(folder: Path) -> Recipe:
-    """The recipe in a folder, with every part that something is made by. Raises InputError."""
-    recipe = read(folder)
-    with _reading(folder):
-        _take_apart(recipe)
-    return recipe
-
-
-def _reading(folder: Path) -> AbstractContextManager[None]:
     what = f"{folder}: this is no run's folder for this version: its {FILE}"
-    return reading(what, "give the run's `evaluate` command again.")
+    with reading(what, "give the run's `evaluate` command again."):
+        # Not model_validate_json, which refuses a path whose bytes are no UTF-8.
+        return RunConfig.model_validate(json.loads(text))
 
 
-def _take_apart(recipe: Recipe) -> None:
-    """Raises ValueError, LookupError, TypeError or AttributeError for what is missing, or of another type."""
-    model, settings = recipe.engine["model"], recipe.engine["settings"]
-    calibration = recipe.options.get("calibration", DEFAULTS.calibration)
-    if not (isinstance(model, str) and isinstance(settings, Mapping) and isinstance(calibration, str)):
-        raise TypeError
-    try:
-        Options.read(recipe.options)
-    except InputError as error:
-        raise ValueError(error) from error
-    if recipe.signature:  # the oldest version kept none
-        str(Signature(**recipe.signature).model_copy(update=recipe.beside))
-
-
-def recorded(options: Options) -> dict[str, Any]:
-    """`options` as JSON values: files are texts since `Options.read`."""
-    plain: dict[str, Any] = json.loads(json.dumps(vars(options)))
-    return plain
+def find_config(folder: Path) -> RunConfig | None:
+    """Read the same, or None where there is none of this version."""
+    with suppress(InputError):
+        return load_config(folder)
+    return None

@@ -1,10 +1,11 @@
 """A run's folder, complete in itself: what was judged, with what, and every judgement.
 
+A folder is a run's if it has the `run.json` of one; else it must be empty, or not exist.
+
 samples.jsonl  the samples as they were read
-run.json       the recipe: metrics, options, replaced prompts, judge and engine
+run.json       how it was made (see `localeval.runs.config`)
 plan.json      what the run was to take (see `localeval.runs.plan`), where a plan was made
 journal.jsonl  the judgements (see `localeval.judgements.journal`)
-network.json   attempts to use the network (see `localeval.runs.network`)
 results.json   of a finished run: signature, means, each sample's scores (see `localeval.runs.results_file`)
 scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
 report.html    the same to look at (see `localeval.report.html`)
@@ -12,28 +13,29 @@ report.html    the same to look at (see `localeval.report.html`)
 
 from __future__ import annotations
 
-import contextlib
-import filecmp
 import json
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements.journal.lines import FILE, Lines, cost_in
+from localeval.judgements import journal
+from localeval.judgements.journal import Journal, Lines, cost_in
 from localeval.report import tables
-from localeval.runs import config, results_file
-from localeval.runs.config import Recipe
-from localeval.runs.plan import FILE as PLAN
+from localeval.runs import config, plan, results_file
+from localeval.runs.config import RunConfig, find_config
 from localeval.runs.plan import Plan
-from localeval.runs.result import Result
+from localeval.runs.result import Result, SampleResult
+from localeval.runs.results_file import sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system.files import (
     is_same,
     move,
     reading,
-    refuse_links,
     write_beside,
     write_together,
     write_whole,
@@ -44,84 +46,170 @@ from localeval.system.files import (
 if TYPE_CHECKING:
     from localeval.report import html
 
+LOG = logging.getLogger("localeval")
+
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, results_file.FILE, "report.html"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
+FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, plan.FILE, *_FINISHED)
+"""Every file of a run."""
 
 
-def write(
-    folder: Path, samples: Sequence[Sample], recipe: Recipe, fits: Callable[[], None] = lambda: None
-) -> None:
-    """Write samples and recipe; results of other samples or of another recipe go.
+def is_run(folder: Path) -> bool:
+    """Tell whether a run was made there, by any version. Raises OSError where run.json can't be read."""
+    if not (folder / RECIPE).exists():
+        return False
+    try:
+        kept = json.loads((folder / RECIPE).read_bytes())
+    except ValueError:
+        return False
+    return isinstance(kept, dict) and kept.keys() >= {"metrics", "judge", "engine"}
 
-    Before any of these goes `fits` is called, which raises where the run could make none in their place.
-    Raises FolderError when the folder can't be written.
+
+def check(folder: Path, samples: Samples, source: str | Path) -> None:
+    """Check that a run of these samples, read from `source`, may be kept in the folder.
+
+    Raises FolderError for a folder that holds something and is no run's, and InputError where the source is
+    the run's own samples.jsonl, of which only a part was chosen.
     """
-    lines = (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
-    with writing(folder):
-        made = json.dumps(_with_what_was_known(folder, recipe).model_dump(), indent=1) + "\n"
-        # The recipe first: where it stands, the samples beside it are the run's (`localeval.runs.ownership`).
-        for name, parts in ((RECIPE, [made]), (SAMPLES, lines)):
-            beside = write_beside(folder / name, parts)
-            if (folder / name).exists() and filecmp.cmp(beside, folder / name, shallow=False):
-                beside.unlink()
-            else:
-                _take_away(folder, beside, fits)
-                move(beside, folder / name)
+    try:
+        if not is_run(folder) and folder.exists() and _holds_something(folder):
+            raise FolderError(
+                f"{folder}: this folder is not empty, and no run's (it has no {RECIPE} of one); choose an "
+                "empty or a new one with -o."
+            )
+        if is_own(folder, source) and (had := _rows(folder)) > len(samples):
+            raise InputError(
+                f"{source}: this is the run's own file, in which only {len(samples)} of {had} samples would "
+                "be left; choose another folder with -o."
+            )
+    except OSError as error:
+        raise FolderError(
+            f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
+        ) from error
 
 
-def _take_away(folder: Path, beside: Path, fits: Callable[[], None]) -> None:
-    """Remove what no longer goes with the file that is `beside`, and will be moved into its place."""
-    if stale := [path for path in map(folder.joinpath, _FINISHED) if path.exists()]:
-        try:
-            fits()
-        except BaseException:
-            beside.unlink()
-            raise
-    for path in stale:
-        path.unlink()  # first: what is there belongs together
-
-
-def read(folder: Path) -> tuple[list[Sample], Recipe]:
-    """The samples and the recipe of a run, to make something by them. Raises InputError for what is none."""
-    recipe = config.usable(folder)
-    return read_samples(folder / SAMPLES), recipe
-
-
-def skipped(folder: Path, read: Samples) -> list[Skipped]:
-    """The rows that were left out of the data: of `read`, and where that is the run's own file, before it."""
-    before: list[Skipped] = []
-    with contextlib.suppress(OSError, ValueError):
-        if is_own(folder, read.name):
-            before = config.noted(folder).skipped
-    return [*before, *read.skipped]
+def _holds_something(folder: Path) -> bool:
+    """Look for a file. Hidden ones do not count, nor empty ones: a run that ended at once leaves such."""
+    return any(p.lstat().st_size for p in folder.iterdir() if not p.name.startswith("."))
 
 
 def is_own(folder: Path, source: str | Path) -> bool:
-    """Whether this is the file of the run's samples, by whatever path."""
+    """Tell whether this is the file of the run's samples, by whatever path."""
     return is_same(folder / SAMPLES, source)
 
 
-def _with_what_was_known(folder: Path, recipe: Recipe) -> Recipe:
-    """The recipe with the models that an earlier call in this folder used beside the judge."""
-    try:
-        before = config.noted(folder)
-    except (OSError, ValueError):
-        return recipe
-    same = {
-        name: kept for name, kept in before.beside.items() if getattr(before, name) == getattr(recipe, name)
-    }
-    return recipe.model_copy(update={"beside": same | recipe.beside})
+def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
+    """List the rows left out of the data: of `read` and, where that is the run's own file, before it."""
+    own = find_config(folder) if folder is not None and is_own(folder, read.name) else None
+    return [*(own.skipped if own else []), *read.skipped]
 
 
-def keep_plan(folder: Path, plan: Plan) -> None:
-    """Write `plan.json` (`Plan.to_dict`), unless the run goes on and one tells of its beginning.
+def other_questions(folder: Path, samples: Sequence[Sample]) -> int:
+    """Count the samples of a finished run in the folder, if they share no question with these; else 0."""
+    if not (folder / RESULTS).exists():
+        return 0
+    before = _samples_of(folder)
+    return len(before) if _asked(before).isdisjoint(_asked(samples)) else 0
 
-    Raises FolderError when the folder can't be written.
+
+def _asked(samples: Sequence[Sample]) -> set[object]:
+    """Collect what identifies the questions, whatever the answers and ids are.
+
+    A question that one sample has identifies it; one that several have, or none, does so together with what
+    the answer is drawn from.
     """
-    path = folder / PLAN
-    if not (plan.kept and path.exists()):
-        with writing(folder):
-            write_together(folder, [(PLAN, [json.dumps(plan.to_dict(), indent=1) + "\n"])])
+    often = Counter(one.user_input for one in samples)
+    whole = {(one.user_input, tuple(one.retrieved_contexts or ()) or one.reference) for one in samples}
+    return whole | {question for question, number in often.items() if question and number == 1}
+
+
+class Run:
+    """A run in its folder while it goes on; without a folder, in memory. Make it with `open`."""
+
+    def __init__(self, folder: Path | None, kept: Journal) -> None:
+        self.folder, self.journal = folder, kept
+        self.samples: list[SampleResult] = []
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, folder: Path | None, samples: Sequence[Sample], made: RunConfig, fits: Callable[[], None]
+    ) -> Iterator[Run]:
+        """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
+
+        Before they go `fits` is called, which raises where the run could make none in their place.
+        Raises FolderError where another process writes to the folder, or it can't be written.
+        """
+        with Journal(folder) as kept:
+            if folder is not None:
+                _begin(folder, samples, made.after(find_config(folder)), fits)
+            yield cls(folder, kept)
+
+    def add(self, one: SampleResult) -> None:
+        self.samples.append(one)
+
+    def keep_plan(self, planned: Plan) -> None:
+        """Write plan.json, unless the run goes on and one tells of its beginning."""
+        if self.folder is not None and not (planned.kept and (self.folder / plan.FILE).exists()):
+            with writing(self.folder):
+                write_whole(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
+
+    def finish(self, result: Result) -> None:
+        """Write the results, where there is a folder."""
+        if self.folder is not None:
+            finish(self.folder, result)
+
+
+def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Callable[[], None]) -> None:
+    def lines() -> Iterator[str]:
+        return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
+
+    # The configuration first: where it stands, the folder is a run's.
+    texts: dict[str, Callable[[], Iterable[str]]] = {RECIPE: made.lines, SAMPLES: lines}
+    with writing(folder):
+        changed = [name for name, text in texts.items() if not _holds(folder / name, text())]
+        finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
+        if changed and finished:
+            fits()
+            _tell_what_goes(folder, samples, made.metrics)
+        written = [(write_beside(folder / name, texts[name]()), folder / name) for name in changed]
+        for path in finished if changed else []:
+            path.unlink()  # first: what is there belongs together
+        for beside, path in written:
+            move(beside, path)
+
+
+def _holds(path: Path, lines: Iterable[str]) -> bool:
+    """Tell whether the file holds just these lines."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        return all(kept == (line and line.encode()) for kept, line in zip_longest(file, lines))
+
+
+def _tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[str]) -> None:
+    """Warn in one sentence where results of samples or metrics go that this run does not have."""
+    before, kept = find_config(folder), _samples_of(folder)
+    texts = {sample_sha256(one) for one in samples}
+    gone = sum(sample_sha256(one) not in texts for one in kept)
+    lost = [name for name in before.metrics if name not in metrics] if before else []
+    if gone or lost:
+        what = [*([f"{gone} of its {len(kept)} samples"] if gone else []), *lost]
+        LOG.warning(
+            "%s: the run's results of %s go; all judgements stay in its journal.", folder, ", ".join(what)
+        )
+
+
+def _samples_of(folder: Path) -> list[Sample]:
+    """Read the samples of the run there; none where they can't be read."""
+    with suppress(InputError):
+        return read_samples(folder / SAMPLES)
+    return []
+
+
+def _rows(folder: Path) -> int:
+    with (folder / SAMPLES).open("rb") as file:
+        return sum(1 for line in file if line.strip())
 
 
 def finish(folder: Path, result: Result) -> None:
@@ -146,18 +234,15 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
     """Write the HTML page of a run, with what it took. Raises InputError."""
     from localeval.report import html
 
-    if path == folder / REPORT:  # any other place is the caller's, who may have a link there
-        refuse_links(folder, [REPORT])
-    title = folder.resolve().name
-    html.write(result, path, title=title, cost=_cost(folder))
+    html.write(result, path, title=folder.resolve().name, cost=_cost(folder))
 
 
 def _cost(folder: Path) -> html.RunCost | None:
-    """The sum of all judgements that were made, also of those that no metric reads now; None for none."""
+    """Sum up all judgements that were made, also those that no metric reads now; None for none."""
     from localeval.report import html
 
     seconds, rows = 0.0, 0
-    with suppress(OSError), (folder / FILE).open("rb") as file:
+    with suppress(OSError), (folder / journal.FILE).open("rb") as file:
         for line in file:
             with suppress(ValueError, KeyError, TypeError):  # a damaged line: the journal tells of it
                 cost = cost_in(line)
@@ -165,8 +250,14 @@ def _cost(folder: Path) -> html.RunCost | None:
     return html.RunCost(seconds, rows) if seconds else None
 
 
+def read(folder: Path) -> tuple[list[Sample], RunConfig]:
+    """Read the samples and the configuration of a run. Raises InputError for what is none."""
+    made = config.load_config(folder)
+    return read_samples(folder / SAMPLES), made
+
+
 def load(folder: str | Path) -> Result:
-    """The result of a finished run, read from its folder with no model; records when they are asked for.
+    """Read the result of a finished run, with no model; its records are read when they are asked for.
 
     Raises InputError for a folder without a finished run.
 
@@ -174,16 +265,19 @@ def load(folder: str | Path) -> Result:
     0.610
     """
     path = Path(folder)
-    config.read(path)
+    if not (path / RECIPE).exists():
+        raise InputError(
+            f"{folder}: this is no run's folder (no {RECIPE}); give one that `evaluate -o` wrote."
+        )
+    if not (path / RESULTS).exists():
+        raise InputError(
+            f"{folder}: the run is not finished (no {RESULTS}); give its `evaluate` command again."
+        )
     samples = read_samples(path / SAMPLES)
     try:
         with reading(f"{folder}: {RESULTS} can't be used: it"):
             kept = json.loads((path / RESULTS).read_text(encoding="utf-8"))
-            return results_file.taken(kept, samples, Lines(path / FILE))
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{folder}: the run is not finished (no {RESULTS}); give its `evaluate` command again."
-        ) from error
+            return results_file.taken(kept, samples, Lines(path / journal.FILE))
     except OSError as error:
         raise FolderError(
             f"{path / RESULTS}: can't be read ({error.strerror}); make it a file that you may read."

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
 from localeval.judgements.calibration import Curves, as_scored
@@ -16,9 +16,21 @@ from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
-from localeval.runs.network import Network
 from localeval.samples import Sample, Skipped
 from localeval.system.files import write_whole, writing_to
+
+
+class Network(BaseModel):
+    """How often something in the process that ended a run tried to use the network; all were refused.
+
+    watched  whether the process refused and counted them from the run's beginning on
+    refused  0 or more; None where nobody counted
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    watched: bool = False
+    refused: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class SampleResult:
     threshold: float = 0.5
 
     def as_scored(self) -> Mapping[str, Any]:
-        """The records as the metrics read them, with calibrated probabilities of support.
+        """Calibrate the records' probabilities of support, as the metrics read them.
 
         Without a calibration in force these are `records`.
         """
@@ -59,7 +71,7 @@ class Result:
 
     samples    one `SampleResult` each, in the order of the input
     signature  what the numbers were made with
-    network    how often the run tried to use the network; of a result made by hand that was not watched
+    network    how often the run tried to use the network (see `Network`)
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
     higher_is_better  metric -> whether more is better, where that is known: of those that are registered
                (`METRICS`), and of a finished run's (`localeval.runs.folder.load`) by what it was made with
@@ -94,19 +106,15 @@ class Result:
         """The scores of each sample, by metric, in the order of the input."""
         return [dict(s.scores) for s in self.samples]
 
-    def as_scored(self, sample: SampleResult) -> Mapping[str, Any]:
-        """`sample.as_scored()`: its records as its metrics read them."""
-        return sample.as_scored()
-
     def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
-        """Statements whose probability is at least `threshold` for one of judge and HHEM only.
+        """List the statements whose probability is at least `threshold` for one of judge and HHEM only.
 
         Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
         """
         pairs = [
             Disagreement(s.sample.id, one.statement, one.probability, other.probability)
             for s in self.samples
-            for records in [self.as_scored(s)]
+            for records in [s.as_scored()]
             for one, other in zip(
                 _verdicts(records, "support"), _verdicts(records, "support_hhem"), strict=False
             )
@@ -114,14 +122,14 @@ class Result:
         return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Of each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
+        """Give for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
         made = {name: asdict(self[name]) for name in self.metrics}
         for name in made.keys() & self.higher_is_better.keys():
             made[name]["higher_is_better"] = self.higher_is_better[name]
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values, with the records in full."""
+        """Give everything as plain JSON values, with the records in full."""
         return {
             "signature": self.signature.model_dump(mode="json"),
             "summary": self.summary(),
@@ -138,7 +146,7 @@ class Result:
         }
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """`to_dict` as text; written to `path`, whole or not at all, when one is given.
+        """Give `to_dict` as text, and write it to `path`, whole or not at all, when one is given.
 
         Raises InputError when the file can't be written.
         """
@@ -150,7 +158,7 @@ class Result:
         return text
 
     def to_pandas(self) -> Any:
-        """A DataFrame, one row a sample: its columns, and for each metric value, soft, status and reason.
+        """Make a DataFrame, one row a sample: its columns, and each metric's value, soft, status and reason.
 
         Needs pandas, which the extra `tables` brings; raises InputError without it.
 
@@ -173,7 +181,7 @@ class Result:
         html.write(self, path, **given)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Show the result in a notebook."""
         from localeval.report.notebook import as_html
 
         return as_html(self)

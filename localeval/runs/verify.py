@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,16 @@ from pydantic import BaseModel
 from localeval.engine.companions import is_own
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Desk, Failure, Judgement, in_order
-from localeval.judgements.journal.lines import FILE, Lines
-from localeval.judgements.journal.records import KeptRecords, is_believed, record_under
+from localeval.judgements import Failure, Judgement, in_order
+from localeval.judgements.journal import FILE, Lines, is_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_for, to_judge
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.config import Recipe
+from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
-from localeval.runs.rescore import keys_of_results
+from localeval.runs.rescore import RecordLookup
 from localeval.samples import Sample
 from localeval.system.arguments import real
 
@@ -78,108 +77,99 @@ def verify(
     """
     if real("share", share, 0, 1) == 0:
         raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
-    samples, recipe = run_folder.read(Path(folder))
-    options, metrics = Options.read(recipe.options), choose_metrics(recipe.metrics)
-    lines = Lines(Path(folder) / FILE)
-    if lines.damaged:
-        return Verified(0, 0, f"{FILE}, line {lines.damaged[0]}: not what was written")
-    shelf = _Shelf(Path(folder), lines, metrics, options)
-    own = judge or _judge_of(recipe, shelf.models(samples), folder)
+    path = Path(folder)
+    samples, config = run_folder.read(path)
+    options, metrics = Options.read(config.options), choose_metrics(config.metrics)
+    if damaged := Lines(path / FILE).damaged:
+        return Verified(0, 0, f"{FILE}, line {damaged[0]}: not what was written")
+    own = judge or _judge_of(config, samples, metrics, options, folder)
     try:
-        _same_engine(recipe.engine, own.signature_of_engine(), folder)
+        if where := difference(config.engine.model_dump(), own.signature_of_engine()):
+            raise InputError(
+                f"{folder}: the run was made with another engine, so other bits are no fault "
+                f"(engine{where}); verify it with the same model, settings and packages."
+            )
         desk = own.desk(options)
-        for sample in samples:
-            shelf.look(sample, own, desk)
-        shelf.check()
-        kept = shelf.kept
+        kept, left_out = _held(path, samples, metrics, options, RecordLookup(path, desk, config.engine))
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
         drawn = [one.sample for one in chosen]
         for done, one in enumerate(chosen, 1):
             fresh = own.again(one.row, desk, one.sample, one.records)
-            if where := difference(_plain(one.record), _plain(fresh)):
+            if where := difference(one.record.model_dump(mode="json"), fresh.model_dump(mode="json")):
                 told = f"sample {one.sample.id}, {one.row.name}{where}"
-                return Verified(done, len(kept), told, shelf.left_out)
+                return Verified(done, len(kept), told, left_out)
             if progress is not None:
                 progress(done, drawn)
-        return Verified(len(chosen), len(kept), left_out=shelf.left_out)
+        return Verified(len(chosen), len(kept), left_out=left_out)
     finally:
         if judge is None:
             own.close()
 
 
-class _Shelf:
-    """What a run's folder holds: all that its results name; of an unfinished run, what its journal has.
+def _held(
+    folder: Path,
+    samples: Sequence[Sample],
+    metrics: Sequence[Metric],
+    options: Options,
+    lookup: RecordLookup,
+) -> tuple[list[_Kept], int]:
+    """Collect the judgements that the results name, or else the journal has, and count the engine's failures.
 
-    kept      the judgements that can be made again
-    left_out  in how many the engine failed
-    other     judgement -> how many of it have another key here than in the results
+    Raises InputError where something can't be made again as it was made, or nothing is there.
     """
-
-    def __init__(self, folder: Path, lines: Lines, metrics: Sequence[Metric], options: Options) -> None:
-        self._folder, self._lines, self._metrics, self._options = folder, lines, metrics, options
-        self._finished = (folder / run_folder.RESULTS).exists()
-        self._at = keys_of_results(folder) if self._finished else {}
-        self.kept: list[_Kept] = []
-        self.left_out = 0
-        self.other: Counter[str] = Counter()
-
-    def models(self, samples: Sequence[Sample]) -> set[str]:
-        """Those that answered: "judge", "embedder", "classifier"."""
-        rows = {row.name: row for sample in samples for row in self._rows(sample)}
-        return models_used(list(rows.values()), self._options)
-
-    def look(self, sample: Sample, judge: Judge, desk: Desk) -> None:
-        """Sort the judgements of a sample. Raises InputError where the results name a line that is gone."""
-        at = self._at.get(sample.id, {})
+    kept: list[_Kept] = []
+    left_out = 0
+    other: Counter[str] = Counter()  # judgement -> how many of it have another key here than in the results
+    for sample in samples:
+        own = lookup.own(sample)
         records: dict[str, BaseModel] = {}
-        for row in self._rows(sample):
+        # Also of other metrics, whose scores may stand in the results since a `rescore`.
+        for row in in_order([*own, *judgements_for(to_judge(metrics, sample)[1], options)]):
             if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
                 continue
-            key = judge.key(row, desk, sample, records)
-            named = row.name in at
-            record = KeptRecords(self._lines, at)[row.name] if named else record_under(self._lines, row, key)
+            key = lookup.key(row, sample, records)
+            record = lookup.find(row, own.get(row.name, key))
+            if record is None and row.name in own:
+                raise InputError(
+                    f"{folder}: the journal does not hold {row.name} of sample {sample.id} (missing or "
+                    "damaged); give the run's `evaluate` command again, it makes what is missing."
+                )
             if record is None:
                 continue
             if not is_believed(record):
-                self.left_out += 1
-            elif at.get(row.name, key) != key:
-                self.other[row.name] += 1
+                left_out += 1
+            elif own.get(row.name, key) != key:
+                other[row.name] += 1
             else:
-                self.kept.append(_Kept(row, sample, dict(records), record))
+                kept.append(_Kept(row, sample, dict(records), record))
             records[row.name] = record
-
-    def check(self) -> None:
-        """Raises InputError where something can't be made again as it was made, or nothing is there."""
-        if self.other:
-            told = ", ".join(f"{count} of {name}" for name, count in self.other.items())
-            raise InputError(
-                f"{self._folder}: {self.other.total()} judgements of the run can't be made again as they "
-                f"were ({told}): this version of localeval or its prompts, the embedder, the classifier or "
-                f"{run_folder.SAMPLES} is not the run's; verify it with those that it was made with."
-            )
-        if self.kept:
-            return
-        if self.left_out:
-            what = (
-                f"the engine failed in all that was judged ({self.left_out}); give the run's `evaluate` "
-                "command again, it makes that anew."
-            )
-        elif self._finished:
-            what = "nothing of this run was to be judged, so there is nothing to verify; name another run."
-        else:
-            what = "the run holds no judgement yet; let `evaluate` go on first."
-        raise InputError(f"{self._folder}: {what}")
-
-    def _rows(self, sample: Sample) -> list[Judgement]:
-        """Of the run's metrics, and of others whose scores may stand in its results since a `rescore`."""
-        _, judged = to_judge(self._metrics, sample)
-        return in_order([*self._at.get(sample.id, {}), *judgements_for(judged, self._options)])
+    if other:
+        told = ", ".join(f"{count} of {name}" for name, count in other.items())
+        raise InputError(
+            f"{folder}: {other.total()} judgements of the run can't be made again as they were ({told}): "
+            f"this version of localeval or its prompts, the embedder, the classifier or {run_folder.SAMPLES} "
+            "is not the run's; verify it with those that it was made with."
+        )
+    if not kept:
+        raise InputError(
+            f"{folder}: there is nothing to verify, as the run holds no judgement (the engine failed in "
+            f"{left_out}); give its `evaluate` command again, or name another run."
+        )
+    return kept, left_out
 
 
-def _judge_of(recipe: Recipe, used: Collection[str], folder: str | Path) -> Judge:
-    """The run's own judge. A model beside it that is not used may be any."""
+def _judge_of(
+    config: RunConfig,
+    samples: Sequence[Sample],
+    metrics: Sequence[Metric],
+    options: Options,
+    folder: str | Path,
+) -> Judge:
+    """Load the run's own judge. A model beside it that is not used may be any."""
+    asked = [name for s in samples for name in judgements_for(to_judge(metrics, s)[1], options)]
+    used = models_used(in_order(asked), options)
     beside: dict[str, Any] = {}
-    for kind, source in (("embedder", recipe.embedder), ("classifier", recipe.classifier)):
+    for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
         if not is_own(source):
             beside[kind] = source
         elif kind in used:
@@ -187,19 +177,11 @@ def _judge_of(recipe: Recipe, used: Collection[str], folder: str | Path) -> Judg
                 f"{folder}: the run's {kind} {source} was an object in Python, which no name finds again; "
                 f"call `localeval.runs.verify.verify` and give judge= with that {kind}."
             )
-    return Judge.load(recipe.judge, **beside, **recipe.engine["settings"], keep_trunks=False)
-
-
-def _same_engine(then: dict[str, Any], now: dict[str, Any], folder: str | Path) -> None:
-    if where := difference(then, now):
-        raise InputError(
-            f"{folder}: the run was made with another engine, so other bits are no fault (engine{where}); "
-            "verify it with the same model, settings and packages."
-        )
+    return Judge.load(config.judge, **beside, **config.engine.settings, keep_trunks=False)
 
 
 def difference(then: Any, now: Any) -> str:
-    """The first place where two JSON values differ, and both values there; "" when they are equal.
+    """Find the first place where two JSON values differ, and both values there; "" when they are equal.
 
     >>> difference({"a": [1, 2]}, {"a": [1, 3]})
     '.a[1]: 2 in the run, 3 now'
@@ -210,7 +192,3 @@ def difference(then: Any, now: Any) -> str:
         pairs = enumerate(zip(then, now, strict=True))
         return next((f"[{i}]{where}" for i, (a, b) in pairs if (where := difference(a, b))), "")
     return "" if then == now else f": {then!r} in the run, {now!r} now"
-
-
-def _plain(record: BaseModel) -> Any:
-    return record.model_dump(mode="json")

@@ -18,15 +18,14 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for, write
-from localeval.judgements.journal.lines import FILE
-from localeval.judgements.journal.records import KeptRecords
+from localeval.judgements.journal import FILE, KeptRecords
 from localeval.metrics.signature import Signature, rows_of
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
 from localeval.runs.card import figures, fitted, labels
 from localeval.runs.card.figures import MARKED_METRIC, Part
 from localeval.runs.evaluate import Progress, evaluate
-from localeval.runs.ownership import is_run
+from localeval.runs.folder import is_run
 from localeval.runs.result import Result
 from localeval.samples import Samples, read_samples
 from localeval.system.arguments import whole

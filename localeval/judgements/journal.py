@@ -1,0 +1,330 @@
+"""The journal: judgements, one a line of JSON with a checksum, under a digest of what they were made from.
+
+    {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
+
+A line is written before the next judgement begins and forced to the disk once a second. A line that is not
+what was written is told, put aside into `damaged.jsonl`, and made again. One process writes at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+from pydantic import BaseModel
+
+from localeval.errors import FolderError, InputError
+from localeval.judgements import JUDGEMENTS, Desk, Failure, Judgement
+from localeval.samples import Sample
+from localeval.system.files import held, reading
+from localeval.system.versions import digest
+from localeval.text.display import listed
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LOG = logging.getLogger("localeval")
+
+FILE, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
+SECONDS_UNFORCED = 1.0
+MOST_IN_MEMORY = 1000  # a judge that lives as long as its service keeps no more
+
+_HEAD = b'{"key": "'
+_RECORD = b', "record": '
+_CHECK = b', "check": "'  # the beginning of the sha256 of all bytes of the line before it follows
+_TAIL = len(_CHECK) + 16 + len(b'"}\n')
+
+V = TypeVar("V")
+
+
+def line_of(entry: Mapping[str, Any]) -> bytes:
+    """Write an entry as a line of the journal; its first item is the key."""
+    body = json.dumps(entry, ensure_ascii=False)[:-1].encode("utf-8", "surrogatepass")
+    return body + _tail(body)
+
+
+def is_whole(line: bytes) -> bool:
+    """Tell by its check whether the line is what was written."""
+    return line.startswith(_HEAD) and line[-_TAIL:] == _tail(line[:-_TAIL])
+
+
+def _tail(body: bytes) -> bytes:
+    return _CHECK + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
+
+
+def cost_in(line: bytes) -> dict[str, Any]:
+    """Read what a judgement took from the beginning of its line; the record, most of it, is not parsed.
+
+    (No text can hold the mark between the two: a quote in a text has a backslash before it.) Raises
+    ValueError or KeyError for what is no line of a journal.
+    """
+    cost: dict[str, Any] = json.loads(line.partition(_RECORD)[0] + b"}")["cost"]
+    return cost
+
+
+class Lines:
+    """The whole lines of a journal file, by key. Memory holds where each begins; `get` reads it.
+
+    damaged  numbers of the lines that are not what was written
+    torn     whether the last line is half-written; it is no part of `size`, the bytes of the others
+
+    Raises FolderError for a file that is there and can't be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.damaged: list[int] = []
+        self.torn = False
+        self.size = 0
+        self._places: dict[str, int] = {}
+        if self.path.exists():
+            with self._opened() as file:
+                for number, line in enumerate(file, 1):
+                    if not line.endswith(b"\n"):
+                        self.torn = True
+                    elif is_whole(line):
+                        self.add(line[len(_HEAD) :].partition(b'"')[0].decode(), len(line))
+                    else:
+                        self.damaged.append(number)
+                        self.size += len(line)
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Read the record under `key`; None when there is none. Raises FolderError when the file changed."""
+        if (place := self._places.get(key)) is None:
+            return None
+        with self._opened() as file:
+            file.seek(place)
+            line = file.readline()
+        if not is_whole(line):
+            raise FolderError(
+                f"{self.path}: the judgement at byte {place} is not what was written; "
+                "give the run's command again."
+            )
+        record: dict[str, Any] | None = json.loads(line).get("record")
+        return record
+
+    def add(self, key: str, length: int) -> None:
+        """Note a line of `length` bytes at the end."""
+        self._places[key] = self.size
+        self.size += length
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        try:
+            with self.path.open("rb") as file:
+                yield file
+        except OSError as error:
+            raise FolderError(
+                f"{self.path}: the judgements can't be read ({error.strerror}); bring the run's folder back "
+                "as it was."
+            ) from error
+
+
+class Recent(OrderedDict[str, V]):
+    """Values by key, of which those that were put or taken last are kept."""
+
+    def put(self, key: str, value: V) -> None:
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > MOST_IN_MEMORY:
+            self.popitem(last=False)
+
+    def take(self, key: str) -> V | None:
+        if key in self:
+            self.move_to_end(key)
+        return self.get(key)
+
+
+class Journal:
+    """The judgements of a run's folder, open to be written; with no folder the latest thousand, in memory.
+
+    Raises FolderError when the folder can't be written, or another process is writing to it.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.lines: Lines | None = None
+        self._kept: Recent[dict[str, Any]] = Recent()
+        self._file: BinaryIO | None = None
+        self._forced = 0.0
+        if folder is None:
+            return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(folder)
+            try:
+                self.lines = _repaired(folder / FILE)
+                self._file = (folder / FILE).open("a+b", buffering=0)
+                self._file.truncate(self.lines.size)
+            except BaseException:
+                self._lock.release()
+                raise
+        except OSError as error:
+            raise FolderError(
+                f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
+            ) from error
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Give the record under `key`, as it was put; None when there is none."""
+        return self._kept.take(key) if self.lines is None else self.lines.get(key)
+
+    def put(
+        self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
+    ) -> None:
+        """Keep a record. Raises FolderError when it can't be written; all lines before it stay."""
+        if self.lines is None or self._file is None:
+            self._kept.put(key, record)
+            return
+        line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
+        try:
+            left = memoryview(line)
+            while left:  # a file without a buffer may take less, and then says why at the next call
+                left = left[self._file.write(left) :]
+            if time.monotonic() - self._forced >= SECONDS_UNFORCED:
+                os.fsync(self._file.fileno())
+                self._forced = time.monotonic()
+        except OSError as error:
+            with contextlib.suppress(OSError):  # half a line; where it stays, it is dropped the next time
+                self._file.truncate(self.lines.size)
+            raise FolderError(
+                f"{self.lines.path}: a judgement can't be written ({error.strerror}); all before it are "
+                "kept. Make room, or make the folder writable, and give the same command again."
+            ) from error
+        self.lines.add(key, len(line))
+        if not self.lines.path.exists():
+            raise FolderError(
+                f"{self.lines.path.parent}: the run's folder was moved or removed while the run was writing "
+                "to it; move it back, and give the same command again."
+            )
+
+    def records(self, made: Mapping[str, BaseModel], keys: Mapping[str, str]) -> Mapping[str, BaseModel]:
+        """Give `made` to be held for long: where there is a file, read from it again at each look."""
+        return made if self.lines is None else KeptRecords(self.lines, keys)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self._lock.release()
+
+
+def _locked(folder: Path) -> BaseFileLock:
+    """Lock the folder; the system lets go of it when the process ends, however it ends."""
+    from filelock import Timeout
+
+    path = folder / LOCK
+    try:
+        lock = held(path, 0)
+    except Timeout:
+        who = path.read_text(encoding="ascii").strip()
+        raise FolderError(
+            f"{folder}: process {who} is writing to this run; wait until it is done, stop it, or choose "
+            "another folder with -o."
+        ) from None
+    path.write_text(f"{os.getpid()}\n", encoding="ascii")
+    return lock
+
+
+def _repaired(path: Path) -> Lines:
+    """Open the journal's lines; put damaged ones aside and tell of them, and of a half-written last one."""
+    lines = Lines(path)
+    if lines.torn:
+        LOG.warning("%s: the last line is half-written; that judgement is made again.", path)
+    if not lines.damaged:
+        return lines
+    named = listed([str(number) for number in lines.damaged], 10)
+    LOG.warning(
+        "%s, line %s: not what was written; put aside into %s, and judged again.", path, named, DAMAGED
+    )
+    beside = path.with_name(f".{FILE}.part")
+    with path.open("rb") as old, path.with_name(DAMAGED).open("ab") as aside, beside.open("wb") as new:
+        for line in old:
+            if line.endswith(b"\n"):
+                (new if is_whole(line) else aside).write(line)
+        for file in (aside, new):
+            file.flush()
+            os.fsync(file.fileno())
+    beside.replace(path)
+    return Lines(path)
+
+
+def find(journal: Journal | Lines, row: Judgement, key: str) -> BaseModel | None:
+    """Read the record of a judgement; None where there is none. Raises InputError for one of another form."""
+    if (kept := journal.get(key)) is None:
+        return None
+    what = f"the journal's line of {row.name} with the key {key[:16]}..."
+    with reading(what, "take it out, and give the run's `evaluate` command again."):
+        return Failure(**kept) if "failed" in kept else row.record(**kept)
+
+
+def is_believed(record: BaseModel) -> bool:
+    """Tell whether a record that was kept stands for its judgement.
+
+    An error of the engine may pass: such a judgement is made anew when it is next asked for.
+    """
+    return not (isinstance(record, Failure) and record.failed == "engine_error")
+
+
+class KeptRecords(Mapping[str, BaseModel]):
+    """Judgement -> record, as a dict has it, but nothing is held in memory: each look reads a line.
+
+    at  judgement -> the key of its line in the journal
+
+    Looking raises InputError when the journal is gone, no longer what it was, or of another form.
+    """
+
+    __slots__ = ("_lines", "at")
+
+    def __init__(self, lines: Lines, at: Mapping[str, str]) -> None:
+        self._lines, self.at = lines, at
+
+    def __getitem__(self, judgement: str) -> BaseModel:
+        record = find(self._lines, JUDGEMENTS[judgement], self.at[judgement])
+        if record is None:
+            raise InputError(
+                f"{self._lines.path}: the line of {judgement} with the key {self.at[judgement][:16]}... is "
+                "missing or damaged; give the command of the run again, it makes what is missing."
+            )
+        return record
+
+    def __contains__(self, judgement: object) -> bool:
+        return judgement in self.at
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.at)
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+def key_of(
+    row: Judgement, desk: Desk, sample: Sample, records: Mapping[str, BaseModel], engine: Mapping[str, Any]
+) -> str:
+    """Compute what a record is kept under: a digest of all that can change it.
+
+    `engine` is what of the judge can change it; of `desk` nothing is asked but the models' signatures.
+    """
+    return digest(
+        {
+            "judgement": [row.name, row.version],
+            "recipe": row.recipe(desk, sample),
+            "of": [records[name].model_dump(mode="json") for name in row.needs],
+            "sample": {column: getattr(sample, column) for column in row.columns},
+            "engine": engine,
+        }
+    )
