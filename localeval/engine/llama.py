@@ -88,9 +88,9 @@ class Tokenizer:
 
     def close(self) -> None:
         """Free everything; calling it again does nothing."""
-        if self._model:
-            llama_cpp.llama_model_free(self._model)
-            self._model = None
+        model, self._model = self._model, None  # an interrupt may come between, and a second call then
+        if model:
+            llama_cpp.llama_model_free(model)
 
     def check_settings(self, settings: EngineSettings) -> None:
         """Raise InputError where the settings do not suit the model, or this build of llama.cpp."""
@@ -222,10 +222,10 @@ class Llama(Tokenizer):
         return context
 
     def close(self) -> None:
-        if self._context:
+        context, self._context = self._context, None
+        if context:
             llama_cpp.llama_batch_free(self._batch)
-            llama_cpp.llama_free(self._context)
-            self._context = None
+            llama_cpp.llama_free(context)
         super().close()
 
     # The cache
