@@ -142,16 +142,6 @@ def test_a_fit_finds_the_curve_that_the_labels_were_drawn_with(
     assert found.unknown_number == pytest.approx(curve.unknown_number, abs=0.3)
 
 
-def test_lexical_evidence_that_speaks_the_wrong_way_weighs_nothing() -> None:
-    """Labels that fall with coverage and rise with unknown numbers: the weights stay at 0."""
-    raw, labels = responses(400, 1, Curve(), lexical=True)
-    for i, (verdict,) in enumerate(raw):
-        found = {"coverage": 1 - 0.5 * labels[i], "unknown_numbers": ("70",) * labels[i]}
-        raw[i] = (verdict.model_copy(update=found),)
-    turned = fit(raw, labels)
-    assert (turned.coverage, turned.unknown_number) == (0, 0)
-
-
 def test_a_few_labels_without_one_mistake_give_a_sane_curve() -> None:
     """Without a prior an evidence that parts 12 labels would weigh all that it may."""
     bad = [(said(0.6)[0].model_copy(update={"unknown_numbers": ("70",)}),)] * 6

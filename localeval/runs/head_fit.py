@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -225,14 +226,18 @@ def _figures(
     shares: list[float], labels: list[int], groups: list[str]
 ) -> dict[str, tuple[float, float, float]]:
     weights = BootstrapWeights(labels, groups)
-    said = decisions([int(share >= 0.5) for share in shares], labels, weights)
+    decided = decisions([int(share >= 0.5) for share in shares], labels, weights)
     found = {
         "auroc": auroc(shares, labels, weights),
-        "balanced_accuracy": said["balanced_accuracy"],
-        "f1_0": said["f1_0"],
+        "balanced_accuracy": decided["balanced_accuracy"],
+        "f1_0": decided["f1_0"],
         "calibration_error": probabilities(shares, labels, weights)["calibration_error"],
     }
-    return {name: (round(f.value, 4), round(f.low, 4), round(f.high, 4)) for name, f in found.items()}
+    return {
+        name: (round(f.value, 4), round(f.low, 4), round(f.high, 4))
+        for name, f in found.items()
+        if not any(map(math.isnan, f))  # too few groups for an interval
+    }
 
 
 def _table(readings: Sequence[Reading]) -> _Table:

@@ -47,9 +47,6 @@ class BootstrapWeights:
 
     fewest  in how many groups the label occurs that occurs in the fewest, those without another of the same
             labels left out
-
-    >>> BootstrapWeights([1, 0], number=2).counts.tolist()
-    [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
 
     def __init__(
@@ -141,10 +138,6 @@ def decisions(
     kappa                    agreement beyond chance (Cohen 1960)
 
     Undefined (nan): recall of a label that does not occur, precision of one that is never said.
-
-    >>> found = decisions([1, 0, 0, 0], [1, 1, 0, 0])
-    >>> found["balanced_accuracy"].value, found["recall"].value, found["precision_0"].value
-    (0.75, 0.5, 0.6666666666666666)
     """
     weights = weights or BootstrapWeights(labels)
     one, yes = np.asarray(labels) == 1, np.asarray(said) == 1
@@ -184,10 +177,6 @@ def probabilities(
     brier              mean squared error, 0 to 1, lower is better (Brier 1950)
     skill              1 - brier / that of always saying the share of label 1; 1 best, 0 no better than that
     calibration_error  see `calibration_error`
-
-    >>> found = probabilities([0.9, 0.7, 0.3, 0.1], [1, 1, 0, 0])
-    >>> round(found["brier"].value, 3), round(found["skill"].value, 3)
-    (0.05, 0.8)
     """
     weights = weights or BootstrapWeights(labels)
     p, y = np.asarray(shares, dtype=float), np.asarray(labels, dtype=float)
