@@ -27,10 +27,10 @@ SETTINGS: dict[str, Any] = {"n_threads": 2, "n_ctx": 16384}
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"n_thread": 2}, r"there is no setting 'n_thread' of a judge; did you mean n_threads\?"),
-        ({"verbose": True}, r"there is no setting 'verbose' of a judge; choose from: n_ctx, n_threads, .*"),
-        ({"n_threads": "2"}, r"n_threads is '2'; choose a whole number from 0 to 1024\."),
-        ({"n_threads": -1}, r"n_threads is -1; choose a whole number from 0 to 1024\."),
+        ({"n_thread": 2}, r"n_thread is not an option; did you mean n_threads\?"),
+        ({"verbose": True}, "verbose is not an option; choose from: n_ctx, n_threads, .*"),
+        ({"n_threads": "2"}, "n_threads is '2'; .*"),
+        ({"n_threads": -1}, "n_threads is -1; .*"),
     ],
 )
 def test_a_setting_that_is_none_is_refused_before_any_file_is_read(
