@@ -335,7 +335,7 @@ def test_a_file_in_a_folder_that_takes_no_file_beside_is_said_before_anything_is
     command = [*plain, sys.executable, "-m", "localeval", "report", "nowhere", "--html", str(page)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no file can be made in this folder" in done.stderr
+    assert "no file can be made there" in done.stderr
 
 
 def test_files_that_can_not_all_be_moved_into_their_places_leave_no_part_beside(tmp_path: Path) -> None:

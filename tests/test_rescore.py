@@ -84,7 +84,7 @@ def test_judgements_of_several_calls_in_one_folder_are_all_there(tmp_path: Path)
 def test_an_option_that_judgements_hang_on_is_refused(run: Path) -> None:
     with pytest.raises(InputError, match=r"statements can't be changed without judging again"):
         rescore(run, statements="sentences")
-    with pytest.raises(InputError, match=r"threshold is 2; choose"):
+    with pytest.raises(InputError, match="threshold is 2"):
         rescore(run, threshold=2)
 
 

@@ -78,7 +78,7 @@ def evaluate(
         say(reason)
     say(f"records and scores: {folder / RESULTS}")
     say(f"report: {folder / REPORT}")
-    gates.hold(result)
+    gates.enforce(result)
 
 
 def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Samples:

@@ -67,7 +67,7 @@ class Gates:
                     "add it with -m, or leave the gate out."
                 )
 
-    def hold(self, result: Result) -> None:
+    def enforce(self, result: Result) -> None:
         """Name each gate on stderr, and write them as JUnit XML; exit 1 where one was missed."""
         outcomes = [bound.check(result) for bound in self._bounds]
         if self._baseline is not None:

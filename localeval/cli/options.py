@@ -67,9 +67,9 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
         real, given = path.resolve(), ctx.params if ctx else {}
-        # A file is made beside and moved into its place.
-        if (real.is_file() or not real.exists()) and not os.access(real.parent, os.W_OK):
-            self.fail(f"{path}: no file can be made in this folder; choose another place.", param, ctx)
+        made = real.is_file() or not real.exists()  # beside, and moved into its place; a pipe is written to
+        if real.is_dir() or (made and not os.access(real.parent, os.W_OK)):
+            self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
         if any(is_same(path, one) for one in given.values() if isinstance(one, str | Path)):
             self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
         allowed = "run" in given and real == (given["run"] / self._own).resolve()

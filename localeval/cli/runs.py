@@ -15,10 +15,10 @@ from localeval.cli.talk import say
 from localeval.report.progress import live_line
 from localeval.report.text import as_text, reasons_told
 from localeval.runs import folder
+from localeval.runs import verify as verification
 from localeval.runs.compare import compare as compare_runs
 from localeval.runs.gates import dropped
 from localeval.runs.rescore import rescore as rescore_run
-from localeval.runs.verify import verify as verify_run
 
 _RUN = click.argument("run", is_eager=True, type=click.Path(path_type=Path))
 
@@ -63,7 +63,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
         else:
             folder.write_results(output, result)
         say(f"scores: {output}")
-    gates.hold(result)
+    gates.enforce(result)
 
 
 @click.command()
@@ -74,7 +74,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
 def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     """Make a share of a run's judgements again; exit 1 if one of them comes out differently."""
     with live_line(quiet, "Verifying") as progress:
-        found = verify_run(run, share, seed, progress=progress)
+        found = verification.verify(run, share, seed, progress=progress)
     if found.difference:
         say(f"{run}: {found.difference}")
         sys.exit(1)

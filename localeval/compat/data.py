@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from localeval.errors import InputError
 from localeval.samples import ALIASES, Sample, read_samples
@@ -70,13 +70,7 @@ class EvaluationDataset:
     def __iter__(self) -> Iterator[Sample]:
         return iter(self.samples)
 
-    @overload
-    def __getitem__(self, place: int) -> Sample: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> EvaluationDataset: ...
-
-    def __getitem__(self, place: int | slice) -> Sample | EvaluationDataset:
+    def __getitem__(self, place: int | slice) -> Any:
         return EvaluationDataset(self.samples[place]) if isinstance(place, slice) else self.samples[place]
 
     def __repr__(self) -> str:

@@ -140,7 +140,7 @@ def evaluate(
                 progress(done, data.samples)
         for column, metric in bound.items():
             _log_missing(column, judged[column])
-            metric.warn_of_languages(judged[column])
+            metric.log_languages(judged[column])
     finally:
         close(opened() - before)
     columns = [

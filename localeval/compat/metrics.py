@@ -45,13 +45,6 @@ _OPENED: dict[Hashable, Any] = {}
 _LOCK = threading.RLock()
 
 
-def _open(key: Hashable, load: Callable[[], Any]) -> Any:
-    with _LOCK:
-        if key not in _OPENED:
-            _OPENED[key] = load()
-        return _OPENED[key]
-
-
 def opened() -> set[Hashable]:
     """Name the models that are open now."""
     return set(_OPENED)
@@ -69,7 +62,7 @@ def _source(model: Model) -> str:
     return model if isinstance(model, str) and model in catalog.rows() else os.path.realpath(model)
 
 
-def _beside(judge: Judge, companions: Companions) -> Judge:
+def beside(judge: Judge, companions: Companions) -> Judge:
     """Put other models beside a judge: the same one, engine, lock and memory included."""
     other = copy.copy(judge)
     other.companions = companions
@@ -177,10 +170,10 @@ class OriginalMetric:
         if score.status != "scored":
             LOG.warning("%s is %s for this sample: %s.", self.name, score.status, score.reason)
         named = judged.sample.model_copy(update={"id": judged.sample.id or "this sample"})
-        self.warn_of_languages([replace(judged, sample=named)])
+        self.log_languages([replace(judged, sample=named)])
         return self.number(score)
 
-    def warn_of_languages(self, judged: Sequence[SampleResult]) -> None:
+    def log_languages(self, judged: Sequence[SampleResult]) -> None:
         """Log which samples are in a language that a model does not read."""
         if not any(one.records for one in judged):
             return  # no model was asked, so that there may be none
@@ -201,7 +194,10 @@ class OriginalMetric:
 
     def _share(self, key: Hashable, load: Callable[[], Any]) -> Any:
         self._models.add(key)
-        return _open(key, load)
+        with _LOCK:
+            if key not in _OPENED:
+                _OPENED[key] = load()
+            return _OPENED[key]
 
     def with_models(self: Self, llm: Judge | Model | None, embeddings: Embeds | Model | None) -> Self:  # noqa: ARG002
         """Copy it, with `llm` and `embeddings` where it has none of its own."""
@@ -314,7 +310,7 @@ class FaithfulnesswithHHEM(Faithfulness):
             ("classifier", _source(model), *where, threads),
             lambda: Classifier.load(model, device=self.device, batch_size=self.batch_size, threads=threads),
         )
-        return _beside(judge, Companions(classifier=classifier))
+        return beside(judge, Companions(classifier=classifier))
 
 
 class ContextRelevance(OriginalMetric):
@@ -376,7 +372,7 @@ class AnswerRelevance(OriginalMetric):
             path, threads = model, judge.engine.settings.n_threads
             key = ("embedder", _source(path), threads)
             model = self._share(key, lambda: Embedder.load(path, threads=threads))
-        return _beside(judge, Companions(embedder=model))
+        return beside(judge, Companions(embedder=model))
 
     def with_models(self: Self, llm: Judge | Model | None, embeddings: Embeds | Model | None) -> Self:
         other: Any = super().with_models(llm, embeddings)
