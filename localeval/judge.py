@@ -62,7 +62,7 @@ class Judge:
         self.companions = companions or Companions()
         self._lock = threading.Lock()
         self._closed = threading.Event()  # an object, so that a copy with other companions is closed too
-        self._memory = Journal()
+        self.memory = Journal()  # of what `score` and `localeval.compat` judged
 
     @classmethod
     def load(
@@ -107,7 +107,7 @@ class Judge:
         if (undefined := nothing_to_judge(chosen, read)) is not None:
             return undefined
         self.ready([chosen], choices)
-        records = self.judge(read, chosen.judgements, choices, self._memory)
+        records = self.judge(read, chosen.judgements, choices, self.memory)
         return compute(chosen, records, choices, self.curves(choices))
 
     async def ascore(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:

@@ -36,7 +36,7 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Call:
-    """One call of `generate`, as it was made: `seeds` has one for each leaf, or None was given."""
+    """Keep one call of `generate` as it was made; `seeds` has one for each leaf, or None was given."""
 
     trunk: Trunk
     branch: str
@@ -47,7 +47,7 @@ class Call:
 
 
 class FakeEngine:
-    """Gives the queued answers, one a leaf, in order; raises AssertionError when they run out.
+    """Give the queued answers, one a leaf, in order; raise AssertionError when they run out.
 
     An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
     option: {"verdict": 0.9} is the first option with 0.9. An exception in the queue is raised. A "token"
@@ -95,7 +95,7 @@ class FakeEngine:
         return [self._reply(schema) for _ in leaves]
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        """States that hold nothing; a head makes its bias of them."""
+        """Return states that hold nothing; a head makes its bias of them."""
         if len(context) + max(map(len, items)) > self.settings.n_ctx:
             raise ContextTooLong("the fake's context is full")
         self.spent = self.spent.plus(read=len(context) + sum(map(len, items)))
@@ -122,13 +122,13 @@ class FakeEngine:
         return Reply(value, value.model_dump_json(), probabilities)
 
     def close(self) -> None:
-        """Raises EngineError when answers are left over: the code asked for less than the test expects."""
+        """Raise EngineError when answers are left over: the code asked for less than the test expects."""
         if self._answers:
             raise EngineError(f"{len(self._answers)} answers of FakeEngine were never asked for")
 
 
 class FakeEmbedder:
-    """Gives each text the vector that it was made with, at length 1; AssertionError for another text."""
+    """Give each text the vector that it was made with, at length 1; another text is an AssertionError."""
 
     def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
         self._vectors = vectors
@@ -149,7 +149,7 @@ class FakeEmbedder:
 
 
 class FakeClassifier:
-    """Gives each statement the probability that it was made with, whatever the contexts."""
+    """Give each statement the probability that it was made with, whatever the contexts."""
 
     def __init__(self, probabilities: Mapping[str, float]) -> None:
         self._probabilities = probabilities
@@ -164,6 +164,6 @@ class FakeClassifier:
 def fake_judge(
     engine: FakeEngine, embedder: FakeEmbedder | None = None, classifier: FakeClassifier | None = None
 ) -> Judge:
-    """A `Judge` on a fake engine, and on fakes of the models beside it, where a metric needs one."""
+    """Make a `Judge` on a fake engine, and on fakes of the models beside it, where a metric needs one."""
     beside = Companions(embedder or FakeEmbedder({}), classifier or FakeClassifier({}))
     return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0}, companions=beside)

@@ -432,4 +432,13 @@ def test_the_command_prints_the_card_and_keeps_it(tiny_path: Path, tmp_path: Pat
     assert run("--json").stdout == kept
     two = run("-m", "faithfulness,context_recall")
     assert two.returncode == 2
-    assert "a card is of one metric, and --metrics names 2; give one with -m." in two.stderr
+    assert "a card is of one metric, and 2 are named; give one with -m." in two.stderr
+    by_variable = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LOCALEVAL_METRICS": "faithfulness,context_recall"},
+    )
+    assert by_variable.returncode == 2
+    assert "a card is of one metric, and 2 are named; give one with -m." in by_variable.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import signal
@@ -13,11 +15,15 @@ from pathlib import Path
 import pytest
 
 from localeval import cli
-from localeval.cli.talk import say
+from localeval.engine.interface import EngineSettings
+from localeval.prompts.options import Options
 from localeval.runs.folder import load
 from tests.runs import judged
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
+CHINESE = "茶😀"
+ROWS = [{"key": f"s{place}", "q": "Who?", "a": "Tea grows.", "ctx": '["Tea grows."]'} for place in range(30)]
+COLUMNS = ("--columns", "id=key,user_input=q", "--columns", "response=a, contexts=ctx")
 
 
 def localeval(
@@ -49,6 +55,20 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
+def refused(
+    arguments: list[str | Path], capsys: pytest.CaptureFixture[str], code: int = 2, out: str = ""
+) -> str:
+    """What is said last on stderr by a command that ends with this exit code, in this process."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(argument) for argument in arguments])
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (code, out)
+    return told.err.strip().splitlines()[-1]
+
+
+# What commands do
+
+
 def test_help_and_import_are_quick_and_load_neither_torch_nor_llama_cpp(tmp_path: Path) -> None:
     code = "import sys, localeval, localeval.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -59,6 +79,14 @@ def test_help_and_import_are_quick_and_load_neither_torch_nor_llama_cpp(tmp_path
         assert "evaluate" in localeval("--help", cwd=tmp_path).stdout
         times.append(time.perf_counter() - start)
     assert min(times) < 1.5  # 0.5 s on a quiet machine; CI machines are not
+
+
+def test_every_option_of_judging_is_an_option_of_a_command_with_its_default() -> None:
+    made = {option.name: option for option in cli.commands.commands["evaluate"].params}
+    for name, default in vars(Options()).items():
+        assert name == "prompts" or made[name].default == default
+    for name in ("n_ctx", "n_threads", "n_gpu_layers"):
+        assert made[name].default == getattr(EngineSettings, name)
 
 
 def test_evaluate_prints_the_table_and_keeps_the_run(tiny_path: Path, data: Path) -> None:
@@ -76,17 +104,19 @@ def test_json_on_stdout_is_what_the_run_keeps_and_stdin_is_read(tiny_path: Path,
     assert run.stdout == load(data.parent / "run").to_json()
 
 
-def test_score_prints_one_line_a_metric(tiny_path: Path, tmp_path: Path) -> None:
-    arguments = ("score", "--judge", tiny_path, "--response", "Tea grows.", "--context", "Tea grows.")
-    run = localeval(*arguments, cwd=tmp_path, LOCALEVAL_STATEMENTS="sentences")
-    assert run.returncode == 0, run.stderr
-    name, value, word, soft = run.stdout.split()
+def test_score_prints_one_line_a_metric(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCALEVAL_N_CTX", "16384")
+    monkeypatch.setenv("LOCALEVAL_STATEMENTS", "sentences")
+    score = ["score", "--judge", str(tiny_path), "--response", "Tea grows."]
+    cli.main([*score, "--context", "Tea grows."])
+    name, value, word, soft = capsys.readouterr().out.split()
     assert (name, word) == ("faithfulness", "soft")
-    arguments = ("score", "--judge", tiny_path, "-m", "context_relevance", "--question", "Tea?")
-    asked = localeval(*arguments, "--context", "Tea grows.", cwd=tmp_path)
-    assert asked.stdout.startswith("context_relevance "), asked.stderr
     assert 0 <= float(value) <= 1
     assert 0 <= float(soft) <= 1
+    cli.main(score)
+    assert capsys.readouterr().out.startswith("faithfulness undefined no_contexts")
 
 
 def test_metrics_may_be_named_one_by_one_with_commas_and_in_the_variable(
@@ -104,160 +134,271 @@ def test_metrics_may_be_named_one_by_one_with_commas_and_in_the_variable(
         monkeypatch.setenv("LOCALEVAL_METRICS", variable)
         cli.main([*given, "--statements", "sentences", *way])
         assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
-    with pytest.raises(SystemExit):
-        cli.main(["card", "x", "-m", names[0], "-m", names[1]])
-    assert "--metrics names 2" in capsys.readouterr().err
+    assert "2 are named" in refused(["card", "x", "-m", names[0], "-m", names[1]], capsys)
     cli.main(["rescore", str(judged(tmp_path / "run", [0.9])), "-m", names[0], "-m", names[0]])
 
 
-def test_score_of_nothing_says_why(tiny_path: Path, tmp_path: Path) -> None:
-    run = localeval("score", "--judge", tiny_path, "--response", "Tea grows.", cwd=tmp_path)
-    assert run.returncode == 0
-    assert run.stdout.startswith("faithfulness undefined no_contexts")
+def test_a_context_of_200_000_characters_is_a_failed_sample_and_exit_0(tiny_path: Path, data: Path) -> None:
+    long = {"id": "long", "response": "Tea grows.", "retrieved_contexts": ["Tea grows on hills. " * 10_000]}
+    data.write_text(json.dumps(long) + "\n" + json.dumps({"id": "short", **GOOD}) + "\n")
+    arguments = ("evaluate", data, "--judge", tiny_path, "-q", "--statements", "sentences")
+    run = localeval(*arguments, cwd=data.parent)
+    assert run.returncode == 0, run.stderr
+    assert "failed: context_too_long" in run.stdout
+    assert "1 scored, 0 undefined, 1 failed" in run.stdout
+
+
+# Which samples are read
+
+
+def table(rows: list[dict[str, str]] = ROWS) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def ids(folder: Path) -> list[str]:
+    return [json.loads(line)["id"] for line in (folder / "samples.jsonl").read_text().splitlines()]
+
+
+def test_a_csv_on_stdin_is_read_with_its_own_columns_and_a_choice_of_its_samples(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    how = ("-m", "faithfulness", "--judge", tiny_path, "-q", "--statements", "sentences")
+    chosen = ("--format", "csv", *COLUMNS, "--limit", "10", "--sample", "3", "--seed", "5")
+    for folder in ("1", "2"):
+        run = localeval("evaluate", "-", *how, *chosen, "-o", folder, cwd=tmp_path, stdin=table())
+        assert run.returncode == 0, run.stderr
+    drawn = ids(tmp_path / "1")
+    assert len(drawn) == 3
+    assert set(drawn) < {f"s{place}" for place in range(10)}
+    assert ids(tmp_path / "2") == drawn
+
+
+def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    rows = [row if place in (3, 4) else {**row, "ctx": "Tea."} for place, row in enumerate(ROWS)]
+    (tmp_path / "data.csv").write_text(table(rows))
+    options = ("--judge", tiny_path, "-q", "-m", "faithfulness", "--statements", "sentences")
+    arguments = ("evaluate", "data.csv", *COLUMNS, *options)
+    run = localeval(*arguments, "--skip-bad", "--id", "s4", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert ids(tmp_path / "runs" / "data") == ["s4"]
+    said = [line for line in run.stderr.splitlines() if line.startswith("skipped: ")]
+    assert said[0].startswith("skipped: data.csv, line 2: ctx")
+    assert said[20:] == ["skipped: 28 in all, 8 of them not shown"]
+    run = localeval(*arguments, cwd=tmp_path)
+    assert run.returncode == 2
+    assert said[0].removeprefix("skipped: ") in fault(run)
+
+
+# What can't be used
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ('{"response": "Tea"', "line 1"),
-        ('{"response": "Tea", "contexts": ["a"]}\n[1]\n', "line 2"),
         ('{"response": "Tea"}\n', "retrieved_contexts"),
-        ('{"response": 3, "contexts": ["a"]}\n', "response"),
         ('{"response": "Tea", "contexts": "a"}\n', "contexts"),
         ("", "data.jsonl"),
         ('{"id": "a", "response": "Tea", "contexts": ["a"]}\n' * 2, "line 2"),
+        (None, "data.jsonl"),
     ],
 )
 def test_input_that_cannot_be_used_is_exit_2_with_file_and_place(
-    tiny_path: Path, data: Path, content: str, said: str
+    data: Path, content: str | None, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data.write_text(content)
-    run = localeval("evaluate", data, "-m", "faithfulness", "--judge", tiny_path, cwd=data.parent)
-    assert run.returncode == 2
-    message = fault(run)
+    data.unlink()
+    if content is not None:
+        data.write_text(content)
+    message = refused(["evaluate", data, "-m", "faithfulness", "--judge", "none.gguf"], capsys)
     assert "data.jsonl" in message
     assert said in message
     assert message.endswith(".")
 
 
-def test_a_directory_or_a_missing_file_is_exit_2(tiny_path: Path, tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none.jsonl"):
-        run = localeval("evaluate", path, "--judge", tiny_path, cwd=tmp_path)
-        assert run.returncode == 2
-        assert path.name in fault(run)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--columns", "q"), "--columns: 'q' is not FIELD=NAME"),
+        (("--columns", "response=a,response=q"), "response is named twice"),
+        (("--columns", "respons=a"), "respons is no field"),
+        (("--columns", "id=key,response=anwser"), "no sample has the column anwser"),
+        ((*COLUMNS, "--limit", "0"), "'--limit'"),
+        ((*COLUMNS, "--sample", "-1"), "'--sample'"),
+        ((*COLUMNS, "--sample", "2", "--seed", "-1"), "'--seed'"),
+        (("--threads", "many"), "'--threads'"),
+        (("--threads", "-1"), "'--threads'"),
+        (("--n-ctx", "10"), "'--n-ctx'"),
+        (("--gpu-layers", "-2"), "'--gpu-layers'"),
+        (("--threshold", "3"), "'--threshold'"),
+        (("-m", "faithfull"), "did you mean faithfulness?"),
+        (("-m", " , "), "no metric is named"),
+        ((*COLUMNS, "--id", "s0", "--id", "s9", "--limit", "1"), "s9; raise the limit"),
+        ((*COLUMNS, "--id", "s99x"), "no sample has the id s99x"),
+        (("--format", "xlsx"), "'--format'"),
+        (("--nonsense",), "--nonsense"),
+        (("-o", ""), "-o is empty"),
+    ],
+)
+def test_options_that_do_not_fit_are_exit_2_before_a_model_is_looked_for(
+    tmp_path: Path,
+    options: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "none"))
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(table())
+    if options == ("-o", ""):
+        options = (*COLUMNS, *options)
+    assert message in refused(["evaluate", "data.csv", *options], capsys)
 
 
 @pytest.mark.parametrize(
-    "arguments", [("evaluate",), ("evaluate", "x", "--threads", "many"), ("nonsense",), ("score",)]
+    ("variable", "value"),
+    [("THREADS", "many"), ("EXPLAIN", "perhaps"), ("VERDICT", "slow"), ("THREADS", "-1"), ("BETA", "0")],
 )
-def test_wrong_usage_is_exit_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    run = localeval(*arguments, cwd=tmp_path)
-    assert run.returncode == 2
-    assert "Traceback" not in run.stderr
+def test_a_variable_with_a_wrong_value_is_exit_2_and_named(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(f"LOCALEVAL_{variable}", value)
+    assert f"(env var: 'LOCALEVAL_{variable}')" in refused(["evaluate", "data.csv"], capsys)
 
 
-def test_an_unknown_metric_is_exit_2(tiny_path: Path, data: Path) -> None:
-    run = localeval("evaluate", data, "-m", "faithfull", "--judge", tiny_path, cwd=data.parent)
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evaluate"], "FILE"),
+        (["nonsense"], "nonsense"),
+        (["score"], "--response"),
+        (["score", "-m", "answer_relevance", "--response", "Tea."], "--user-input"),
+        (["score", "-m", "context_recall", "--response", "Tea."], "--reference"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_names_what_is_needed(
+    arguments: list[str | Path], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(arguments, capsys)
+
+
+def test_a_stdin_that_the_shell_closed_is_exit_2(tmp_path: Path) -> None:
+    command = ["sh", "-c", '"$0" -m localeval evaluate - <&-', sys.executable]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert run.returncode == 2
-    assert "did you mean faithfulness?" in fault(run)
+    assert fault(run).startswith("localeval: stdin")
+
+
+@pytest.mark.parametrize("place", ["folder", "nowhere/x.html", "run/journal.jsonl", "data.jsonl"])
+def test_a_file_that_can_not_or_may_not_be_written_is_exit_2_and_stays(
+    place: str,
+    tmp_path: Path,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    judged(tmp_path / "run", [0.9])
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    gate = ["--fail-under", "faithfulness=0", "--junit", place]
+    for command in (
+        ["report", "run", "--html", place],
+        ["rescore", "run", "-o", place],
+        ["rescore", "run", *gate],
+    ):
+        if place != "data.jsonl":
+            assert place.partition("/")[0] in refused([*command], capsys)
+    assert place.partition("/")[0] in refused(["evaluate", "data.jsonl", *gate], capsys)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_results_are_replaced_only_in_the_run_that_was_scored_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, other = judged(tmp_path / "run", [0.6]), judged(tmp_path / "other", [0.6])
+    command: list[str | Path] = ["rescore", run, "--threshold", "0.7", "-o"]
+    assert "a file of a run" in refused([*command, other / "results.json"], capsys)
+    cli.main(list(map(str, [*command, tmp_path / "results.json"])))
+    assert (load(run)["faithfulness"].value, load(other)["faithfulness"].value) == (1, 1)
+    cli.main(list(map(str, [*command, run / "results.json"])))
+    assert load(run)["faithfulness"].value == 0
+
+
+# Models
 
 
 def test_a_model_that_is_missing_is_exit_3_with_the_command_that_fetches_it(
-    data: Path, tmp_path: Path
+    tiny_path: Path,
+    tmp_path: Path,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = localeval("evaluate", data, cwd=data.parent, LOCALEVAL_MODELS=str(tmp_path / "none"))
-    assert run.returncode == 3
-    assert "localeval models fetch qwen2.5-coder-1.5b" in fault(run)
-
-
-def test_an_embedder_that_is_missing_is_exit_3_before_anything_is_judged(
-    tiny_path: Path, tmp_path: Path
-) -> None:
-    data = tmp_path / "asked.jsonl"
-    data.write_text('{"question": "What grows?", "answer": "Tea grows.", "contexts": ["Tea grows."]}')
-    arguments = ("evaluate", data, "--judge", tiny_path, "-o", "run")
-    run = localeval(*arguments, cwd=tmp_path, LOCALEVAL_MODELS=str(tmp_path / "none"))
-    assert run.returncode == 3
-    for remedy in ("localeval models fetch bge-m3", "--embedder all-minilm-l6-v2", "-m"):
-        assert remedy in fault(run)
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
-    tiny_path: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row = json.dumps({"question": "What grows?", **GOOD})
-    (tmp_path / "asked.jsonl").write_text(row)
-    monkeypatch.setattr("localeval.engine.benchmark.measure", None)  # so that nothing can be measured
     monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "none"))
-    given = [
-        "evaluate",
-        str(tmp_path / "asked.jsonl"),
-        "--judge",
-        str(tiny_path),
-        "-o",
-        str(tmp_path / "run"),
-    ]
-    for more, code in (
+    monkeypatch.setenv("LOCALEVAL_N_CTX", "16384")
+    monkeypatch.chdir(tmp_path)
+    assert "localeval models fetch qwen2.5-coder-1.5b" in refused(["evaluate", data], capsys, 3)
+    data.write_text('{"question": "What grows?", "answer": "Tea grows.", "contexts": ["Tea grows."]}')
+    told = refused(["evaluate", data, "--judge", tiny_path, "-o", "run"], capsys, 3)
+    for remedy in ("localeval models fetch bge-m3", "--embedder all-minilm-l6-v2", "-m"):
+        assert remedy in told
+    assert not any(path.stat().st_size for path in tmp_path.glob("run/journal.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
         (["--calibration", "nowhere.json"], 2),
         (["--embedder", "nowhere"], 3),
         (["-m", "faithfulness_hhem"], 3),
         (["-m", "faithfulness", "--fail-under", "context_recall=0"], 2),
-    ):
-        with pytest.raises(SystemExit) as ended:
-            cli.main([*given, *more, "--plan"])
-        assert ended.value.code == code
-    assert not (tmp_path / "run").exists()
+    ],
+)
+def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
+    more: list[str],
+    code: int,
+    tiny_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data, run = tmp_path / "asked.jsonl", tmp_path / "run"
+    data.write_text(json.dumps({"question": "What grows?", **GOOD}))
+    monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "none"))
+    refused(["evaluate", data, "--judge", tiny_path, "-o", run, *more, "--plan"], capsys, code)
+    assert not run.exists()
 
 
-@pytest.mark.parametrize("damage", ["empty", "magic", "truncated", "directory"])
+@pytest.mark.parametrize("magic", [b"GGML", b""])
 def test_a_model_that_is_broken_is_exit_3_with_its_path(
-    tiny_path: Path, data: Path, tmp_path: Path, damage: str
+    magic: bytes, tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "broken.gguf"
-    whole = tiny_path.read_bytes()
-    if damage == "directory":
-        path.mkdir()
-    else:
-        path.write_bytes({"empty": b"", "magic": b"GGML" + whole[4:], "truncated": whole[:-100_000]}[damage])
-    run = localeval("evaluate", data, "--judge", path, "-q", cwd=data.parent)
-    assert run.returncode == 3
-    assert "broken.gguf" in fault(run)
+    path.write_bytes(magic)
+    assert "broken.gguf" in refused(["evaluate", data, "--judge", path, "-q", "-o", "run"], capsys, 3)
 
 
-def test_a_context_of_200_000_characters_is_a_failed_sample_and_exit_0(tiny_path: Path, data: Path) -> None:
-    long = {"id": "long", "response": "Tea grows.", "retrieved_contexts": ["Tea grows on hills. " * 10_000]}
-    data.write_text(json.dumps(long) + "\n" + json.dumps({"id": "short", **GOOD}) + "\n")
-    run = localeval(
-        "evaluate", data, "--judge", tiny_path, "-q", "--statements", "sentences", cwd=data.parent
-    )
-    assert run.returncode == 0, run.stderr
-    assert "failed: context_too_long" in run.stdout
-    assert "1 scored, 0 undefined, 1 failed" in run.stdout
+# Interrupted
 
 
 def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_on(
     tiny_path: Path, tmp_path: Path
 ) -> None:
-    data = tmp_path / "many.jsonl"
+    data, journal = tmp_path / "many.jsonl", tmp_path / "run" / "journal.jsonl"
     rows = [
         {"id": f"s{i}", "response": f"Tea grows, {i}.", "retrieved_contexts": ["Tea."] * 40}
         for i in range(400)
     ]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = [
-        sys.executable,
-        "-m",
-        "localeval",
-        "evaluate",
-        "many.jsonl",
-        "--judge",
-        str(tiny_path),
-        "-o",
-        "run",
-    ]
+    arguments = ("evaluate", "many.jsonl", "--judge", str(tiny_path), "-o", "run")
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-m", "localeval", *arguments],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -265,7 +406,6 @@ def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_o
         # Tests that a shell started in the background ignore SIGINT, and so would what they start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    journal = tmp_path / "run" / "journal.jsonl"
     deadline = time.monotonic() + 60
     while not (journal.exists() and journal.read_text().count("\n") > 5) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -276,40 +416,34 @@ def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_o
     kept = journal.read_text().splitlines()
     assert len(kept) > 5
     data.write_text("".join(json.dumps(row) + "\n" for row in rows[:20]))
-    again = localeval("evaluate", "many.jsonl", "--judge", tiny_path, "-o", "run", cwd=tmp_path)
-    assert again.returncode == 0
+    assert localeval(*arguments, cwd=tmp_path).returncode == 0
     assert journal.read_text().splitlines()[: len(kept)] == kept
 
 
 @pytest.mark.parametrize(
-    ("command", "kept"),
+    ("command", "goes_on"),
     [
-        ("evaluate x.jsonl", "What was judged is kept"),
-        ("card x.jsonl", "What was judged is kept"),
-        ("pack --to x", "What is whole in the folder is kept"),
-        ("models fetch x", "What was fetched is kept"),
-        ("unpack x", "What was unpacked whole is kept"),
-        *((words, "") for words in ("verify x", "score --response x", "rescore x", "compare x y")),
-        *((words, "") for words in ("report x", "models verify x", "doctor", "evaluate x --plan", "")),
+        *(
+            (words, True)
+            for words in ("evaluate x.jsonl", "card x", "pack --to x", "models fetch x", "unpack x")
+        ),
+        *((words, False) for words in ("verify x", "score --response x", "rescore x", "compare x y", "")),
+        *((words, False) for words in ("report x", "models verify x", "doctor", "evaluate x --plan")),
     ],
 )
-def test_an_interrupted_command_says_what_it_kept_and_no_other_does(
-    command: str, kept: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_an_interrupted_command_says_whether_it_goes_on(
+    command: str, goes_on: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli.commands, "main", stop)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(command.split())
-    assert ended.value.code == 130
-    again = f" {kept}; the same command goes on from there: localeval {command}" if kept else ""
-    assert capsys.readouterr().err.strip() == f"Interrupted.{again}"
+    told = refused([*command.split()], capsys, 130)
+    assert told.startswith("Interrupted.")
+    assert told.endswith(f"goes on from there: localeval {command}") is goes_on
 
 
-# Wherever stdout goes.
-
-CHINESE = "茶😀"
+# Wherever stdout goes
 
 
 @pytest.fixture
@@ -335,18 +469,15 @@ def test_signs_that_an_encoding_does_not_have_are_escaped(chinese: Path, encodin
     assert json.loads(printed("rescore", chinese, "--json"))["samples"][0]["id"] == CHINESE
 
 
-def test_output_that_finds_no_room_is_exit_2_in_a_sentence(chinese: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    for arguments in (("report", chinese), ("rescore", chinese, "--json"), ("--help",)):
-        command = [sys.executable, "-m", "localeval", *map(str, arguments)]
-        with Path("/dev/full").open("w") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
-        assert done.returncode == 2
-        assert done.stderr == (
-            "localeval: the output can't be written (No space left on device); make room, "
-            "or send it elsewhere.\n"
-        )
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("more", [("report",), ("rescore", "--json"), ("--help",)])
+def test_output_that_finds_no_room_is_exit_2_in_a_sentence(chinese: Path, more: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "localeval", more[0], str(chinese), *more[1:]]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.startswith("localeval: the output can't be written (No space left on device)")
+    assert done.stderr.count("\n") == 1
 
 
 def test_an_error_of_the_system_that_nobody_expected_is_no_fault_of_the_output(
@@ -360,21 +491,10 @@ def test_an_error_of_the_system_that_nobody_expected_is_no_fault_of_the_output(
         cli.main(["report", "x"])
 
 
-@pytest.mark.parametrize(
-    "arguments", [("evaluate", "no\x1b[2J\x9bdata.jsonl"), ("evaluate", "--no\x1b[2Jption")]
-)
+@pytest.mark.parametrize("argument", ["no\x1b[2J\x9bdata.jsonl", "--no\x1b[2Jption"])
 def test_what_is_told_of_an_argument_has_no_control_characters(
-    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    argument: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit):
-        cli.main([*arguments])
-    told = capsys.readouterr().err
+    told = refused(["evaluate", argument], capsys)
     assert "[2J" in told
-    assert told.replace("\n", "").isprintable()
-
-
-def test_a_line_of_talk_keeps_its_ends_and_nothing_that_a_terminal_obeys(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    say("a\x1b[31m\r\n  b\x07")
-    assert capsys.readouterr().err == "a [31m \n  b \n"
+    assert told.isprintable()

@@ -164,7 +164,8 @@ def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_ju
         (("--fail-under", "context_recall=0.8"), "context_recall, which is not computed here (faithfulness)"),
         (("--fail-on-drop", "nowhere"), "nowhere"),
         (("--junit", "out.xml"), "--fail-under"),
-        (("--junit", "none/out.xml", "--fail-under", "faithfulness=0"), "no such folder"),
+        (("--junit", "none/out.xml", "--fail-under", "faithfulness=0"), "none/out.xml"),
+        (("--junit", ".", "--fail-under", "faithfulness=0"), "is a directory"),
     ],
 )
 def test_what_is_wrong_with_a_gate_is_exit_2_before_anything_is_judged(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Score, evaluate, plan, rescore
-from localeval.compat.models import beside
+from localeval.compat.metrics import beside
 from localeval.engine.companions import Companions
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from localeval.cli.card import card
-from localeval.cli.compare import compare
-from localeval.cli.doctor import doctor
+from localeval.cli.card import card, fit
 from localeval.cli.evaluate import evaluate, score
-from localeval.cli.fit import fit
-from localeval.cli.models import models
+from localeval.cli.models import doctor, models
 from localeval.cli.pack import pack, unpack
-from localeval.cli.report import report
-from localeval.cli.rescore import rescore
+from localeval.cli.runs import compare, report, rescore, verify
 from localeval.cli.talk import say
-from localeval.cli.verify import verify
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
 from localeval.text.display import printable
@@ -39,9 +35,11 @@ Exit codes:
   3    a model, or a file of a pack, is missing or broken, or doctor found a fault
   130  interrupted (143: by SIGTERM); what was judged is kept"""
 
-
 MAY_USE_IT = ("models", "pack")
 """Commands that may use the network; `models` refuses it for all of its own but `fetch`."""
+
+_GO_ON = ("evaluate", "card", "pack", "unpack", "models fetch")
+"""Commands that go on where an interrupted call of them stopped."""
 
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,38 +52,34 @@ def commands(context: click.Context) -> None:
         offline()
 
 
-for command in (
-    evaluate,
-    score,
-    rescore,
-    compare,
-    report,
-    verify,
-    card,
-    fit,
-    models,
-    doctor,
-    pack,
-    unpack,
-):
-    commands.add_command(command)
+for _command in (evaluate, score, rescore, compare, report, verify, card, fit, models, doctor, pack, unpack):
+    commands.add_command(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
     before = attempts()
     words = sys.argv[1:] if arguments is None else arguments
-    _print_every_sign()
+    # A character that the terminal's encoding does not have is printed as JSON escapes it.
+    codecs.register_error("localeval.escaped", _escape)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="localeval.escaped")
     try:
         with _stopped_by_sigterm():
             commands.main(arguments, prog_name="localeval", standalone_mode=False)
     except click.ClickException as error:
-        told = io.StringIO()
-        error.show(told)
-        say(told.getvalue().rstrip())
+        told = error.format_message()
+        if "\n" not in told:  # else it is the help, for want of any argument
+            context = getattr(error, "ctx", None)
+            told = f"localeval: {told}" + (f" See `{context.command_path} --help`." if context else "")
+        say(told)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
-        say(f"\nInterrupted.{_what_is_kept(words)}")
+        command = " ".join(words[: 2 if words[:1] == ["models"] else 1])
+        again = printable(shlex.join(["localeval", *words]))
+        goes_on = f" What is done is kept; the same command goes on from there: {again}"
+        say("\nInterrupted." + goes_on * (command in _GO_ON and "--plan" not in words))
         sys.exit(143 if isinstance(error.__cause__ or error, _Terminated) else 130)
     except LocalevalError as error:
         say(f"localeval: {error}")
@@ -102,34 +96,10 @@ def main(arguments: list[str] | None = None) -> None:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
 
 
-def _what_is_kept(words: Sequence[str]) -> str:
-    """What an interrupted command leaves to go on with, in a sentence; "" where that is nothing."""
-    command = " ".join(words[:2]) if words[:1] == ["models"] else "".join(words[:1])
-    kept = {
-        "evaluate": "What was judged is kept",
-        "card": "What was judged is kept",
-        "pack": "What is whole in the folder is kept",
-        "unpack": "What was unpacked whole is kept",
-        "models fetch": "What was fetched is kept",
-    }.get(command)
-    if kept is None or "--plan" in words:
-        return ""
-    return f" {kept}; the same command goes on from there: {printable(shlex.join(['localeval', *words]))}"
-
-
-def _print_every_sign() -> None:
-    """Signs that the terminal's encoding does not have are printed as JSON escapes them."""
-    codecs.register_error("localeval.escaped", _escaped)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="localeval.escaped")
-
-
-def _escaped(error: UnicodeError) -> tuple[str, int]:
+def _escape(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)), error.end
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 class _Terminated(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""`localeval card`: how far the judge agrees with people's labels."""
+"""`localeval card` and `localeval fit`: hold a judge against people's labels, and fit a head to them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import click
+from platformdirs import user_cache_path
 
-from localeval.cli.options import given_as, judging_options, names, opened, split
-from localeval.cli.places import folder_of, place_of
+from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, load_judge, split
 from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.report.progress import live_line
+from localeval.samples import read_samples
 from localeval.system.files import write_whole, writing_to
 
 
-@click.command()
-@click.argument("labelled")
-@judging_options
+@click.command(params=[*JUDGING])
+@click.argument("labelled", is_eager=True)
 @click.option(
     "-o",
     "--output",
@@ -35,18 +36,18 @@ from localeval.system.files import write_whole, writing_to
     is_flag=True,
     help="Of context_relevance: hold the needed sentences against sentence_labels.",
 )
-@click.option("--html", type=click.Path(), help="Also write the card as a page of its own.")
+@click.option("--html", type=OutputFile(), help="Also write the card as a page of its own.")
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
 def card(
     labelled: str,
     output: str | None,
     number: int,
     sentences: bool,
-    html: str | None,
+    html: Path | None,
     quiet: bool,
     as_json: bool,
-    metrics: str | None,
-    **rest: Any,
+    metrics: list[str] | None,
+    **given: Any,
 ) -> None:
     """Say how far the judge's scores agree with the labels in LABELLED (JSONL; - is stdin).
 
@@ -55,29 +56,61 @@ def card(
     contexts in order, and `sentence_labels`, 1 for what the question needs, else 0. With 40 labels of
     faithfulness in a language it also fits a calibration: FOLDER/calibration.json, for --calibration.
     """
-    from localeval.report.progress import live_line
     from localeval.runs.card import CALIBRATION, CARD, make
     from localeval.runs.card import as_json as json_of
     from localeval.runs.card.render import as_html, as_text
 
-    chosen = names(metrics) or ["faithfulness"]
-    if len(chosen) != 1:
-        given = given_as("metrics")
-        raise InputError(f"a card is of one metric, and {given} names {len(chosen)}; give one with -m.")
+    metric, *others = metrics or ["faithfulness"]
+    if others:
+        raise InputError(f"a card is of one metric, and {1 + len(others)} are named; give one with -m.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
-    page = None if html is None else place_of(html, "--html", "card.html", labelled)
-    own = f"{stem}-{chosen[0]}{'-sentences' if sentences else ''}"
-    folder = folder_of(output) or Path("cards") / own
-    judge, options = split(rest)
-    with opened(judge) as loaded, live_line(quiet, "Judging") as progress:
-        made = make(labelled, chosen[0], loaded, folder, number, progress, sentences, **options)
+    folder = Path(output or f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
+    judge, options = split(given)
+    with load_judge(judge) as loaded, live_line(quiet, "Judging") as progress:
+        made = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
     click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)
-    if page is not None:
-        with writing_to(page, "card"):
-            write_whole(page, [as_html(made)])
-        say(f"page: {page}")
+    if html is not None:
+        with writing_to(html, "card"):
+            write_whole(html, [as_html(made)])
+        say(f"page: {html}")
     say(f"card: {folder / CARD}")
     if made.calibrations:
         say(f"calibration: {folder / CALIBRATION}; use it with --calibration")
     elif (folder / CALIBRATION).exists():
         say(f"calibration: none; {folder / CALIBRATION} is of an earlier card")
+
+
+@click.command(params=[JUDGE, THREADS])
+@click.argument("labelled", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, type=OutputFile(), help="The file of the head, for --head.")
+@click.option("--layer", type=click.IntRange(min=0), help="Read behind this layer.  [default: 57 % up]")
+@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool, **judge: Any) -> None:
+    """Fit a head to the answers in LABELLED (JSONL files): the judge then reads instead of being asked.
+
+    A sample has a `label`, 1 where the contexts support all of its response, else 0, and may have
+    `hallucination_spans` ([{"start": 0, "end": 9}], what of the response is not supported) and a `group`,
+    which is never parted in cross-validation. 300 answers are needed, 75 of each label, and of a language 100
+    and 25. What the judge holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a
+    second call goes on.
+    """
+    from localeval.judgements.heads import write
+    from localeval.runs import head_fit
+    from localeval.runs.card.agreement import Figure
+    from localeval.runs.card.labels import label
+
+    samples = [sample for path in labelled for sample in read_samples(path)]
+    where = ", ".join(labelled)
+    answers = head_fit.labelled(samples, [label(sample, where) for sample in samples], where)
+    cache = user_cache_path("localeval") / "states"
+    with load_judge(judge) as loaded, live_line(quiet, "Reading") as progress:
+        named = {"name": str(loaded.model["name"]), "sha256": str(loaded.model["sha256"])}
+        behind = head_fit.layer_of(loaded.engine, layer)
+        read = head_fit.read(loaded.engine, named["sha256"], behind, answers, cache, progress)
+    heads = head_fit.fit(read, named, behind)
+    with writing_to(output, "head"):
+        write_whole(output, [write(heads)])
+    for head in heads:
+        figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
+        click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
+    say(f"head: {output}; use it with --head")

@@ -5,28 +5,40 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from localeval.cli.gates import Gates, gated
-from localeval.cli.options import judging_options, names, opened, split
-from localeval.cli.places import folder_of
-from localeval.cli.reading import Reading, reading_options
+from localeval.cli.gates import GATES, Gates
+from localeval.cli.options import JUDGING, load_judge, split, take
 from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.metrics.score import explained
+from localeval.metrics.summary import choose_metrics
+from localeval.report.progress import live_line
+from localeval.report.text import as_text, reasons_told
+from localeval.runs.evaluate import evaluate as run
+from localeval.runs.evaluate import metrics_for, plan
+from localeval.runs.folder import REPORT, RESULTS
+from localeval.samples import FORMATS, Samples, read_samples
 from localeval.text.display import said
 
-if TYPE_CHECKING:
-    from localeval.runs.plan import Plan
-    from localeval.runs.result import Result
-    from localeval.samples import Samples
+_MOST_SHOWN = 20
+_READING = [
+    click.Option(
+        ["--format"], type=click.Choice(FORMATS), help="Of FILE.  [default: by its name, else jsonl]"
+    ),
+    click.Option(["--encoding"], help="Of FILE, as gb18030.  [default: utf-8, or by its byte order mark]"),
+    click.Option(["--columns"], multiple=True, help="Where a field stands: user_input=q,response=a,..."),
+    click.Option(["--limit"], type=click.IntRange(min=1), help="Read the first so many samples."),
+    click.Option(["--id", "ids"], multiple=True, help="Of these only this one; may be given several times."),
+    click.Option(["--sample"], type=click.IntRange(min=1), help="Of these draw so many, by --seed."),
+    click.Option(["--skip-bad"], is_flag=True, help="Leave out what can't be read, and list it."),
+]
 
 
-@click.command()
-@click.argument("file")
-@reading_options
-@judging_options
+@click.command(params=[*_READING, *JUDGING, *GATES])
+@click.argument("file", is_eager=True)
 @click.option(
     "-o",
     "--output",
@@ -37,49 +49,65 @@ if TYPE_CHECKING:
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
-@gated
 def evaluate(
     file: str,
     output: str | None,
     plan_only: bool,
     quiet: bool,
     as_json: bool,
-    metrics: str | None,
-    reading: Reading,
-    gates: Gates,
-    **rest: Any,
-) -> Result | None:
+    metrics: list[str] | None,
+    **given: Any,
+) -> None:
     """Score the samples of FILE (JSONL, JSON, CSV, TSV or Parquet; - is stdin)."""
-    from localeval.report.progress import live_line
-    from localeval.report.text import as_text, reasons_told
-    from localeval.runs.evaluate import evaluate as run
-    from localeval.runs.evaluate import metrics_for, plan
-    from localeval.runs.folder import REPORT, RESULTS
-
-    judge, options = split(rest)
-    chosen, samples = names(metrics), reading.read(file, options["seed"])
-    gates.check([metric.name for metric in metrics_for(chosen, samples)])
+    gates, reading = Gates(**take(given, GATES)), take(given, _READING)
+    judge, options = split(given)
+    samples = _read(file, options["seed"], **reading)
+    gates.check([metric.name for metric in metrics_for(metrics, samples)])
     folder = _folder(output, file, samples)
     if plan_only:
-        with opened(judge) as loaded:
-            _tell_plan(plan(samples, chosen, loaded, folder, **options), as_json)
-        return None
-    with opened(judge) as loaded, live_line(quiet) as line:
-        result = run(samples, chosen, loaded, folder, watch=None if quiet else line, **options)
+        with load_judge(judge) as loaded:
+            planned = plan(samples, metrics, loaded, folder, **options)
+        click.echo(json.dumps(planned.to_dict(), indent=1) if as_json else str(planned))
+        if not planned.fits:
+            sys.exit(2)
+        return
+    with load_judge(judge) as loaded, live_line(quiet) as line:
+        result = run(samples, metrics, loaded, folder, watch=None if quiet else line, **options)
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for reason in reasons_told(result):
         say(reason)
     say(f"records and scores: {folder / RESULTS}")
     say(f"report: {folder / REPORT}")
-    return result
+    gates.enforce(result)
+
+
+def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Samples:
+    """Read the samples; what was skipped is listed on stderr."""
+    names: dict[str, str] = {}
+    for pair in ",".join(columns).split(",") if columns else []:
+        field, equals, name = (part.strip() for part in pair.partition("="))
+        if not (field and equals and name):
+            raise InputError(f"--columns: {pair.strip()!r} is not FIELD=NAME; write user_input=q,response=a.")
+        if field in names:
+            raise InputError(f"--columns: {field} is named twice; keep one.")
+        names[field] = name
+    samples = read_samples(file, columns=names, seed=seed, **reading)
+    for skipped in samples.skipped[:_MOST_SHOWN]:
+        say(f"skipped: {skipped.reason}")
+    if samples.skipped:
+        more = len(samples.skipped) - _MOST_SHOWN
+        say(f"skipped: {len(samples.skipped)} in all" + f", {more} of them not shown" * (more > 0))
+    return samples
 
 
 def _folder(given: str | None, file: str, samples: Samples) -> Path:
     """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
     from localeval.runs.folder import other_questions
 
-    if (chosen := folder_of(given)) is not None:
-        return chosen
+    if given is not None:
+        if not given:
+            raise InputError("-o is empty; name a folder, or leave it out.")
+        return Path(given)
     stem = "stdin" if file == "-" else Path(file).stem
     if stem in (".", ".."):
         raise InputError(f"{said(file)}: no folder can be called {stem}; name one with -o.")
@@ -92,15 +120,7 @@ def _folder(given: str | None, file: str, samples: Samples) -> Path:
     return folder
 
 
-def _tell_plan(plan: Plan, as_json: bool) -> None:
-    """Print it; exit 2 where the judge does not fit into the memory that is there."""
-    click.echo(json.dumps(plan.to_dict(), indent=1) if as_json else str(plan))
-    if not plan.fits:
-        sys.exit(2)
-
-
-@click.command()
-@judging_options
+@click.command(params=[*JUDGING])
 @click.option("--user-input", "--question", help="The question.")
 @click.option("--response", "--answer", help="The answer.")
 @click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
@@ -111,27 +131,26 @@ def score(
     contexts: tuple[str, ...],
     reference: str | None,
     as_json: bool,
-    metrics: str | None,
-    **rest: Any,
+    metrics: list[str] | None,
+    **given: Any,
 ) -> None:
     """Score one sample, given as options."""
-    from localeval.metrics.score import explained
-    from localeval.runs.evaluate import evaluate as run
-
-    judge, options = split(rest)
+    judge, options = split(given)
     sample = {
         "user_input": user_input,
         "response": response,
         "retrieved_contexts": list(contexts),
         "reference": reference,
     }
-    chosen = names(metrics)
     if response is None and not contexts:
         raise InputError("there is nothing to score; give --response, --context, or both.")
-    if chosen is not None:
-        _check_given(sample, chosen)
-    with opened(judge) as loaded:
-        result = run([sample], chosen, loaded, **options)
+    for metric in choose_metrics(metrics) if metrics else []:
+        for column in metric.columns:
+            if sample.get(column) is None:
+                option = "--" + column.replace("_", "-")
+                raise InputError(f"{metric.name} needs {option}; give it, or leave the metric out.")
+    with load_judge(judge) as loaded:
+        result = run([sample], metrics, loaded, **options)
     if as_json:
         click.echo(result.to_json(), nl=False)
         return
@@ -140,14 +159,3 @@ def score(
             click.echo(f"{name} {found.value:.4f} soft {found.soft:.4f}")
         else:
             click.echo(f"{name} {found.status} {explained(found.reason)}")
-
-
-def _check_given(sample: dict[str, Any], metrics: list[str]) -> None:
-    """Raises InputError for a metric without an option that it needs."""
-    from localeval.metrics.summary import choose_metrics
-
-    for metric in choose_metrics(metrics):
-        for column in metric.columns:
-            if sample.get(column) is None:
-                option = "--" + column.replace("_", "-")
-                raise InputError(f"{metric.name} needs {option}; give it, or leave the metric out.")

@@ -1,4 +1,4 @@
-"""`localeval models`: list, fetch, verify and locate model files. Data on stdout, talk on stderr."""
+"""`localeval models` and `localeval doctor`: model files, and whether everything here works."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from localeval import models as store
+from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
 from localeval.cli.talk import say
+from localeval.doctor import CheckContext, examine
 from localeval.models.catalog import rows
 from localeval.models.fetch import Progress, fetch
 from localeval.system.offline import offline
@@ -114,3 +117,23 @@ def _plain_lines() -> Progress:
         said = step
 
     return progress
+
+
+@click.command(params=[JUDGE, EMBEDDER, CLASSIFIER, THREADS, JSON])
+@click.option("--only", multiple=True, metavar="NAME", help="One check; may be given several times.")
+def doctor(
+    model: str, embedder: str, classifier: str, n_threads: int, only: tuple[str, ...], as_json: bool
+) -> None:
+    """Check machine, installation and models, a line each; exit 3 if something is wrong.
+
+    The judge is asked about three shipped samples. An embedder and HHEM are checked where they are here.
+    """
+    findings = []
+    for finding in examine(CheckContext(model, embedder, classifier, n_threads, Path.cwd()), only):
+        findings.append(finding)
+        if not as_json:
+            click.echo(str(finding))
+    if as_json:
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
+    if any(finding.status == "fault" for finding in findings):
+        sys.exit(3)

@@ -1,184 +1,150 @@
-"""The options that every judging command shares. Each has an environment variable."""
+"""Options that commands share; those of judging come from the fields of `Options` and `EngineSettings`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar, get_args
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
 
 import click
-from click.core import ParameterSource
 
 from localeval.engine.interface import EngineSettings
-from localeval.errors import InputError
+from localeval.judge import Judge
+from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
-from localeval.prompts.options import DEFAULTS, Mode, Options, Relevance, StatementsBy, SupportBy, VerdictForm
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _option(name: str, help_text: str, **how: Any) -> Callable[[F], F]:
-    """An option with its variable: `--n-ctx` is LOCALEVAL_N_CTX. Click names both when it refuses a value."""
-    variable = "LOCALEVAL_" + name.lstrip("-").replace("-", "_").upper()
-    return click.option(name, envvar=variable, show_envvar=True, help=help_text, **how)
+from localeval.prompts.options import ARITHMETIC, DEFAULTS, Options
+from localeval.runs.folder import FILES, is_run
+from localeval.system.files import is_same
 
 
-def _choice(name: str, form: Any, help_text: str) -> Callable[[F], F]:
-    default = getattr(DEFAULTS, name.lstrip("-").replace("-", "_"))
-    return _option(name, help_text, type=click.Choice(get_args(form)), default=default, show_default=True)
+def _option(*names: str, **how: Any) -> click.Option:
+    """Make an option with a variable: `--n-ctx` is LOCALEVAL_N_CTX. Click names both in an error."""
+    variable = names[0].partition("/")[0].lstrip("-").replace("-", "_").upper()
+    return click.Option(names, envvar=f"LOCALEVAL_{variable}", show_envvar=True, **how)
 
 
-def _number(name: str, help_text: str) -> Callable[[F], F]:
-    default = getattr(DEFAULTS, name.lstrip("-"))
-    return _option(name, help_text, type=type(default), default=default, show_default=True)
+def _of_field(settings: Any, name: str) -> dict[str, Any]:
+    """Take type, bounds, default and help of an option from the field of that name."""
+    field = settings.__pydantic_fields__[name]
+    bounds: dict[str, Any] = {}
+    for bound in field.metadata:
+        bounds |= {"min": bound.ge} if hasattr(bound, "ge") else {}
+        bounds |= {"max": bound.le} if hasattr(bound, "le") else {}
+    kind: Any = field.annotation
+    if get_origin(kind) is Literal:
+        kind = click.Choice(get_args(kind))
+    elif kind is int:
+        kind = click.IntRange(**bounds)
+    elif kind is float:
+        kind = click.FloatRange(**bounds)
+    return {"type": kind, "default": field.default, "show_default": True, "help": field.description}
 
 
-class _Names(click.types.StringParamType):
+def _names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:
+    names = [name.strip() for part in given for name in part.split(",") if name.strip()]
+    if given and not names:
+        raise click.BadParameter("no metric is named; name one, or leave it out.")
+    if names:
+        choose_metrics(names)
+    return names or None
+
+
+class _NamesType(click.types.StringParamType):
     envvar_list_splitter = ","  # else the variable would be cut at spaces
 
 
-metrics_option = click.option(
-    "-m",
-    "--metrics",
-    envvar="LOCALEVAL_METRICS",
-    show_envvar=True,
-    type=_Names(),
+class OutputFile(click.Path):
+    """A file to be written, refused before anything is computed where that can't be, or may not be, done.
+
+    own  the name of a file that the command may replace in the run that it is given
+    """
+
+    def __init__(self, own: str = "") -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+        self._own = own
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(str(super().convert(value, param, ctx)))
+        real, given = path.resolve(), ctx.params if ctx else {}
+        made = real.is_file() or not real.exists()  # beside, and moved into its place; a pipe is written to
+        if real.is_dir() or (made and not os.access(real.parent, os.W_OK)):
+            self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
+        if any(is_same(path, one) for one in given.values() if isinstance(one, str | Path)):
+            self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
+        allowed = "run" in given and real == (given["run"] / self._own).resolve()
+        if real.name in FILES and is_run(real.parent) and not allowed:
+            self.fail(f"{path}: this is a file of a run, which has to stay.", param, ctx)
+        return path
+
+
+METRICS = _option(
+    *("--metrics", "-m"),
+    type=_NamesType(),
     multiple=True,
-    callback=lambda _context, _option, given: ",".join(given) if given else None,
+    callback=_names,
     help="Metric names, with commas between; may be given several times.",
 )
+JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
 
-_MODELS: tuple[Callable[[Any], Any], ...] = (
-    _option("--judge", "A catalog name, or a path to a GGUF file.", default=DEFAULT_JUDGE, show_default=True),
-    _option(
-        "--embedder",
-        "For answer_relevance: a catalog name, or the path of a folder.",
-        default=DEFAULT_EMBEDDER,
-        show_default=True,
-    ),
-    _option(
-        "--classifier",
-        "For HHEM: a catalog name, or the path of a folder.",
-        default=DEFAULT_CLASSIFIER,
-        show_default=True,
-    ),
+JUDGE = _option(
+    *("--judge", "model"),
+    default=DEFAULT_JUDGE,
+    show_default=True,
+    help="A catalog name, or a path to a GGUF file.",
 )
-_THREADS = _option("--threads", "Default: the physical cores.", type=int, default=0)
-
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    metrics_option,
-    *_MODELS,
-    _choice("--statements", StatementsBy, "Break sentences into statements, or take them whole (faster)."),
-    _choice("--verdict", VerdictForm, "Read the verdict at once, or after a written reason (slower)."),
-    _choice("--support-by", SupportBy, "Who decides whether a statement is supported."),
-    _option("--explain", "Add a reason to each verdict of the response on the contexts.", is_flag=True),
-    _number("--threshold", "Probability from which a verdict counts as yes."),
-    _number("--questions", "Questions that answer_relevance draws from the response."),
-    _number("--temperature", "Of these draws."),
-    _choice("--relevance", Relevance, "Whose sufficiency counts in answer_relevance."),
-    _choice("--mode", Mode, "Of factual_correctness."),
-    _number("--beta", "Of factual_correctness: above 1, recall weighs more."),
+EMBEDDER = _option(
+    "--embedder",
+    default=DEFAULT_EMBEDDER,
+    show_default=True,
+    help="For answer_relevance: a catalog name, or the path of a folder.",
+)
+CLASSIFIER = _option(
+    "--classifier",
+    default=DEFAULT_CLASSIFIER,
+    show_default=True,
+    help="For HHEM: a catalog name, or the path of a folder.",
+)
+THREADS = _option("--threads", "n_threads", **_of_field(EngineSettings, "n_threads"))
+_OF_JUDGE = (
+    JUDGE,
+    EMBEDDER,
+    CLASSIFIER,
+    THREADS,
+    _option("--n-ctx", **_of_field(EngineSettings, "n_ctx")),
+    _option("--gpu-layers", "n_gpu_layers", **_of_field(EngineSettings, "n_gpu_layers")),
     _option(
-        "--calibration",
-        "auto (the shipped one, where it fits), none, or a file that `card` wrote.",
-        default=DEFAULTS.calibration,
-        show_default=True,
-    ),
-    _option(
-        "--head",
-        "auto (the shipped one, where it fits), none, or a file that `fit` wrote.",
-        default=DEFAULTS.head,
-        show_default=True,
-    ),
-    _THREADS,
-    _option("--n-ctx", "Tokens of context.", type=int, default=8192, show_default=True),
-    _option("--gpu-layers", "Layers on a GPU.", type=int, default=0, show_default=True),
-    click.option(
         "--keep-trunks/--no-keep-trunks",
-        envvar="LOCALEVAL_KEEP_TRUNKS",
-        show_envvar=True,
         default=True,
         show_default=True,
         help="Keep what is computed of the prompts in the user's cache folder, for the next run.",
     ),
-    _number("--seed", "Of every draw."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 )
+_OF_JUDGING = [
+    _option(f"--{name.replace('_', '-')}", is_flag=name == "explain", **_of_field(Options, name))
+    for name in vars(DEFAULTS)
+    if name != "prompts"
+]
+JUDGING = [METRICS, *_OF_JUDGE, *_OF_JUDGING, JSON]
+"""Options of every command that judges; a command gets them apart by `split`."""
+
+RESCORING = [
+    click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC
+]
+"""Options that can be changed without judging again; what is not given is as in the run."""
 
 
-# The engine's names of options that are called otherwise here, or the same.
-_SETTINGS = {"n_threads": "threads", "n_ctx": "n_ctx", "n_gpu_layers": "gpu_layers"}
-
-
-def judging_options(function: F) -> F:
-    return _with(_OPTIONS, function)
-
-
-def model_options(function: F) -> F:
-    """Of these the models and the threads."""
-    return _with((*_MODELS, _THREADS), function)
-
-
-def judge_options(function: F) -> F:
-    """Of these the judge and the threads."""
-    return _with((_MODELS[0], _THREADS), function)
-
-
-def _with(options: Sequence[Callable[[Any], Any]], function: F) -> F:
-    for option in reversed(options):
-        function = option(function)
-    return function
+def take(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
+    """Take the values of these options out of `given`."""
+    return {str(option.name): given.pop(str(option.name)) for option in options}
 
 
 def split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(what `Judge.load` takes, what `Options` takes); the options are checked before a model loads."""
-    models = {
-        "model": given.pop("judge"),
-        "embedder": given.pop("embedder"),
-        "classifier": given.pop("classifier"),
-        "keep_trunks": given.pop("keep_trunks"),
-    }
-    settings = {setting: given.pop(option) for setting, option in _SETTINGS.items()}
-    with named_as_given():
-        EngineSettings(**settings)
-        Options.read(given)
-    return {**models, **settings}, given
+    """Return (what `Judge.load` takes, what `evaluate` takes), the latter checked before a model loads."""
+    judge, options = take(given, _OF_JUDGE), take(given, _OF_JUDGING)
+    Options.read(options)
+    return judge, options
 
 
-@contextmanager
-def named_as_given() -> Iterator[None]:
-    """An InputError that is about a parameter ("n_threads is -1; ...") names its option, or its variable."""
-    try:
-        yield
-    except InputError as error:
-        name, found, rest = str(error).partition(" is ")
-        if given := given_as(_SETTINGS.get(name, name)):
-            raise InputError(f"{given}{found}{rest}") from None
-        raise
-
-
-def given_as(name: str) -> str:
-    """The option of that name, or its variable where that gave it; "" where the command has none such."""
-    context = click.get_current_context()
-    for option in context.command.params:
-        if option.name == name:
-            by_variable = context.get_parameter_source(name) is ParameterSource.ENVIRONMENT
-            return str(option.envvar) if by_variable else max(option.opts, key=len)
-    return ""
-
-
-def opened(judge: dict[str, Any]) -> Any:
-    from localeval.judge import Judge
-
+def load_judge(judge: dict[str, Any]) -> Judge:
     return Judge.load(**judge)
-
-
-def names(metrics: str | None) -> list[str] | None:
-    from localeval.metrics.summary import choose_metrics
-
-    names = [name.strip() for name in metrics.split(",") if name.strip()] if metrics is not None else None
-    if names == []:
-        raise InputError(f"{given_as('metrics')} names no metric; give one, or leave it out.")
-    if names:
-        choose_metrics(names)
-    return names

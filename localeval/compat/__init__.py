@@ -6,7 +6,7 @@
     result = evaluate(dataset=dataset, metrics=[Faithfulness()], llm="qwen2.5-coder-1.5b")
     print(result)                       # {'faithfulness': 0.9090}
 
-Nothing is judged or computed here: it is the same as with `localeval.runs.evaluate`, but for the default of
+Nothing is judged or computed here: it is the same as with `localeval.evaluate`, but for the default of
 `relevance` in `AnswerRelevance`; and ragas is not imported.
 """
 

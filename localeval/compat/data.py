@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from localeval.errors import InputError
 from localeval.samples import ALIASES, Sample, read_samples
@@ -23,8 +22,7 @@ class SingleTurnSample(Sample):
 
 
 class EvaluationDataset:
-    """Samples in their order, each with an id of its own: its line or place where it has none, and another
-    number for a sample that has the same as one before it.
+    """Samples in their order, each with an id of its own: its line or place where it has none.
 
     `samples` may be our samples or ragas' ones, dicts, or a whole data set of ragas. Raises InputError for
     what is none of these, with its place, and for no sample at all.
@@ -34,16 +32,24 @@ class EvaluationDataset:
     """
 
     def __init__(self, samples: Iterable[Any]) -> None:
-        if isinstance(samples, str | bytes | Mapping) or not isinstance(samples, Iterable):
+        if isinstance(samples, str | Mapping):
             raise InputError(
                 f"samples is a {type(samples).__name__}; give a list of samples, "
                 "or read a file with EvaluationDataset.from_jsonl."
             )
-        self.samples: list[Sample] = read_samples(_numbered([_plain(item) for item in samples]))
+        plain = [as_columns(item) for item in samples]
+        seen: set[str] = set()
+        for place, item in enumerate(plain, 1):
+            # Data sets that were joined have numbered their samples each for itself.
+            if isinstance(item, Sample) and item.id:
+                if item.id in seen:
+                    plain[place - 1] = item = item.model_copy(update={"id": str(len(plain) + place)})
+                seen.add(item.id)
+        self.samples: list[Sample] = read_samples(plain)
 
     @classmethod
     def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
-        """The samples of a JSONL file of any name. Raises InputError with the line and the field."""
+        """Read the samples of a JSONL file of any name. Raises InputError with the line and the field."""
         return cls(read_samples(path, format="jsonl"))
 
     @classmethod
@@ -51,11 +57,11 @@ class EvaluationDataset:
         return cls(data)
 
     def features(self) -> list[str]:
-        """The columns that some sample has, ids aside."""
+        """List the columns that some sample has, ids aside."""
         return list(dict.fromkeys(name for row in self.to_list() for name in row if name != "id"))
 
     def to_list(self) -> list[dict[str, Any]]:
-        """Each sample as a dict, without the columns that it lacks."""
+        """Give each sample as a dict, without the columns that it lacks."""
         return [sample.model_dump(exclude_none=True) for sample in self.samples]
 
     def __len__(self) -> int:
@@ -64,50 +70,17 @@ class EvaluationDataset:
     def __iter__(self) -> Iterator[Sample]:
         return iter(self.samples)
 
-    @overload
-    def __getitem__(self, place: int) -> Sample: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> EvaluationDataset: ...
-
-    def __getitem__(self, place: int | slice) -> Sample | EvaluationDataset:
+    def __getitem__(self, place: int | slice) -> Any:
         return EvaluationDataset(self.samples[place]) if isinstance(place, slice) else self.samples[place]
 
     def __repr__(self) -> str:
         return f"EvaluationDataset(features={self.features()}, len={len(self)})"
 
 
-def one_sample(given: Any, where: str) -> Sample:
-    """The sample that a metric was called with. Raises InputError, with `where` at its head."""
-    plain = _plain(given)
-    if isinstance(plain, Sample):
-        return plain
-    if not isinstance(plain, Mapping):
-        raise InputError(
-            f"{where}: expected a dict or a sample, found a {type(given).__name__}; "
-            "give the columns by name, as answer= and document_list=."
-        )
-    return Sample.read(plain, where)
-
-
-def _numbered(items: list[Any]) -> list[Any]:
-    """Samples of several data sets, each of which has numbered its own: of two alike the later one anew."""
-    taken = {item.id for item in items if isinstance(item, Sample)}
-    free = (str(number) for number in count(1) if str(number) not in taken)
-    seen: set[str] = set()
-    for place, item in enumerate(items):
-        if isinstance(item, Sample) and item.id:
-            if item.id in seen:
-                items[place] = item.model_copy(update={"id": next(free)})
-            seen.add(item.id)
-    return items
-
-
-def _plain(given: Any) -> Any:
-    """Columns by name for an object that has them: a pydantic model (ragas' samples are), or any other."""
+def as_columns(given: Any) -> Any:
+    """Name the columns of an object that has them: a pydantic model (ragas' samples are), or any other."""
     if isinstance(given, Sample | Mapping):
         return given
     if callable(dump := getattr(given, "model_dump", None)):
         return {name: value for name, value in dump().items() if value is not None}
-    columns = {name: getattr(given, name) for name in ALIASES if hasattr(given, name)}
-    return columns or given
+    return {name: getattr(given, name) for name in ALIASES if hasattr(given, name)} or given

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
 from operator import sub
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
 from localeval.prompts.prefix import Trunk
-from localeval.system.arguments import whole
-from localeval.text.display import suggested
+from localeval.system.arguments import STRICT, Settings, Whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,66 +36,66 @@ class ContextTooLong(EngineError):
     """Trunk, branch and one leaf with its budget take more tokens than the context has."""
 
 
-@dataclass(frozen=True)
-class EngineSettings:
-    """What the engine computes with; part of every score's signature. Raises InputError out of range.
+@dataclass(frozen=True, config=STRICT)
+class EngineSettings(Settings):
+    """What the engine computes with; part of every score's signature. Raises InputError out of range."""
 
-    n_ctx            tokens of context, for trunk, branch and the leaves of one chunk together
-    n_threads        0 becomes the number of physical cores
-    n_gpu_layers     layers on the GPU, -1 for all; needs a llama.cpp build with GPU support
-    n_batch          rows that one call of llama.cpp takes; 0 becomes 512 on a GPU, and on a CPU 256, as a row
-                     of 512 takes a tenth longer there
-    width            leaves that are decoded together
-    flash_attention  None becomes False on a CPU, where it costs a third more time, and True on a GPU; a
-                     cache of 8 bits needs it
-    cache_type       of keys and values: "f16", or "q8_0" for half the memory
-    mmap             map the model file into memory instead of reading it
-    """
-
-    n_ctx: int = 8192
-    n_threads: int = 0
-    n_gpu_layers: int = 0
-    n_batch: int = 0
-    width: int = 32
-    flash_attention: bool | None = None
-    cache_type: Literal["f16", "q8_0"] = "f16"
-    mmap: bool = True
-
-    @classmethod
-    def read(cls, given: Mapping[str, Any]) -> EngineSettings:
-        """Settings from keyword arguments. Raises InputError for an unknown name or a bad value."""
-        known = [f.name for f in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise InputError(f"there is no setting {name!r} of a judge; {suggested(name, known)}")
-        return cls(**given)
+    n_ctx: Annotated[
+        Whole,
+        Field(
+            ge=2048,
+            le=1 << 20,
+            description="Tokens of context, for trunk, branch and the leaves of one chunk together.",
+        ),
+    ] = 8192
+    n_threads: Annotated[
+        Whole, Field(ge=0, le=1024, description="Threads; 0 becomes the number of physical cores.")
+    ] = 0
+    n_gpu_layers: Annotated[
+        Whole,
+        Field(
+            ge=-1,
+            le=1000,
+            description="Layers on a GPU, -1 for all; needs a llama.cpp build with GPU support.",
+        ),
+    ] = 0
+    n_batch: Annotated[
+        Whole,
+        Field(
+            ge=0,
+            le=8192,
+            description="Rows that one call of llama.cpp takes, 32 at least; 0 becomes 512 on a GPU, and 256 "
+            "on a CPU, where a row of 512 takes a tenth longer.",
+        ),
+    ] = 0
+    width: Annotated[Whole, Field(ge=1, le=120, description="Leaves that are decoded together.")] = 32
+    flash_attention: Annotated[
+        bool | None,
+        Field(
+            description="None becomes False on a CPU, where it costs a third more time, and True on a GPU; a "
+            "cache of 8 bits needs it."
+        ),
+    ] = None
+    cache_type: Annotated[
+        Literal["f16", "q8_0"], Field(description="Of keys and values; q8_0 takes half the memory.")
+    ] = "f16"
+    mmap: Annotated[bool, Field(description="Map the model file into memory instead of reading it.")] = True
 
     def __post_init__(self) -> None:
-        bounds = {
-            "n_ctx": (2048, 1 << 20),
-            "n_threads": (0, 1024),
-            "n_gpu_layers": (-1, 1000),
-            "n_batch": (0 if self.n_batch == 0 else 32, 8192),
-            "width": (1, 120),
-        }
-        for name, (low, high) in bounds.items():
-            object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
-        if not isinstance(self.mmap, bool):
-            raise InputError(f"mmap is {self.mmap!r}; choose True or False.")
-        if not isinstance(self.flash_attention, bool | None):
-            raise InputError(f"flash_attention is {self.flash_attention!r}; choose True, False or None.")
-        if self.cache_type not in ("f16", "q8_0"):
-            raise InputError(f"cache_type is {self.cache_type!r}; choose f16 or q8_0.")
+        """Resolve what was left to the engine."""
         if self.cache_type != "f16" and self.flash_attention is False:
             raise InputError(f"cache_type {self.cache_type} needs flash_attention; leave that out.")
-        if self.n_batch == 0:
-            object.__setattr__(self, "n_batch", 512 if self.n_gpu_layers else 256)
-        if self.n_batch > self.n_ctx:
-            raise InputError(f"n_batch is {self.n_batch}, more than n_ctx ({self.n_ctx}); choose less.")
+        resolved = {
+            "n_batch": self.n_batch or (512 if self.n_gpu_layers else 256),
+            "n_threads": self.n_threads or physical_cores(),
+            "flash_attention": self.flash_attention,
+        }
         if self.flash_attention is None:
-            object.__setattr__(self, "flash_attention", self.n_gpu_layers != 0 or self.cache_type != "f16")
-        if self.n_threads == 0:
-            object.__setattr__(self, "n_threads", physical_cores())
+            resolved["flash_attention"] = self.n_gpu_layers != 0 or self.cache_type != "f16"
+        for name, value in resolved.items():
+            object.__setattr__(self, name, value)
+        if not 32 <= self.n_batch <= self.n_ctx:
+            raise InputError(f"n_batch is {self.n_batch}; choose 32 to n_ctx ({self.n_ctx}), or 0.")
 
 
 def physical_cores(quota: Path = _QUOTA) -> int:
@@ -123,7 +123,7 @@ class Frame(NamedTuple):
     after: Sequence[int]
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Reply(Generic[T]):
     """What one leaf brought.
 
@@ -136,7 +136,7 @@ class Reply(Generic[T]):
 
     value: T
     text: str
-    probabilities: dict[str, dict[Any, float]] = field(default_factory=dict)
+    probabilities: dict[str, dict[Any, float]] = dataclasses.field(default_factory=dict)
     truncated: str = ""
     decoded: int = 0
 

@@ -3,101 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
 from localeval.prompts import LANGUAGES, Prompt, load, text_of
-from localeval.system.arguments import real, whole
-from localeval.text.display import said, suggested
+from localeval.system.arguments import STRICT, Number, Settings, Whole
+from localeval.text.display import said
 
 StatementsBy = Literal["llm", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
 SupportBy = Literal["auto", "llm", "head", "hhem"]
 Relevance = Literal["question", "draws", "ragas"]
 Mode = Literal["f1", "precision", "recall"]
+_Prompted = Literal["statements", "support", "support_reasoned", "questions", "needed", "useful"]
+PROMPTED = get_args(_Prompted)
+"""The judgements with a prompt."""
 
-_FORMS: Mapping[str, Any] = {
-    "statements": StatementsBy,
-    "verdict": VerdictForm,
-    "support_by": SupportBy,
-    "relevance": Relevance,
-    "mode": Mode,
-}
-_WHOLE = {"seed": (0, 2**32 - 1), "questions": (1, 100)}
-_REAL: Mapping[str, tuple[float, float]] = {"threshold": (0, 1), "temperature": (0, 2), "beta": (0.01, 100)}
-
-
-@dataclass(frozen=True)
-class Options:
-    """Keyword arguments of `evaluate` and `Judge.score`.
-
-    statements  "llm" breaks each sentence of the response into statements; "sentences" takes the
-                sentences as they are, which is faster
-    verdict     "direct" reads the probability at once; "reasoned" lets the model write a reason first,
-                which is slower and has other probabilities
-    explain     adds a reason to each verdict of the response on the contexts, as faithfulness counts them;
-                changes no value and no probability
-    support_by  "llm" asks the judge whether a statement is supported, "hhem" the classifier HHEM-2.1-Open;
-                with "head" the response is read with the contexts, and each of its sentences is decided by
-                a head, which is faster; "auto" does so where a head was fitted to many long responses, and
-                this one has three sentences or more and no reference, and else asks the judge
-    threshold   the probability from which a verdict counts as yes, 0 to 1
-    seed        of every draw, 0 to 2**32 - 1
-    questions   how many questions answer_relevance draws from the response, 1 to 100
-    temperature of these draws, 0 to 2; at 0 all are the same
-    relevance   whose sufficiency counts in answer_relevance: the real "question", each of the "draws", or as
-                in "ragas" any draw (which draws three `questions`)
-    mode, beta  of factual_correctness: "f1" (F-beta, beta above 0), "precision" or "recall"
-    prompts     judgement -> language ("en", "zh") -> a prompt file, as text or path
-    calibration "auto" takes the shipped one that was fitted on just this judge, its prompts and options, else
-                probabilities stay raw; "none"; or a file that `localeval card` wrote, as path or text
-    head        "auto" takes the shipped one that was fitted for just this judge; "none" lets nothing be
-                decided by reading; or a file that `localeval fit` wrote, as path or text
-    """
-
-    statements: StatementsBy = "llm"
-    verdict: VerdictForm = "direct"
-    explain: bool = False
-    support_by: SupportBy = "auto"
-    threshold: float = 0.5
-    seed: int = 0
-    questions: int = 10
-    temperature: float = 0.5
-    relevance: Relevance = "question"
-    mode: Mode = "f1"
-    beta: float = 1.0
-    prompts: Mapping[str, Mapping[str, str | Path]] = field(default_factory=dict)
-    calibration: str | Path = "auto"
-    head: str | Path = "auto"
-
-    @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Options:
-        """Options from keyword arguments. Raises InputError for an unknown name, or a value out of range."""
-        known = [f.name for f in fields(cls)]
-        if unknown := sorted(set(given) - set(known)):
-            raise InputError(f"{unknown[0]} is not an option; {suggested(unknown[0], known)}")
-        options = cls(**given)
-        for name, form in _FORMS.items():
-            if getattr(options, name) not in get_args(form):
-                raise InputError(
-                    f"{name} is {getattr(options, name)!r}; choose one of: {', '.join(get_args(form))}."
-                )
-        numbers: dict[str, Any] = {
-            name: whole(name, getattr(options, name), *bounds) for name, bounds in _WHOLE.items()
-        }
-        numbers |= {name: real(name, getattr(options, name), *bounds) for name, bounds in _REAL.items()}
-        if not isinstance(options.explain, bool):
-            raise InputError(f"explain is {options.explain!r}; choose True or False.")
-        files: dict[str, Any] = {name: file_text(name, getattr(options, name)) for name in _FILES}
-        return replace(options, prompts=_as_texts(options), **files, **numbers)
-
-    def prompt(self, judgement: str, language: str) -> Prompt:
-        """The prompt to use: the caller's, else the built-in one. Other languages use the English one."""
-        language = language if language in LANGUAGES else "en"
-        return load(judgement, language, self.prompts.get(judgement, {}).get(language))
+_WRITTEN_BY = {"calibration": "card", "head": "fit"}
+"""Options that are a file, and the command that writes it."""
 
 
 class FileText(str):
@@ -106,16 +35,11 @@ class FileText(str):
     path: str
 
 
-def file_text(option: str, given: Any) -> str:
-    """A calibration, or heads, as the file is now: its text; "auto", "none" and a text as they are.
+def file_text(option: str, given: str | os.PathLike[str]) -> str:
+    """Read a calibration, or heads, as the file is now; "auto", "none" and a text stay as they are.
 
     Raises InputError.
     """
-    if not isinstance(given, str | os.PathLike):
-        raise InputError(
-            f'{option} is {given!r}; choose "auto", "none" or a file that '
-            f"`localeval {_FILES[option]}` wrote, as its path or its text."
-        )
     if isinstance(given, FileText):
         return given
     if isinstance(given, str) and (given in ("auto", "none") or given.lstrip().startswith("{")):
@@ -125,45 +49,118 @@ def file_text(option: str, given: Any) -> str:
     except (OSError, ValueError) as error:
         raise InputError(
             f"{said(given)}: no {option} can be read there; give the file that "
-            f"`localeval {_FILES[option]}` wrote, auto or none."
+            f"`localeval {_WRITTEN_BY[option]}` wrote, auto or none."
         ) from error
     text.path = said(given)
     return text
 
 
-def _as_texts(options: Options) -> dict[str, dict[str, str | Path]]:
-    """The caller's prompts as they are now: a file that is edited later changes nothing of these options."""
-    found: dict[str, dict[str, str | Path]] = {}
-    for judgement, by_language in _of_mapping("prompts", options.prompts):
-        for language, given in _of_mapping(f"the prompt for {judgement}", by_language):
-            if judgement not in PROMPTED or language not in LANGUAGES:
-                raise InputError(
-                    f"there is no prompt for {judgement!r} in {language!r}; "
-                    f"judgements: {', '.join(PROMPTED)}; languages: {', '.join(LANGUAGES)}."
-                )
-            if not isinstance(given, str | os.PathLike):
-                raise InputError(
-                    f"the prompt given for {judgement} ({language}) is {said(repr(given), 60)}; "
-                    "give a prompt file, as its path or its text."
-                )
-            options.prompt(judgement, language)
-            found.setdefault(judgement, {})[language] = text_of(given)
-    return found
+def _prompt_texts(given: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Read the caller's prompts as they are now: a file that is edited later changes nothing here."""
+    texts: dict[str, dict[str, str]] = {}
+    for judgement, by_language in given.items():
+        texts[judgement] = {}
+        for language, prompt in by_language.items():
+            load(judgement, language, prompt)  # raises PromptError, which names the file
+            texts[judgement][language] = text_of(prompt)
+    return texts
 
 
-def _of_mapping(name: str, given: Any) -> Iterable[tuple[Any, Any]]:
-    if not isinstance(given, Mapping):
-        raise InputError(
-            f"{name} is {said(repr(given), 60)}; give prompt files by judgement and language, "
-            'as {"support": {"en": "my-prompt.toml"}}.'
-        )
-    return given.items()
+def _fspath(given: Any) -> Any:
+    return os.fspath(given) if isinstance(given, os.PathLike) else given
+
+
+_Prompts = Mapping[_Prompted, Mapping[Literal["en", "zh"], Annotated[str, BeforeValidator(_fspath)]]]
+_Calibration = Annotated[str, BeforeValidator(_fspath), AfterValidator(partial(file_text, "calibration"))]
+_Head = Annotated[str, BeforeValidator(_fspath), AfterValidator(partial(file_text, "head"))]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Options(Settings):
+    """Keyword arguments of `evaluate` and `Judge.score`, and options of the command line.
+
+    Each is declared here once: its default, its bounds, and what it means.
+    """
+
+    statements: Annotated[
+        StatementsBy,
+        Field(
+            description="llm breaks each sentence of the response into statements; sentences takes them as "
+            "they are, which is faster."
+        ),
+    ] = "llm"
+    verdict: Annotated[
+        VerdictForm,
+        Field(
+            description="direct reads the probability at once; reasoned lets the model write a reason first, "
+            "which is slower and has other probabilities."
+        ),
+    ] = "direct"
+    explain: Annotated[
+        bool,
+        Field(
+            description="Add a reason to each verdict of the response on the contexts, as faithfulness "
+            "counts them; changes no value and no probability."
+        ),
+    ] = False
+    support_by: Annotated[
+        SupportBy,
+        Field(
+            description="Who decides whether a statement is supported: llm is asked; hhem is the classifier "
+            "HHEM-2.1-Open; with head the response is read with the contexts, and a head decides each of its "
+            "sentences, which is faster; auto reads where a head was fitted to many long responses, and this "
+            "one has three sentences or more and no reference, and else asks."
+        ),
+    ] = "auto"
+    threshold: Annotated[
+        Number, Field(ge=0, le=1, description="Probability from which a verdict counts as yes.")
+    ] = 0.5
+    seed: Annotated[Whole, Field(ge=0, le=2**32 - 1, description="Of every draw.")] = 0
+    questions: Annotated[
+        Whole, Field(ge=1, le=100, description="Questions that answer_relevance draws from the response.")
+    ] = 10
+    temperature: Annotated[
+        Number, Field(ge=0, le=2, description="Of these draws; at 0 all are the same.")
+    ] = 0.5
+    relevance: Annotated[
+        Relevance,
+        Field(
+            description="Whose sufficiency counts in answer_relevance: the real question's, each of the "
+            "draws', or as in ragas that of any draw (which draws three questions)."
+        ),
+    ] = "question"
+    mode: Annotated[Mode, Field(description="Of factual_correctness; f1 is F-beta.")] = "f1"
+    beta: Annotated[
+        Number, Field(ge=0.01, le=100, description="Of factual_correctness: above 1, recall weighs more.")
+    ] = 1.0
+    prompts: Annotated[
+        _Prompts,
+        AfterValidator(_prompt_texts),
+        Field(description="Judgement -> language -> a prompt file, as its path or its text."),
+    ] = Field(default_factory=dict)
+    calibration: Annotated[
+        _Calibration,
+        Field(
+            description="auto (the shipped one that was fitted on just this judge, its prompts and options; "
+            "else probabilities stay raw), none, or a file that `localeval card` wrote."
+        ),
+    ] = "auto"
+    head: Annotated[
+        _Head,
+        Field(
+            description="auto (the shipped one that was fitted for just this judge), none (nothing is "
+            "decided by reading), or a file that `localeval fit` wrote."
+        ),
+    ] = "auto"
+
+    def prompt(self, judgement: str, language: str) -> Prompt:
+        """Load the prompt to use: the caller's, else the built-in one, in English for other languages."""
+        language = language if language in LANGUAGES else "en"
+        replaced: Any = self.prompts
+        return load(judgement, language, replaced.get(judgement, {}).get(language))
 
 
 DEFAULTS = Options()
-_FILES = {"calibration": "card", "head": "fit"}
-"""Options that are a file, and the command that writes it."""
 
 ARITHMETIC = ("threshold", "relevance", "mode", "beta", "calibration")
 """Those that move scores and no judgement that a score is computed from."""
-PROMPTED = ("statements", "support", "support_reasoned", "questions", "needed", "useful")

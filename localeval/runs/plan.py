@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -217,7 +217,7 @@ class Plan:
         return f"{_samples(len(ids))}{among} ({listed(ids, 5)})"
 
 
-def _sum(spent: Iterator[Spent]) -> Spent:
+def _sum(spent: Iterable[Spent]) -> Spent:
     return Spent(*map(sum, zip(Spent(), *spent, strict=True)))
 
 
@@ -357,7 +357,7 @@ class _DryRun:
         """Scale the counts: a sample stands for `share` samples, and a trunk is computed once in any run."""
         found = []
         for (name, by), count in self._counts.items():
-            spent = _sum(*self._calls[name])
+            spent = _sum(self._calls[name])
             rows = {kind: round(share * rows) for kind, rows in spent._asdict().items() if kind != "trunk"}
             planned = Spent(trunk=spent.trunk, **rows)
             counts = {field: round(share * number) for field, number in count.items()}

@@ -1,36 +1,78 @@
-"""Numbers that a caller gave: checked, and made Python's own. JSON can hold no other, such as numpy's."""
+"""What a caller gives: checked, and told in one sentence where it does not fit.
+
+`Settings` is for classes of options (frozen pydantic dataclasses); `whole` and `real` are for one number.
+Numbers of other libraries, such as numpy's, become Python's own: JSON can hold no other.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
-from localeval.text.display import said
+from localeval.system.validation import describe
+from localeval.text.display import said, suggested
+
+S = TypeVar("S", bound="Settings")
+STRICT = ConfigDict(strict=True, extra="forbid")
+
+
+def _plain(given: Any) -> Any:
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        return int(given)
+    return float(given) if isinstance(given, Real) and not isinstance(given, Integral) else given
+
+
+Whole = Annotated[int, BeforeValidator(_plain)]
+Number = Annotated[float, BeforeValidator(_plain)]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Settings:
+    """Root of the classes whose fields a caller sets. Raises InputError for a value that does not fit."""
+
+    @classmethod
+    def read(cls: type[S], given: Mapping[str, Any]) -> S:
+        """Take keyword arguments. Raises InputError for an unknown name, with the nearest known one."""
+        known = [field.name for field in fields(cls)]
+        if unknown := sorted(set(given) - set(known)):
+            raise InputError(f"{unknown[0]} is not an option; {suggested(unknown[0], known)}")
+        return cls(**given)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_one_sentence(cls, given: Any, validate: ModelWrapValidatorHandler[Any]) -> Any:
+        try:
+            return validate(given)
+        except ValidationError as error:
+            raise InputError(f"{describe(error)}.") from None
 
 
 def whole(name: str, given: Any, low: int, high: int | None = None) -> int:
-    """`given` as a whole number from `low` to `high`. Raises InputError, which names it, for another.
+    """Check a whole number from `low` to `high`. Raises InputError, which names it, for another.
 
     >>> whole("questions", 3, 1, 100)
     3
     """
-    if not isinstance(given, Integral) or isinstance(given, bool) or not _within(given, low, high):
-        raise _wrong(name, given, "a whole number", low, high)
-    return int(given)
+    number = _plain(given)
+    if not isinstance(number, int) or isinstance(number, bool) or not _within(number, low, high):
+        span = f", at least {low}" if high is None else f" from {low} to {high}"
+        raise InputError(f"{name} is {said(repr(given), 60)}; choose a whole number{span}.")
+    return number
 
 
 def real(name: str, given: Any, low: float, high: float) -> float:
-    """`given` as a number from `low` to `high`. Raises InputError, which names it, for another."""
-    if not isinstance(given, Real) or isinstance(given, bool) or not _within(given, low, high):
-        raise _wrong(name, given, "a number", low, high)
-    return float(given)
+    """Check a number from `low` to `high`. Raises InputError, which names it, for another."""
+    number = _plain(given)
+    if not isinstance(number, int | float) or isinstance(number, bool) or not _within(number, low, high):
+        raise InputError(f"{name} is {said(repr(given), 60)}; choose a number from {low} to {high}.")
+    return float(number)
 
 
-def _within(given: Any, low: float, high: float | None) -> bool:
-    return bool(low <= given and (high is None or given <= high))
-
-
-def _wrong(name: str, given: Any, what: str, low: float, high: float | None) -> InputError:
-    span = f", at least {low}" if high is None else f" from {low} to {high}"
-    return InputError(f"{name} is {said(repr(given), 60)}; choose {what}{span}.")
+def _within(number: float, low: float, high: float | None) -> bool:
+    return low <= number and (high is None or number <= high)

@@ -1,0 +1,106 @@
+"""What is done with a finished run: `report`, `rescore`, `verify` and `compare`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from localeval.cli.gates import GATES, Gates, some_missed
+from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, take
+from localeval.cli.talk import say
+from localeval.report.progress import live_line
+from localeval.report.text import as_text, reasons_told
+from localeval.runs import folder
+from localeval.runs import verify as verification
+from localeval.runs.compare import compare as compare_runs
+from localeval.runs.gates import dropped
+from localeval.runs.rescore import rescore as rescore_run
+
+_RUN = click.argument("run", is_eager=True, type=click.Path(path_type=Path))
+
+
+@click.command()
+@_RUN
+@click.option(
+    "--html",
+    type=OutputFile(folder.REPORT),
+    help="Where the page is written.  [default: report.html in the run's folder]",
+)
+def report(run: Path, html: Path | None) -> None:
+    """Print the table of a finished run, and write its HTML page. Needs no model."""
+    result, place = folder.load(run), html or run / folder.REPORT
+    click.echo(as_text(result))
+    for line in reasons_told(result):
+        say(line)
+    folder.write_report(run, result, place)
+    say(f"report: {place}")
+
+
+@click.command(params=[METRICS, *RESCORING, JSON, *GATES])
+@_RUN
+@click.option(
+    "-o",
+    "--output",
+    type=OutputFile(folder.RESULTS),
+    help="Also write a file in the form of results.json; the run's own is overwritten only if it is named.",
+)
+def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **given: Any) -> None:
+    """Score a RUN again from its journal, with no model. What is not said is as in the run."""
+    gates = Gates(**take(given, GATES))
+    options = {name: value for name, value in given.items() if value is not None}
+    result = rescore_run(run, metrics, **options)
+    gates.check(result.metrics)
+    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    for line in reasons_told(result):
+        say(line)
+    if output is not None:
+        if output.resolve() == (run / folder.RESULTS).resolve():
+            folder.finish(run, result)
+        else:
+            folder.write_results(output, result)
+        say(f"scores: {output}")
+    gates.enforce(result)
+
+
+@click.command()
+@_RUN
+@click.option("--share", default=0.1, show_default=True, help="Of the judgements, above 0 and up to 1.")
+@click.option("--seed", default=0, show_default=True, help="Of the draw.")
+@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
+    """Make a share of a run's judgements again; exit 1 if one of them comes out differently."""
+    with live_line(quiet, "Verifying") as progress:
+        found = verification.verify(run, share, seed, progress=progress)
+    if found.difference:
+        say(f"{run}: {found.difference}")
+        sys.exit(1)
+    told = f"{found.again} of {found.judged} judgements made again: the same, byte for byte"
+    if found.left_out:
+        told += f" ({found.left_out} left out: the engine failed there; the run's `evaluate` makes them anew)"
+    click.echo(told)
+
+
+@click.command(params=[JSON])
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Compare runs that were made differently, too.")
+@click.option(
+    "--fail-on-drop",
+    is_flag=True,
+    help="Exit 1 if a metric got worse by more than chance, or fewer than half of the samples that A scored "
+    "were scored in B.",
+)
+def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) -> None:
+    """Compare the runs in the folders A and B, sample by sample: B minus A.
+
+    Runs that differ in what moves numbers (judge, prompts, versions, options, seed) are refused, with the
+    fields that differ: exit 1.
+    """
+    found = compare_runs(a, b, force=force)
+    click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))
+    if fail_on_drop and some_missed(dropped(found, str(a))):
+        sys.exit(1)
