@@ -12,8 +12,7 @@ from localeval.cli.options import OutputFile
 from localeval.cli.talk import say
 from localeval.errors import InputError
 from localeval.runs.folder import load
-from localeval.runs.gates import Bound, Outcome, drops
-from localeval.runs.junit import as_junit
+from localeval.runs.gates import Bound, Outcome, as_junit, drops
 from localeval.runs.result import Result
 from localeval.system.files import write_whole, writing_to
 
