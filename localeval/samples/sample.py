@@ -21,6 +21,9 @@ from localeval.errors import InputError
 from localeval.system.validation import describe
 from localeval.text.display import said
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 # The names are ragas'. The aliases are read and never written.
 ALIASES: dict[str, tuple[str, ...]] = {
     "user_input": ("question", "query"),
@@ -65,8 +68,8 @@ class Sample(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _from_columns(
-        cls, given: Any, handler: ModelWrapValidatorHandler[Sample], info: ValidationInfo
-    ) -> Sample:
+        cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
         if isinstance(given, Sample):
             return handler(given)
         where, names = info.context or ("Sample", NAMES)
