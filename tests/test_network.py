@@ -96,6 +96,17 @@ def test_a_run_that_goes_on_ends_in_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "run" / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
 
 
+def test_a_run_that_began_unwatched_is_not_watched_when_a_watched_process_ends_it(tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judged(tmp_path, progress=stop)
+    localeval.offline()
+    assert judged(tmp_path).network.watched is False
+    assert kept(tmp_path) == {"watched": False, "refused": None}
+
+
 def test_results_of_an_older_version_tell_nothing_of_the_network(tmp_path: Path) -> None:
     judged(tmp_path)
     older = json.loads((tmp_path / RESULTS).read_text("utf-8"))

@@ -16,6 +16,7 @@ from localeval.metrics.signature import Signature
 from localeval.prompts.options import Options
 from localeval.samples import Skipped
 from localeval.system.files import reading
+from localeval.system.offline import is_offline
 
 FILE = "run.json"
 
@@ -37,6 +38,7 @@ class RunConfig(BaseModel):
     signature what the numbers are made with; None in a run that the oldest version began
     beside    signatures of embedder and classifier, as far as metrics of any call in this folder used them
     skipped   the rows of the data that could not be read and were left out, on demand
+    watched   whether every process that judged here refused the network and counted what tried
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,6 +52,7 @@ class RunConfig(BaseModel):
     signature: Signature | None = None
     beside: dict[str, dict[str, Any]] = {}
     skipped: list[Skipped] = []
+    watched: bool = True
 
     @field_validator("signature", mode="before")
     @classmethod
@@ -66,11 +69,12 @@ class RunConfig(BaseModel):
         return given
 
     def after(self, before: RunConfig | None) -> RunConfig:
-        """Add the models beside the judge that an earlier call in the same folder used."""
+        """Add what holds of an earlier call in the same folder too."""
         if before is None:
             return self
         same = {n: m for n, m in before.beside.items() if getattr(before, n) == getattr(self, n)}
-        return self.model_copy(update={"beside": same | self.beside})
+        watched = self.watched and before.watched
+        return self.model_copy(update={"beside": same | self.beside, "watched": watched})
 
     def lines(self) -> list[str]:
         """Give the lines of the file."""
@@ -88,6 +92,7 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
         signature=signature,
         beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
         skipped=list(skipped),
+        watched=is_offline(),
     )
 
 

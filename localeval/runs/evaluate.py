@@ -86,7 +86,8 @@ def evaluate(
                     progress(done, read)
                 if watch is not None:
                     watch.took(done, read, run.samples[-1].scores)
-            network = Network() if began is None else Network(watched=True, refused=attempts() - began)
+            refused = None if began is None or not run.config.watched else attempts() - began
+            network = Network(watched=refused is not None, refused=refused)
             result = Result(run.samples, config.metrics, signature, network=network, skipped=skipped)
             run.finish(result)
     return result

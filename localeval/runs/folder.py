@@ -126,8 +126,8 @@ def _asked(samples: Sequence[Sample]) -> set[object]:
 class Run:
     """A run in its folder while it goes on; without a folder, in memory. Make it with `open`."""
 
-    def __init__(self, folder: Path | None, kept: Journal) -> None:
-        self.folder, self.journal = folder, kept
+    def __init__(self, folder: Path | None, kept: Journal, config: RunConfig) -> None:
+        self.folder, self.journal, self.config = folder, kept, config
         self.samples: list[SampleResult] = []
 
     @classmethod
@@ -142,8 +142,9 @@ class Run:
         """
         with Journal(folder) as kept:
             if folder is not None:
-                _begin(folder, samples, made.after(find_config(folder)), fits)
-            yield cls(folder, kept)
+                made = made.after(find_config(folder))
+                _begin(folder, samples, made, fits)
+            yield cls(folder, kept, made)
 
     def add(self, one: SampleResult) -> None:
         self.samples.append(one)

@@ -23,7 +23,7 @@ from localeval.system.files import write_whole, writing_to
 class Network(BaseModel):
     """How often something in the process that ended a run tried to use the network; all were refused.
 
-    watched  whether the process refused and counted them from the run's beginning on
+    watched  whether every process of the run refused and counted them from its beginning on
     refused  0 or more; None where nobody counted
     """
 
