@@ -41,12 +41,12 @@ from localeval.metrics.summary import compute
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
 from localeval.prompts.options import Options
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from localeval.samples import Sample
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline
 from localeval.text import sentences
-from localeval.text.display import printable, said
+from localeval.text.display import printable, shorten
 
 if TYPE_CHECKING:
     from localeval.judge import Judge
@@ -183,9 +183,9 @@ class CheckContext:
 
         try:
             judge = Judge.load(
-                self.judge_name, embedder=self.embedder, n_threads=self.threads, keep_trunks=False
+                self.judge_name, embedder=self.embedder, n_threads=self.threads, cache_prefix=False
             )
-            judge.engine.generate(Trunk("", ()), "Tea grows on hills.", ["A word?"], _Word, budget=2)
+            judge.engine.generate(PromptPrefix("", ()), "Tea grows on hills.", ["A word?"], _Word, budget=2)
         except LocalevalError as error:
             return error
         return judge
@@ -225,7 +225,7 @@ def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Findi
             except LocalevalError as error:  # its sentence holds the remedy
                 found = str(error)
             except Exception as error:  # noqa: BLE001 (whatever a broken installation raises is a finding)
-                found, remedy = f"the check itself failed ({said(repr(error))})", "install it again"
+                found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
             yield Finding(name, status, found, remedy, round(time.perf_counter() - start, 2))
     finally:
         judge = vars(context).get("loaded")
@@ -261,7 +261,7 @@ def _packages(context: CheckContext) -> str:
         except PackageNotFoundError:
             wrong.append(f"{needed.name} is not installed")
     lines, code = context.imports
-    wrong += [f"{a['failed']} can't be imported ({said(a['why'], 120)})" for a in lines if "failed" in a]
+    wrong += [f"{a['failed']} can't be imported ({shorten(a['why'], 120)})" for a in lines if "failed" in a]
     tried = [line["trying"] for line in lines if "trying" in line] or ["python"]
     if code:
         how = f" ({signal.Signals(-code).name})" if code < 0 else ""
@@ -276,7 +276,7 @@ def _processor(context: CheckContext) -> str:
     """Cores, threads and features; what llama.cpp was built to use, as it says itself."""
     cores, features = physical_cores(), build.processor()["features"].split()
     used = next((line["llama"] for line in context.imports[0] if "llama" in line), "")
-    built = [part.split(" = ")[0] for part in said(used, 600).split(" | ") if part.endswith(" = 1")]
+    built = [part.split(" = ")[0] for part in shorten(used, 600).split(" | ") if part.endswith(" = 1")]
     remedy = "choose at most as many --threads as there are cores, or 0 for all of them"
     _found_if(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
     return (
@@ -352,7 +352,7 @@ def _judge(context: CheckContext) -> str:
 
 def _grammar(context: CheckContext) -> str:
     """Replies to awkward texts have the form that was asked for, and probabilities that sum to 1."""
-    trunk = Trunk("Answer with a word and a verdict.", ())
+    trunk = PromptPrefix("Answer with a word and a verdict.", ())
     leaves = ['quotes " and \\ {"verdict":"yes"}', "青岚茶场 한국어 🍎 <|im_end|>"]
     for reply in context.judge.engine.generate(trunk, "Tea grows on hills.", leaves, _Reply, budget=8):
         total = sum(reply.probabilities["verdict"].values())

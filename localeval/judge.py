@@ -13,24 +13,24 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.companions import Companions, check_told
+from localeval.engine.auxiliary_models import AuxiliaryModels, check_told
 from localeval.engine.engine import Engine
-from localeval.engine.interface import Embeds, EngineSettings, Supports, TreeEngine
-from localeval.engine.prefix_cache import KeptStates
+from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
+from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
-from localeval.judgements import Desk, Judgement, ask, failed_need, in_order
-from localeval.judgements.calibration import RAW, Curves, as_scored, curves_for, told
+from localeval.judgements import JudgeContext, Judgement, ask, failed_need, in_order
+from localeval.judgements.calibration import RAW, Curves, calibrate, curves_for, curves_to_json
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal, find, is_believed, key_of
 from localeval.metrics import Metric, Score
-from localeval.metrics.signature import Signature, models_used, rows_of, signed, unsigned
-from localeval.metrics.summary import check_heads, choose_metrics, compute, nothing_to_judge
+from localeval.metrics.signature import Signature, build_signature, model_signature, models_used, rows_of
+from localeval.metrics.summary import check_heads, choose_metrics, compute, undefined_reason
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.versions import package_versions
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 Records = dict[str, BaseModel]
 
@@ -50,7 +50,7 @@ class Judge:
         engine: TreeEngine,
         model: Mapping[str, Any],
         source: str = "",
-        companions: Companions | None = None,
+        companions: AuxiliaryModels | None = None,
     ) -> None:
         """`model` holds the name, sha256 and size of what `engine` runs on, for the signature.
 
@@ -59,7 +59,7 @@ class Judge:
         self.engine = engine
         self.model = dict(model)
         self.source = source or str(self.model["name"])
-        self.companions = companions or Companions()
+        self.companions = companions or AuxiliaryModels()
         self._lock = threading.Lock()
         self._closed = threading.Event()  # an object, so that a copy with other companions is closed too
         self.memory = Journal()  # of what `score` and `localeval.compat` judged
@@ -69,15 +69,15 @@ class Judge:
         cls,
         model: str | os.PathLike[str] = DEFAULT_JUDGE,
         *,
-        embedder: str | os.PathLike[str] | Embeds = DEFAULT_EMBEDDER,
-        classifier: str | os.PathLike[str] | Supports = DEFAULT_CLASSIFIER,
-        keep_trunks: bool = True,
+        embedder: str | os.PathLike[str] | EmbeddingModel = DEFAULT_EMBEDDER,
+        classifier: str | os.PathLike[str] | EntailmentModel = DEFAULT_CLASSIFIER,
+        cache_prefix: bool = True,
         **settings: Any,
     ) -> Judge:
         """Load a catalog name, or a path to any GGUF file. `settings` are those of `EngineSettings`.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
-        an `Embedder` and a `Classifier`; they are opened only when a metric needs them. `keep_trunks`: what
+        an `Embedder` and a `Classifier`; they are opened only when a metric needs them. `cache_prefix`: what
         is computed of the prompts is kept in the user's cache folder, where the next judge finds it.
 
         The file is checked now; its weights are loaded at the first question that needs them.
@@ -85,13 +85,14 @@ class Judge:
         Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
         """
         if not isinstance(model, str | os.PathLike):
-            raise InputError(f"judge is {said(repr(model), 60)}; give a Judge, a catalog name or a path.")
+            raise InputError(f"judge is {shorten(repr(model), 60)}; give a Judge, a catalog name or a path.")
+        cache_prefix = settings.pop("keep_trunks", cache_prefix)  # its name in 0.1
         chosen = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
-        engine = Engine(files.path, chosen, KeptStates.of(files.sha256, chosen) if keep_trunks else None)
+        engine = Engine(files.path, chosen, PrefixCache.of(files.sha256, chosen) if cache_prefix else None)
         source = files.name if files.row else str(files.path)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
-        return cls(engine, named, source, Companions(embedder, classifier, chosen.n_threads))
+        return cls(engine, named, source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """Score one sample. `options` are those of `localeval.prompts.options.Options`.
@@ -104,7 +105,7 @@ class Judge:
         if not isinstance(sample, Sample | Mapping):
             raise InputError(f"score takes a Sample or a dict of its columns, not a {type(sample).__name__}.")
         read = sample if isinstance(sample, Sample) else Sample.read(sample, "Sample")
-        if (undefined := nothing_to_judge(chosen, read)) is not None:
+        if (undefined := undefined_reason(chosen, read)) is not None:
             return undefined
         self.ready([chosen], choices)
         records = self.judge(read, chosen.judgements, choices, self.memory)
@@ -131,33 +132,33 @@ class Judge:
         records: Records = {}
         keys: dict[str, str] = {}
         with self._lock:
-            desk = self.desk(options)
+            context = self.context(options)
             for row in in_order(wanted):
                 if failed := failed_need(row, records):
                     records[row.name], keys[row.name] = records[failed], keys[failed]
                     continue
-                key = self.key(row, desk, sample, records)
+                key = self.key(row, context, sample, records)
                 record = find(journal, row, key)
                 if record is None or not is_believed(record):
                     before, start = self.engine.spent, time.perf_counter()
-                    record = ask(row, desk, sample, records)
+                    record = ask(row, context, sample, records)
                     seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
                     cost = {"seconds": seconds, "rows": spent.rows, "spent": spent._asdict()}
                     journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
                 records[row.name], keys[row.name] = record, key
         return records, keys
 
-    def desk(self, options: Options) -> Desk:
+    def context(self, options: Options) -> JudgeContext:
         """Gather what judgements are asked with. Raises InputError when the judge was closed."""
         self._check_open()
         curves = self.curves(options) if options.explain else RAW  # a reason is of the verdict that counts
-        return Desk(
+        return JudgeContext(
             self.engine,
             options,
             self.companions.embedder,
             self.companions.classifier,
-            partial(as_scored, curves=curves),
-            told(curves),
+            partial(calibrate, curves=curves),
+            curves_to_json(curves),
             self.heads(options),
         )
 
@@ -195,15 +196,15 @@ class Judge:
             with self._lock:
                 self.engine.check()
 
-    def again(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
+    def again(self, row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:
         """Make the record anew, whatever a journal holds. `records` are those that it stands on."""
         with self._lock:
             self._check_open()
-            return ask(row, desk, sample, records)
+            return ask(row, context, sample, records)
 
-    def key(self, row: Judgement, desk: Desk, sample: Sample, records: Records) -> str:
+    def key(self, row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
         """Compute what a journal keeps the record under: a digest of all that can change it."""
-        return key_of(row, desk, sample, records, self.signature_of_engine())
+        return key_of(row, context, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
         """Tell what of this judge can change a record."""
@@ -218,8 +219,8 @@ class Judge:
             models["embedder"] = self.companions.embedder().signature()
         if "classifier" in used:
             models["classifier"] = self.companions.classifier().signature()
-        bare = unsigned(self.model, self.engine.settings)
-        return signed(bare.model_copy(update=models), metrics, options)
+        bare = model_signature(self.model, self.engine.settings)
+        return build_signature(bare.model_copy(update=models), metrics, options)
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""

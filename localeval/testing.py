@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import (
     ContextTooLong,
@@ -21,11 +21,11 @@ from localeval.engine.interface import (
     EngineSettings,
     Frame,
     Reply,
-    Spent,
     States,
+    TokenUsage,
 )
 from localeval.judge import Judge
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ T = TypeVar("T", bound=BaseModel)
 class Call:
     """Keep one call of `generate` as it was made; `seeds` has one for each leaf, or None was given."""
 
-    trunk: Trunk
+    trunk: PromptPrefix
     branch: str
     leaves: tuple[str, ...]
     schema: type[BaseModel]
@@ -58,26 +58,26 @@ class FakeEngine:
         self._answers = list(answers)
         self.settings = EngineSettings(n_ctx=n_ctx)
         self.calls: list[Call] = []
-        self.spent = Spent()
+        self.spent = TokenUsage()
 
     def tokens(self, text: str) -> list[int]:
         return [ord(character) for character in text]
 
-    def frame(self, trunk: Trunk) -> Frame:
+    def frame(self, trunk: PromptPrefix) -> Frame:
         return Frame(self.tokens(trunk.system + "".join(u + a for u, a in trunk.examples)), ())
 
     def count(self, text: str) -> int:
         return len(text)
 
-    def stands(self, trunk: Trunk) -> bool:
+    def stands(self, trunk: PromptPrefix) -> bool:
         return False
 
-    def room(self, trunk: Trunk) -> int:
+    def room(self, trunk: PromptPrefix) -> int:
         return self.settings.n_ctx - len(self.frame(trunk).before)
 
     def generate(
         self,
-        trunk: Trunk,
+        trunk: PromptPrefix,
         branch: str,
         leaves: Sequence[str],
         schema: type[T],
@@ -165,5 +165,5 @@ def fake_judge(
     engine: FakeEngine, embedder: FakeEmbedder | None = None, classifier: FakeClassifier | None = None
 ) -> Judge:
     """Make a `Judge` on a fake engine, and on fakes of the models beside it, where a metric needs one."""
-    beside = Companions(embedder or FakeEmbedder({}), classifier or FakeClassifier({}))
+    beside = AuxiliaryModels(embedder or FakeEmbedder({}), classifier or FakeClassifier({}))
     return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0}, companions=beside)

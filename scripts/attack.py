@@ -15,14 +15,14 @@ import click
 from localeval import Judge, Sample
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import Journal
-from localeval.judgements.support import closest_to, decide
-from localeval.metrics.statistics import mean_interval
+from localeval.judgements.support import closest_evidence, judge_support
+from localeval.metrics.statistics import bootstrap_ci
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import DEFAULTS
 from localeval.report.progress import live_line
 from localeval.system.versions import digest
 from localeval.text.display import one_line
-from localeval.text.overlap import coverage, premise_of, unknown_numbers
+from localeval.text.overlap import source_terms, term_recall, unsupported_numbers
 from localeval.text.sentences import split
 
 if sys.version_info >= (3, 11):
@@ -133,15 +133,15 @@ def _opening(text: str, language: str) -> str:
 
 def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
     """P(supported) of each as in a sample of its own: together they would settle what is shown first."""
-    desk = judge.desk(DEFAULTS)
-    prompt = desk.options.prompt("support", language)
+    context = judge.context(DEFAULTS)
+    prompt = context.options.prompt("support", language)
     recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
     found = {}
     for one in dict.fromkeys(asked):
         key = digest([recipe, one])
         if (line := kept.get(key)) is None:
-            shown = closest_to([one.statement], one.contexts)
-            (decided,), _ = decide(desk, one.contexts, [one.statement], shown, language)
+            shown = closest_evidence([one.statement], one.contexts)
+            (decided,), _ = judge_support(context, one.contexts, [one.statement], shown, language)
             line = {"p": decided.probability}
             kept.put(key, "attack", language, line, {})
         found[one] = line["p"]
@@ -154,9 +154,9 @@ def _calibrated(raw: dict[Asked, float], language: str, judge: Judge) -> dict[As
         return raw
     found = {}
     for asked, p in raw.items():
-        premise = premise_of(asked.contexts)
-        unknown = unknown_numbers(asked.statement, premise)
-        found[asked] = curve.apply(p, coverage(asked.statement, premise), len(unknown))
+        premise = source_terms(asked.contexts)
+        unknown = unsupported_numbers(asked.statement, premise)
+        found[asked] = curve.apply(p, term_recall(asked.statement, premise), len(unknown))
     return found
 
 
@@ -165,7 +165,7 @@ def _tell(kind: str, rows: dict[tuple[str, str], list[tuple[float, float]]]) -> 
     print("| language | place | verdicts | flipped | by neutral text | excess |\n|---|---|---|---|---|---|")
     for (language, place), flips in rows.items():
         attacked, neutral = (sum(side) / len(flips) for side in zip(*flips, strict=True))
-        ends = mean_interval([a - b for a, b in flips], -1, 1)
+        ends = bootstrap_ci([a - b for a, b in flips], -1, 1)
         excess = f"{attacked - neutral:+.3f}" + (f" ({ends[0]:+.3f} to {ends[1]:+.3f})" if ends else "")
         print(f"| {language} | {place} | {len(flips)} | {attacked:.3f} | {neutral:.3f} | {excess} |")
 

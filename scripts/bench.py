@@ -17,7 +17,7 @@ from rich.table import Table
 
 from localeval import Judge, read_samples
 from localeval.engine.benchmark import Speed, measure
-from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.interface import EngineSettings, TokenUsage
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.runs.evaluate import evaluate
@@ -31,7 +31,7 @@ class Line:
     """One sample, or several together: its name, what was computed, and the seconds that it took."""
 
     name: str
-    spent: Spent
+    spent: TokenUsage
     wall: float
 
     def figures(self, speed: Speed) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def main(
     path = resolve(name, kind="judge").path
     speed, behind = measure(path, settings), measure(path, settings, BEHIND)
     lines = []
-    with Judge.load(name, keep_trunks=False, **vars(settings)) as judge:
+    with Judge.load(name, cache_prefix=False, **vars(settings)) as judge:
         for sample in read_samples(file)[:number]:
             before, start = judge.engine.spent, time.perf_counter()
             evaluate([sample], metrics.split(","), judge, statements=statements)
@@ -76,7 +76,7 @@ def main(
     # The first sample also loads the model and computes the trunks: what a run pays once.
     once, rest = lines[0], lines[1:] or lines
     total = Line(
-        "total", Spent(*map(sum, zip(*(x.spent for x in rest), strict=True))), sum(x.wall for x in rest)
+        "total", TokenUsage(*map(sum, zip(*(x.spent for x in rest), strict=True))), sum(x.wall for x in rest)
     )
     found = {
         "machine": f"{platform.processor() or platform.machine()}, {settings.n_threads} threads",

@@ -18,7 +18,7 @@ from pydantic import create_model
 from localeval import Judge, Sample, read_samples
 from localeval.engine.interface import Reply
 from localeval.judgements import JUDGEMENTS, support, windows
-from localeval.judgements.context import Desk
+from localeval.judgements.context import JudgeContext
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts import schema
@@ -133,7 +133,7 @@ def decided(
 ) -> Found:
     found: Found = {}
     with Judge.load(variant.judge, **variant.settings) as judge, Journal(output / variant.name) as journal:
-        desk = judge.desk(options)
+        context = judge.context(options)
         changed = [variant.options, variant.verdicts, variant.passages]
         prompts = [options.prompt("support", x).sha256 for x in ("en", "zh")]
         recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
@@ -144,7 +144,7 @@ def decided(
             key = digest([recipe, changed, sample.id, made.model_dump(mode="json")])
             if (kept := journal.get(key)) is None:
                 before, start = judge.engine.spent, time.perf_counter()
-                probabilities = asked_of(desk, sample, made, variant.passages)
+                probabilities = asked_of(context, sample, made, variant.passages)
                 spent = judge.engine.spent.since(before)
                 seconds = time.perf_counter() - start
                 kept = {
@@ -157,12 +157,12 @@ def decided(
     return found
 
 
-def asked_of(desk: Desk, sample: Sample, made: Any, passages: bool) -> list[float]:
+def asked_of(context: JudgeContext, sample: Sample, made: Any, passages: bool) -> list[float]:
     """The probability of each statement."""
     parts = [[one] for one in sample.retrieved_contexts or []] if passages else [sample.retrieved_contexts]
     asked = [
         JUDGEMENTS["support"].ask(
-            desk, sample.model_copy(update={"retrieved_contexts": part}), {"statements": made}
+            context, sample.model_copy(update={"retrieved_contexts": part}), {"statements": made}
         )
         for part in parts
     ]

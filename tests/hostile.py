@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import ContextTooLong, Reply, States
 from localeval.judge import Judge
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from tests.steady import SteadyEmbedder, SteadyEngine
 
 T = TypeVar("T", bound=BaseModel)
@@ -78,7 +78,7 @@ class Obliging(SteadyEngine):
         return super().read(context, items, layers)
 
     def generate(
-        self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
+        self, trunk: PromptPrefix, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
         start = time.process_time()
         self._check(branch, leaves)
@@ -87,7 +87,7 @@ class Obliging(SteadyEngine):
         return replies
 
     def _check(self, branch: str, leaves: Sequence[str]) -> None:
-        if self.count(branch) + max(map(self.count, leaves)) > self.room(Trunk("", ())):
+        if self.count(branch) + max(map(self.count, leaves)) > self.room(PromptPrefix("", ())):
             raise ContextTooLong("the context is full")
 
 
@@ -100,4 +100,4 @@ class Hashed(SteadyEmbedder):
 
 def obliging_judge() -> Judge:
     model = {"name": "obliging", "sha256": "0" * 64, "size": 0}
-    return Judge(Obliging(), model, companions=Companions(Hashed(), Hashed()))
+    return Judge(Obliging(), model, companions=AuxiliaryModels(Hashed(), Hashed()))

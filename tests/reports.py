@@ -9,14 +9,14 @@ from pydantic import BaseModel
 
 from localeval import METRICS, Sample, Score
 from localeval.judgements import Failure
-from localeval.judgements.needed import NeededRecord, NeededSentence
+from localeval.judgements.context_usefulness import UsefulRecord
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.reasons import ReasonsRecord
+from localeval.judgements.sentence_relevance import NeededRecord, NeededSentence
 from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
-from localeval.judgements.useful import UsefulRecord
-from localeval.metrics.summary import compute, nothing_to_judge
+from localeval.metrics.summary import compute, undefined_reason
 from localeval.prompts.options import DEFAULTS
 from localeval.runs.result import Result, SampleResult
 from localeval.text.language import language
@@ -88,7 +88,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
 
 def scored(sample: Sample, records: dict[str, BaseModel]) -> SampleResult:
     rows = [METRICS[name] for name in METRICS_SHOWN]
-    scores = {row.name: nothing_to_judge(row, sample) or compute(row, records, DEFAULTS, {}) for row in rows}
+    scores = {row.name: undefined_reason(row, sample) or compute(row, records, DEFAULTS, {}) for row in rows}
     return SampleResult(sample, scores, records)
 
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval import Judge
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.dry_run import blank_states
-from localeval.engine.interface import EngineSettings, Frame, Reply, Spent, States
-from localeval.prompts.prefix import Trunk
+from localeval.engine.interface import EngineSettings, Frame, Reply, States, TokenUsage
+from localeval.prompts.prefix import PromptPrefix
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -24,7 +24,7 @@ class SteadyEngine:
 
     def __init__(self, n_ctx: int = 100_000) -> None:
         self.settings = EngineSettings(n_ctx=n_ctx, n_threads=1)
-        self.spent = Spent()
+        self.spent = TokenUsage()
         self.asked = 0
 
     def tokens(self, text: str) -> list[int]:
@@ -33,20 +33,20 @@ class SteadyEngine:
     def count(self, text: str) -> int:
         return len(self.tokens(text))
 
-    def frame(self, trunk: Trunk) -> Frame:
+    def frame(self, trunk: PromptPrefix) -> Frame:
         return Frame((), ())
 
-    def stands(self, trunk: Trunk) -> bool:
+    def stands(self, trunk: PromptPrefix) -> bool:
         return False
 
-    def room(self, trunk: Trunk) -> int:
+    def room(self, trunk: PromptPrefix) -> int:
         return self.settings.n_ctx
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
         return [blank_states(item, max(1, self.count(item)), layers) for item in items]
 
     def generate(
-        self, trunk: Trunk, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
+        self, trunk: PromptPrefix, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
         self.asked += 1
         return [self._reply(f"{branch}{leaf}{i}", leaf, schema) for i, leaf in enumerate(leaves)]
@@ -85,5 +85,7 @@ class SteadyEmbedder:
 
 def steady_judge(engine: SteadyEngine) -> Judge:
     return Judge(
-        engine, {"name": "steady", "sha256": "0" * 64, "size": 0}, companions=Companions(SteadyEmbedder())
+        engine,
+        {"name": "steady", "sha256": "0" * 64, "size": 0},
+        companions=AuxiliaryModels(SteadyEmbedder()),
     )

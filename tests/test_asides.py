@@ -10,15 +10,15 @@ from localeval import Sample
 from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
 from localeval.testing import FakeEngine, fake_judge
-from localeval.text.claims import without_asides
-from localeval.text.overlap import premise_of, terms
+from localeval.text.claims import main_clause
+from localeval.text.overlap import source_terms, terms
 from tests.patience import timed
 
 CONTEXTS = [
     "The Selde lighthouse was built in 1871. Its lamp shines for 22 kilometres.",
     "望澜桥于1962年通车。",
 ]
-PREMISE = premise_of(CONTEXTS)
+PREMISE = source_terms(CONTEXTS)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ PREMISE = premise_of(CONTEXTS)
     ],
 )
 def test_brackets_and_clauses_that_share_nothing_are_asides(statement: str, core: str) -> None:
-    assert without_asides(statement, PREMISE) == core
+    assert main_clause(statement, PREMISE) == core
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_brackets_and_clauses_that_share_nothing_are_asides(statement: str, core
     ],
 )
 def test_a_statement_without_asides_stays_as_it_is(statement: str) -> None:
-    assert without_asides(statement, PREMISE) == statement
+    assert main_clause(statement, PREMISE) == statement
 
 
 @given(st.text(alphabet="ab lamp 1([{)]}（）【】,，。.:\n桥通车", max_size=60))
 def test_a_core_says_nothing_that_its_statement_does_not(statement: str) -> None:
-    core = without_asides(statement, PREMISE)
+    core = main_clause(statement, PREMISE)
     left = iter(statement)
     assert all(character in left for character in core if not character.isspace())
     assert core == statement or not terms(core).isdisjoint(PREMISE.terms)
@@ -65,7 +65,7 @@ def test_a_core_says_nothing_that_its_statement_does_not(statement: str) -> None
 @pytest.mark.parametrize("text", ["(" * 100_000, "(a" * 50_000, "[)" * 50_000, ", ," * 30_000, "()" * 50_000])
 def test_long_runs_of_marks_take_no_longer_than_others(text: str) -> None:
     with timed() as took:
-        without_asides(text + " lamp", PREMISE)
+        main_clause(text + " lamp", PREMISE)
     assert took.seconds < 2
 
 

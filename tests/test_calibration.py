@@ -17,7 +17,7 @@ from localeval.judgements.calibration import (
     Calibration,
     Curve,
     all_supported,
-    as_scored,
+    calibrate,
     calibrations_for,
     recipe,
     shipped,
@@ -109,7 +109,7 @@ def test_a_curve_of_an_older_file_is_the_same_without_lexical_evidence() -> None
 def test_the_curve_moves_the_threshold_and_so_value_and_the_record_itself_stays_raw() -> None:
     assert STRICT.apply(sigmoid(0.5)) == pytest.approx(0.5)
     raw = records(0.9, 0.6, 0.55, 0.1)
-    found = faithfulness(as_scored(raw, {"en": STRICT}))
+    found = faithfulness(calibrate(raw, {"en": STRICT}))
     assert found.value == 1 / 4
     assert found.soft == pytest.approx(sum(sigmoid(2 * logit(p) - 1) for p in (0.9, 0.6, 0.55, 0.1)) / 4)
     assert faithfulness(raw).value == 3 / 4
@@ -125,7 +125,7 @@ def test_the_curve_moves_the_threshold_and_so_value_and_the_record_itself_stays_
     ],
 )
 def test_what_no_curve_was_fitted_for_stays_raw(raw: dict[str, Any]) -> None:
-    assert as_scored(raw, {"en": STRICT}) is raw
+    assert calibrate(raw, {"en": STRICT}) is raw
 
 
 @pytest.mark.parametrize(

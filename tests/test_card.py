@@ -225,7 +225,7 @@ LACKING = [{key: given for key, given in row.items() if key != "retrieved_contex
         ([*pair(11), {**pair(1)[0], "id": "p11", "bad_response": None}], "row p11: it has no bad_response"),
         (
             [*pair(11), {**pair(1)[0], "id": "p11", "bad_response": 5}],
-            "row p11, bad_response: response: expected a string",
+            "row p11, bad_response: response is 5",
         ),
         (pair(12, group="tea"), "all 12 pairs are of one group (tea)"),
     ],

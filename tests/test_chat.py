@@ -10,7 +10,7 @@ import pytest
 
 from localeval.engine.engine import Engine
 from localeval.errors import ModelBroken
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from tests.tiny import CHATML, write_tiny_model
 
 # How Qwen3's hybrid models are told not to think: an empty thought opens the answer.
@@ -19,7 +19,7 @@ THINKING = CHATML.replace(
     "<|im_start|>assistant\n{% if enable_thinking is defined and enable_thinking is false %}"
     "<think>\n\n</think>\n\n{% endif %}{% endif %}",
 )
-TRUNK = Trunk("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))
+TRUNK = PromptPrefix("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))
 
 
 def frame(folder: Path, template: str) -> tuple[str, str]:

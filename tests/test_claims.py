@@ -13,7 +13,7 @@ MILL = "**The mill was built in 1700**"
 
 
 def claimed(text: str) -> list[str]:
-    return [s.text for s in claims.claimed(text, language(text))]
+    return [s.text for s in claims.extract_claims(text, language(text))]
 
 
 @pytest.mark.parametrize(

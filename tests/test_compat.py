@@ -30,7 +30,7 @@ from localeval.compat import (
     to_ragas,
 )
 from localeval.compat import metrics as compat_metrics
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.embedder import Embedder
 from localeval.engine.hhem import Classifier
 from localeval.engine.interface import EngineError
@@ -502,7 +502,7 @@ def test_another_device_or_batch_size_opens_the_judges_classifier_again(
     monkeypatch.setattr(Classifier, "load", load)
     for own in ("hhem-2.1-open", Opened("hhem-2.1-open")):
         given = fake_judge(FakeEngine(STATEMENTS))
-        given.companions = Companions(FakeEmbedder({}), own)
+        given.companions = AuxiliaryModels(FakeEmbedder({}), own)
         with FaithfulnesswithHHEM(given, device="cuda", batch_size=4) as metric:
             assert metric.invoke(INPUTS) == metric.invoke(INPUTS) == 2 / 2
         assert (made[-1].source, made[-1].closed) == ("hhem-2.1-open", True)

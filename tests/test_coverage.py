@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from localeval.text.overlap import leaves_out
+from localeval.text.overlap import omits_content
 
 KEPT = (
     ("Based on the given passages, it appears that the mill burned down.", ["The mill burned down."]),
@@ -31,14 +31,14 @@ LEFT_OUT = (
 
 @pytest.mark.parametrize(("sentence", "statements"), KEPT)
 def test_statements_that_say_it_all_leave_nothing_out(sentence: str, statements: list[str]) -> None:
-    assert not leaves_out(sentence, statements)
+    assert not omits_content(sentence, statements)
 
 
 @pytest.mark.parametrize(("sentence", "statements"), LEFT_OUT)
 def test_a_clause_or_number_that_no_statement_has_is_left_out(sentence: str, statements: list[str]) -> None:
-    assert leaves_out(sentence, statements)
+    assert omits_content(sentence, statements)
 
 
 @pytest.mark.parametrize(("sentence", "_"), LEFT_OUT)
 def test_a_sentence_leaves_nothing_of_itself_out(sentence: str, _: list[str]) -> None:
-    assert not leaves_out(sentence, [sentence])
+    assert not omits_content(sentence, [sentence])

@@ -21,7 +21,7 @@ from localeval.engine.llama import Logits
 from localeval.engine.speculation import LONGEST, NgramIndex, draft, trim_drafts
 from localeval.engine.truncation import trim_incomplete, trim_repetition
 from localeval.judgements.statements import StatementsReply
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 
 PROMPT = "Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London."
 
@@ -226,7 +226,7 @@ def test_a_call_never_has_more_rows_than_an_engine_of_this_width_can_answer(widt
 
 def test_an_engine_that_decodes_one_leaf_at_a_time_drafts_too(tiny_path: Path) -> None:
     engine = Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=1))
-    trunk = Trunk("Write down what each sentence claims.", ())
+    trunk = PromptPrefix("Write down what each sentence claims.", ())
     replies = engine.generate(trunk, "tea tea tea tea", [PROMPT, PROMPT], StatementsReply, budget=60)
     assert [reply.decoded > 0 for reply in replies] == [True, True]
     engine.close()

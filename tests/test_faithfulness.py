@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from localeval import Sample, Score, evaluate
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.engine.windows import cut
-from localeval.judgements.statements import Said
-from localeval.judgements.support import DirectReply, SupportRecord, Verdict, closest_to
+from localeval.judgements.statements import StatementFilter
+from localeval.judgements.support import DirectReply, SupportRecord, Verdict, closest_evidence
 from localeval.metrics.support import faithfulness
 from localeval.prompts import load
 from localeval.prompts.options import Options
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
-from localeval.text.overlap import closest, context_sentences
+from localeval.text.overlap import context_sentences, rank_sentences
 
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
 
@@ -290,7 +290,7 @@ def test_long_contexts_without_a_sentence_to_cut_at_fail_with_their_reason() -> 
 
 def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:
     sentences = context_sentences(CONTEXTS)
-    near = closest(["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"], sentences, 1)
+    near = rank_sentences(["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"], sentences, 1)
     found = [own[0] if own else None for own in near]
     assert [f and f.text for f in found] == [
         "It was first planted there in 1837.",
@@ -325,30 +325,30 @@ def test_a_second_sentence_adds_three_twentieths_of_the_weight_of_a_statements_t
     statement: str, number: int
 ) -> None:
     sentences = context_sentences(["Red green blue brown black white.", "Tea."])
-    assert [len(own) for own in closest([statement], sentences, 2)] == [number]
+    assert [len(own) for own in rank_sentences([statement], sentences, 2)] == [number]
 
 
 def test_of_two_sentences_shown_the_one_that_most_statements_have_comes_first() -> None:
     contexts = ["Tea sells well. Tea grows in Arl. It needs much rain."]
     statements = ["Arl grows tea that needs rain.", "It needs much rain."]
-    shown, alone = closest_to(statements, contexts), closest_to(statements[:1], contexts)
+    shown, alone = closest_evidence(statements, contexts), closest_evidence(statements[:1], contexts)
     assert shown == ["It needs much rain. … Tea grows in Arl.", "It needs much rain."]
     assert alone == ["Tea grows in Arl. … It needs much rain."]
 
 
 def test_a_heading_does_not_keep_the_statements_of_its_list() -> None:
     sentences = ["The colours of the house are:", "The door is red.", "The roof is blue."]
-    assert Said(sentences).strays("The door is red.", 0)
-    assert not Said(sentences).strays("The door of the house is red.", 1)
+    assert StatementFilter(sentences).strays("The door is red.", 0)
+    assert not StatementFilter(sentences).strays("The door of the house is red.", 1)
 
 
 def test_words_of_the_question_tie_a_statement_to_no_sentence() -> None:
     sentences = ["Orrin Tower was first lit in 1871.", "It was built by Agnes Pell."]
     statement = "Agnes Pell built Orrin Tower."
-    assert Said(sentences, "Who built Orrin Tower?").strays(statement, 0)
-    assert not Said(sentences, "Who built Orrin Tower?").strays(statement, 1)
+    assert StatementFilter(sentences, "Who built Orrin Tower?").strays(statement, 0)
+    assert not StatementFilter(sentences, "Who built Orrin Tower?").strays(statement, 1)
 
 
 def test_a_statement_with_a_name_for_a_pronoun_is_no_stray() -> None:
     sentences = ["Ann Lee of the Hill School wrote a book.", "She left in May.", "The book was sold."]
-    assert not Said(sentences).strays("Ann Lee of the Hill School left in May.", 1)
+    assert not StatementFilter(sentences).strays("Ann Lee of the Hill School left in May.", 1)

@@ -20,14 +20,14 @@ from localeval.engine.interface import ContextTooLong, EngineSettings, States
 from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.heads import Contexts, SoftMinimum, write
 from localeval.judgements.support import DirectReply
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from localeval.runs import head_fit
 from localeval.runs.head_fit import Reading
 from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from tests.heads import head
 
-TRUNK = Trunk("Judge.", (("One?", '{"verdict":"yes"}'),))
+TRUNK = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
 CONTEXT = "Context:\nThe mill on the Arl was built in 1820, of brick."
 ITEMS = ["\n\nQuestion: When?\nResponse: In 1820, 用砖. 🍎", "\n\nQuestion: When?\nResponse: In 1920."]
 MILL = Sample(

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from localeval import InputError, Judge, Sample, evaluate
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.engine import Engine
 from localeval.metrics import METRICS
 from localeval.report.text import as_text
@@ -146,7 +146,7 @@ def test_half_a_character_is_refused_in_one_sentence(field: str, text: str) -> N
 @pytest.mark.parametrize("name", MARKS)
 def test_a_real_tokenizer_and_grammar_take_hostile_texts_in_all_fields(name: str, tiny: Engine) -> None:
     judge = Judge(
-        tiny, {"name": "tiny", "sha256": "1" * 64, "size": 0}, companions=Companions(Hashed(), Hashed())
+        tiny, {"name": "tiny", "sha256": "1" * 64, "size": 0}, companions=AuxiliaryModels(Hashed(), Hashed())
     )
     text = MARKS[name][:400]
     sample = {f: [text] if f == "retrieved_contexts" else text for f in PLAIN}

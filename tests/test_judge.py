@@ -11,7 +11,7 @@ import pytest
 
 from localeval import Judge, Score, evaluate, plan, rescore
 from localeval.compat.metrics import beside
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError
@@ -100,17 +100,17 @@ def test_a_model_of_ones_own_is_recorded_as_no_catalog_name_and_as_itself() -> N
     class Named(SteadyEmbedder):
         source = "all-minilm-l6-v2"
 
-    sources = Companions(SteadyEmbedder(), FakeClassifier({})).sources()
+    sources = AuxiliaryModels(SteadyEmbedder(), FakeClassifier({})).sources()
     assert sources["embedder"].startswith("<SteadyEmbedder ")
     assert sources["classifier"].startswith("<FakeClassifier ")
-    assert Companions(SteadyEmbedder()).sources()["embedder"] == sources["embedder"]
-    assert Companions(Other()).sources()["embedder"] != sources["embedder"]
-    assert Companions(Named()).sources()["embedder"] == "all-minilm-l6-v2"
+    assert AuxiliaryModels(SteadyEmbedder()).sources()["embedder"] == sources["embedder"]
+    assert AuxiliaryModels(Other()).sources()["embedder"] != sources["embedder"]
+    assert AuxiliaryModels(Named()).sources()["embedder"] == "all-minilm-l6-v2"
 
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     mine = steady_judge(SteadyEngine())
-    others = Judge(SteadyEngine(), mine.model, companions=Companions(Other()))
+    others = Judge(SteadyEngine(), mine.model, companions=AuxiliaryModels(Other()))
     sample = {**TEA, "user_input": "Tea?"}
     evaluate([sample], ["answer_relevance"], mine, tmp_path)
     evaluate([sample], ["faithfulness"], mine, tmp_path)
@@ -124,7 +124,7 @@ def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_
         evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
     for use in (
         lambda: judge.score("faithfulness", TEA, statements="sentences"),
-        lambda: beside(judge, Companions()).score("faithfulness", {**TEA, "response": "It sings."}),
+        lambda: beside(judge, AuxiliaryModels()).score("faithfulness", {**TEA, "response": "It sings."}),
         lambda: evaluate([TEA], ["faithfulness"], judge, tmp_path / "other"),
         lambda: plan([TEA], ["faithfulness"], judge),
         lambda: verify(tmp_path / "run", judge=judge),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localeval.testing import FakeEngine, fake_judge
-from localeval.text.overlap import coverage, numbers, premise_of, unknown_numbers
+from localeval.text.overlap import numbers, source_terms, term_recall, unsupported_numbers
 from tests.patience import timed
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
@@ -30,13 +30,13 @@ BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总�
 def test_coverage_is_the_share_of_terms_that_are_anywhere_in_the_contexts(
     statement: str, share: float
 ) -> None:
-    assert coverage(statement, premise_of(SNOW)) == share
+    assert term_recall(statement, source_terms(SNOW)) == share
 
 
 def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
     """大桥 桥有 有桥 桥墩: of these 大桥 and 桥墩 are there."""
-    assert coverage("大桥有桥墩。", premise_of(BRIDGE)) == 2 / 4
-    assert coverage("大桥", premise_of([])) == 0
+    assert term_recall("大桥有桥墩。", source_terms(BRIDGE)) == 2 / 4
+    assert term_recall("大桥", source_terms([])) == 0
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
 def test_unknown_numbers_are_those_that_the_contexts_name_nowhere(
     statement: str, premise: Sequence[str], unknown: tuple[str, ...]
 ) -> None:
-    assert unknown_numbers(statement, premise_of(premise)) == unknown
+    assert unsupported_numbers(statement, source_terms(premise)) == unknown
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, others: list[str]) -> None:
-    looked = premise_of([*others, statement])
-    assert coverage(statement, looked) == 1
-    assert unknown_numbers(statement, looked) == ()
-    assert 0 <= coverage(statement, premise_of(others)) <= 1
+    looked = source_terms([*others, statement])
+    assert term_recall(statement, looked) == 1
+    assert unsupported_numbers(statement, looked) == ()
+    assert 0 <= term_recall(statement, source_terms(others)) <= 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, other
 def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
     with timed() as took:
         numbers(text)
-        premise_of([text])
+        source_terms([text])
     assert took.seconds < 2
 
 

@@ -12,7 +12,7 @@ from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import OVERHEAD, available, cache_bytes
 from localeval.errors import InputError
 from localeval.judgements.support import DirectReply
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
 STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\n"
@@ -79,7 +79,7 @@ def test_the_cache_of_a_known_model_has_the_size_that_llama_cpp_logs(
 
 
 def test_the_states_of_trunks_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
-    trunk = Trunk("Answer yes or no.", (("Does tea grow? " * 40, "yes"),))
+    trunk = PromptPrefix("Answer yes or no.", (("Does tea grow? " * 40, "yes"),))
     engine = Engine(tiny_path, EngineSettings(n_threads=2))
     engine.generate(trunk, "Tea grows.", ["Does it?"], DirectReply)
     size = sum(map(len, engine._states.values()))

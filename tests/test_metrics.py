@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from localeval import METRICS, Sample, Score, evaluate
 from localeval.errors import InputError
-from localeval.judgements.needed import NeededRecord, NeededSentence
+from localeval.judgements.context_usefulness import UsefulRecord
 from localeval.judgements.questions import Drawn, QuestionsRecord
+from localeval.judgements.sentence_relevance import NeededRecord, NeededSentence
 from localeval.judgements.similarity import SimilarityRecord
 from localeval.judgements.support import SupportRecord, Verdict
-from localeval.judgements.useful import UsefulRecord
 from localeval.metrics import Metric, register
 from localeval.prompts.options import Options
 from localeval.report.text import reasons_told

@@ -13,7 +13,7 @@ from localeval import Judge, Plan, evaluate, plan
 from localeval.cli import main
 from localeval.engine.benchmark import Speed
 from localeval.engine.engine import Engine
-from localeval.engine.interface import ContextTooLong, EngineError, Spent
+from localeval.engine.interface import ContextTooLong, EngineError, TokenUsage
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
@@ -161,7 +161,7 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
 
 
 def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> None:
-    work = Work("support", "judge", to_make=3, spent=Spent(branch=100), seconds=200.0)
+    work = Work("support", "judge", to_make=3, spent=TokenUsage(branch=100), seconds=200.0)
     told = Plan(2, 2, (work,), speed=Speed(0.01, 0.02, 0.05), memory=2_000_000_000, free=1_500_000_000)
     first, second = told.summary()
     assert first == "Plan: 2 samples, 3 judgements to make, about 100 rows."

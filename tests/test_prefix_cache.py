@@ -11,14 +11,14 @@ from localeval import Judge, Sample, plan
 from localeval.engine import build, prefix_cache
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings, Reply
-from localeval.engine.prefix_cache import KeptStates
+from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import ModelBroken
 from localeval.judgements.support import ReasonedReply
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
-TRUNK = Trunk("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
-OTHER = Trunk("判断。", (("一?", '{"verdict":"no"}'),))
+TRUNK = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
+OTHER = PromptPrefix("判断。", (("一?", '{"verdict":"no"}'),))
 LEAVES = ["Tea grows on hills.", "茶长在山上。", "Tea."]
 SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows on hills."])
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "localeval" / "trunks"
 
 
-def ask(path: Path, states: KeptStates | None) -> tuple[list[Reply[ReasonedReply]], int]:
+def ask(path: Path, states: PrefixCache | None) -> tuple[list[Reply[ReasonedReply]], int]:
     """(what an engine of its own answers, the rows of trunks that it took)."""
     engine = Engine(path, SETTINGS, states)
     replies = engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
@@ -44,7 +44,7 @@ def test_the_next_engine_takes_no_row_of_a_kept_trunk_and_gives_the_same_bits(
     alone, rows = ask(tiny_path, None)
     assert rows > 0
     assert not folder.exists()
-    states = KeptStates("a", SETTINGS)
+    states = PrefixCache("a", SETTINGS)
     assert ask(tiny_path, states) == (alone, rows)
     assert ask(tiny_path, states) == (alone, 0)
     (file,) = folder.iterdir()
@@ -58,21 +58,21 @@ def test_the_next_engine_takes_no_row_of_a_kept_trunk_and_gives_the_same_bits(
 def test_a_state_is_of_one_model_file_its_settings_build_and_processor(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    KeptStates("a", SETTINGS).put([1, 2], b"state")
-    assert KeptStates("a", SETTINGS).get([1, 2]) == b"state"
-    assert not KeptStates("a", SETTINGS).has([1, 3])
-    assert not KeptStates("b", SETTINGS).has([1, 2])
-    assert not KeptStates("a", EngineSettings(n_ctx=2048, n_threads=2)).has([1, 2])
-    assert KeptStates.of("a", EngineSettings(n_gpu_layers=-1)) is None  # nothing tells one GPU from another
+    PrefixCache("a", SETTINGS).put([1, 2], b"state")
+    assert PrefixCache("a", SETTINGS).get([1, 2]) == b"state"
+    assert not PrefixCache("a", SETTINGS).has([1, 3])
+    assert not PrefixCache("b", SETTINGS).has([1, 2])
+    assert not PrefixCache("a", EngineSettings(n_ctx=2048, n_threads=2)).has([1, 2])
+    assert PrefixCache.of("a", EngineSettings(n_gpu_layers=-1)) is None  # nothing tells one GPU from another
     for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
         with monkeypatch.context() as patch:
             patch.setattr(build, name, lambda answer=answer: answer)
-            assert not KeptStates("a", SETTINGS).has([1, 2])
+            assert not PrefixCache("a", SETTINGS).has([1, 2])
 
 
 def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefix_cache, "MOST", 3 * (32 + 100))
-    states = KeptStates("a", SETTINGS)
+    states = PrefixCache("a", SETTINGS)
     for i in range(3):
         states.put([i], bytes(100))
     for age, file in enumerate(folder.iterdir()):
@@ -89,7 +89,7 @@ def test_a_folder_that_can_not_be_written_fails_nothing_and_is_named(
 ) -> None:
     folder.parent.mkdir()
     folder.write_text("a file in its place", encoding="utf-8")
-    assert ask(tiny_path, KeptStates("a", SETTINGS)) == ask(tiny_path, None)
+    assert ask(tiny_path, PrefixCache("a", SETTINGS)) == ask(tiny_path, None)
     assert str(folder) in caplog.text
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_kept_that_a_changed_model_file_may_have_computed(
     """It would be found under the sha256 of the file that was there before."""
     path = tmp_path / "copy.gguf"
     path.write_bytes(tiny_path.read_bytes())
-    engine = Engine(path, SETTINGS, KeptStates("a", SETTINGS))
+    engine = Engine(path, SETTINGS, PrefixCache("a", SETTINGS))
     engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
     before = list(folder.iterdir())
     os.utime(path, ns=(1, 1))
@@ -117,7 +117,7 @@ def test_a_judge_keeps_trunks_unless_it_is_told_not_to(
 ) -> None:
     scores = []
     for _ in range(2):
-        with Judge.load(tiny_path, n_threads=1, keep_trunks=keeps) as judge:
+        with Judge.load(tiny_path, n_threads=1, cache_prefix=keeps) as judge:
             scores.append(judge.score("faithfulness", SAMPLE, statements="sentences"))
             rows = judge.engine.spent.trunk
     assert scores[0].status == "scored"
@@ -130,7 +130,7 @@ def test_a_plan_counts_no_row_of_a_kept_trunk_and_its_memory_all_the_same(
     tiny_path: Path, folder: Path
 ) -> None:
     def planned(keeps: bool) -> tuple[int, int | None]:
-        with Judge.load(tiny_path, n_threads=1, keep_trunks=keeps) as judge:
+        with Judge.load(tiny_path, n_threads=1, cache_prefix=keeps) as judge:
             told = plan([SAMPLE], ["faithfulness"], judge, statements="sentences")
         return told.spent.trunk, told.memory
 

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 from localeval.errors import InputError, PromptError
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply, ReasonedReply, closest_to
+from localeval.judgements.support import DirectReply, ReasonedReply, closest_evidence
 from localeval.prompts import LANGUAGES, fence, fill, load
 from localeval.prompts.options import PROMPTED, Options
 from localeval.text import overlap
-from localeval.text.overlap import leaves_out
+from localeval.text.overlap import omits_content
 
 SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "statements": {"statements": StatementsReply},
@@ -56,7 +56,7 @@ def test_worked_statements_keep_every_number_of_their_sentence(language: str) ->
     assert all(leaf["sentence"] in response for response, leaf in leaves)
     stated = [leaf for _, leaf in leaves if leaf["statements"]]
     assert len(stated) > len(leaves) / 2  # the others claim nothing
-    assert not [leaf for leaf in stated if leaves_out(leaf["sentence"], leaf["statements"])]
+    assert not [leaf for leaf in stated if omits_content(leaf["sentence"], leaf["statements"])]
 
 
 def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pyt
     for example in load("support", "en").examples:
         statements = [given["statement"] for given in example["leaves"]]
         shown = [given["closest"] for given in example["leaves"]]
-        assert shown == closest_to(statements, example["contexts"])
+        assert shown == closest_evidence(statements, example["contexts"])
 
 
 def test_text_is_never_read_as_a_place_again() -> None:

@@ -133,7 +133,7 @@ def test_the_table_of_other_metrics_is_what_the_shipped_example_gives(shipped: R
 def test_the_plan_is_that_of_the_shipped_example(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted with the model's own tokenizer, to the row; only the time is the machine's."""
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
-    with Judge.load("qwen2.5-coder-1.5b", embedder="all-minilm-l6-v2", keep_trunks=False) as unasked:
+    with Judge.load("qwen2.5-coder-1.5b", embedder="all-minilm-l6-v2", cache_prefix=False) as unasked:
         told = plan(str(EXAMPLES / "answers.jsonl"), SHIPPED_METRICS, unasked)
 
     def counted(text: str) -> list[list[str]]:

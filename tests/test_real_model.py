@@ -62,7 +62,7 @@ def test_another_process_gives_the_same_records_in_reversed_order(shipped: Resul
     lines = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     data.write_text("".join(reversed(lines)), encoding="utf-8")
     command = [sys.executable, "-m", "localeval", "evaluate", str(data), "-m", "faithfulness", "-q"]
-    command += ["--no-keep-trunks"]
+    command += ["--no-cache-prefix"]
     subprocess.run([*command, "-o", str(tmp_path / "run")], check=True, capture_output=True)
     there = load(tmp_path / "run").to_dict()["samples"]
     here = [_faithfulness_of(sample) for sample in json.loads(shipped.to_json())["samples"]]

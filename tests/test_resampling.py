@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localeval.metrics.statistics import Values, mean_interval, paired_permutation_test
+from localeval.metrics.statistics import Values, bootstrap_ci, paired_permutation_test
 
 REPEATS = int(os.environ.get("LOCALEVAL_TEST_REPEATS", "100"))
 WHOLE = REPEATS >= 1000
@@ -44,7 +44,7 @@ def test_the_interval_holds_the_known_mean_in_93_to_97_of_100_cases(kind: str) -
     draw, mean = KNOWN[kind]
     held = 0
     for repeat in range(REPEATS):
-        low, high = mean_interval(draw(np.random.default_rng([7, repeat])).tolist()) or (1, 0)
+        low, high = bootstrap_ci(draw(np.random.default_rng([7, repeat])).tolist()) or (1, 0)
         held += low <= mean <= high
     # Of 100 repeats at 95 %, 89 or fewer, or all, come in about 1 of 60 cases: a seed that is not unlucky.
     least, most = (0.93, 0.97) if WHOLE else (0.90, 0.99)
@@ -55,7 +55,7 @@ def test_the_interval_holds_the_known_mean_in_93_to_97_of_100_cases(kind: str) -
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 10])
 def test_of_few_values_too_the_interval_holds_the_known_mean_about_as_often_as_it_says(n: int) -> None:
     drawn = [np.random.default_rng([n, repeat]).beta(4, 2, n).tolist() for repeat in range(300)]
-    held = [low <= 4 / 6 <= high for low, high in (mean_interval(values) or (1, 0) for values in drawn)]
+    held = [low <= 4 / 6 <= high for low, high in (bootstrap_ci(values) or (1, 0) for values in drawn)]
     assert sum(held) / 300 >= 0.90
 
 
@@ -115,14 +115,14 @@ def test_the_p_value_of_few_differences_counts_every_choice_of_signs() -> None:
 def test_few_or_equal_values_have_an_exact_interval(
     values: list[float], expected: tuple[float, float] | None
 ) -> None:
-    assert mean_interval(values) == (expected and pytest.approx(expected, abs=1e-4))
+    assert bootstrap_ci(values) == (expected and pytest.approx(expected, abs=1e-4))
 
 
 @given(SHARES)
 def test_an_interval_lies_in_the_range_and_is_the_same_each_time(values: list[float]) -> None:
-    low, high = mean_interval(values, draws=200) or (1, 0)
+    low, high = bootstrap_ci(values, draws=200) or (1, 0)
     assert -1e-9 <= low <= high <= 1 + 1e-9
-    assert mean_interval(values, draws=200) == (low, high)
+    assert bootstrap_ci(values, draws=200) == (low, high)
 
 
 @given(SHARES)

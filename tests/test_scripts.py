@@ -12,7 +12,7 @@ import pytest
 
 from localeval import Judge, Sample
 from localeval.engine.benchmark import Speed, measure
-from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.interface import EngineSettings, TokenUsage
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import Journal
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
@@ -20,7 +20,7 @@ from localeval.prompts.options import DEFAULTS
 
 ROOT = Path(__file__).parents[1]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
-SPENT = Spent(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, seconds=2.7)
+SPENT = TokenUsage(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, seconds=2.7)
 
 
 def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:

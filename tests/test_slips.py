@@ -17,7 +17,7 @@ import localeval
 from localeval import METRICS, Judge, evaluate, plan, prompts, rescore
 from localeval.compat import Faithfulness, FaithfulnesswithHHEM, RunConfig
 from localeval.compat import evaluate as compat_evaluate
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
 from localeval.prompts import LANGUAGES, load
@@ -228,7 +228,7 @@ GOOD: dict[Any, Any] = {"name": "own", "sha256": "1" * 64}
 )
 def test_an_embedder_that_does_not_tell_what_it_is_is_refused_before_anything_is_judged(told: Any) -> None:
     engine = SteadyEngine()
-    judge = Judge(engine, GOOD, companions=Companions(Own(told)))
+    judge = Judge(engine, GOOD, companions=AuxiliaryModels(Own(told)))
     for call in (
         lambda: evaluate([TEA], ["answer_relevance"], judge),
         lambda: judge.score("answer_relevance", TEA),
@@ -239,7 +239,9 @@ def test_an_embedder_that_does_not_tell_what_it_is_is_refused_before_anything_is
 
 def test_vectors_may_come_as_lists() -> None:
     scores = [
-        evaluate([TEA], ["answer_relevance"], Judge(SteadyEngine(), GOOD, companions=Companions(one))).scores
+        evaluate(
+            [TEA], ["answer_relevance"], Judge(SteadyEngine(), GOOD, companions=AuxiliaryModels(one))
+        ).scores
         for one in (Own(GOOD), SteadyEmbedder())
     ]
     assert scores[0] == scores[1]

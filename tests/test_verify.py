@@ -15,7 +15,7 @@ import pytest
 
 from localeval import Judge, evaluate, rescore
 from localeval.cli import main
-from localeval.engine.companions import Companions
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
@@ -103,7 +103,7 @@ def test_a_finished_run_that_can_t_be_made_again_here_is_refused_with_what_and_h
     """Another embedder, or another version of a judgement: none of it is left out without a word."""
     mine = steady_judge(SteadyEngine())
     evaluate(SAMPLES, ["faithfulness", "answer_relevance"], mine, tmp_path / "run")
-    other = Judge(SteadyEngine(), mine.model, companions=Companions(OtherEmbedder()))
+    other = Judge(SteadyEngine(), mine.model, companions=AuxiliaryModels(OtherEmbedder()))
     with pytest.raises(InputError, match=r"run: 3 judgements of the run .*\(3 of similarity\)"):
         verify(tmp_path / "run", judge=other)
     monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="99"))

@@ -13,7 +13,7 @@ from localeval.cli.talk import say
 from localeval.errors import InputError
 from localeval.report.progress import live_line
 from localeval.samples import read_samples
-from localeval.system.files import write_whole, writing_to
+from localeval.system.files import atomic_write, writing_to
 
 
 @click.command(params=[*JUDGING])
@@ -71,7 +71,7 @@ def card(
     click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)
     if html is not None:
         with writing_to(html, "card"):
-            write_whole(html, [as_html(made)])
+            atomic_write(html, [as_html(made)])
         say(f"page: {html}")
     say(f"card: {folder / CARD}")
     if made.calibrations:
@@ -109,7 +109,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
         read = head_fit.read(loaded.engine, named["sha256"], behind, answers, cache, progress)
     heads = head_fit.fit(read, named, behind)
     with writing_to(output, "head"):
-        write_whole(output, [write(heads)])
+        atomic_write(output, [write(heads)])
     for head in heads:
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
         click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")

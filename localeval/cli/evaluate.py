@@ -21,7 +21,7 @@ from localeval.runs.evaluate import evaluate as run
 from localeval.runs.evaluate import metrics_for, plan
 from localeval.runs.folder import REPORT, RESULTS
 from localeval.samples import FORMATS, Samples, read_samples
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 _MOST_SHOWN = 20
 _READING = [
@@ -110,7 +110,7 @@ def _folder(given: str | None, file: str, samples: Samples) -> Path:
         return Path(given)
     stem = "stdin" if file == "-" else Path(file).stem
     if stem in (".", ".."):
-        raise InputError(f"{said(file)}: no folder can be called {stem}; name one with -o.")
+        raise InputError(f"{shorten(file)}: no folder can be called {stem}; name one with -o.")
     folder = Path("runs") / stem
     if had := other_questions(folder, samples):
         raise InputError(

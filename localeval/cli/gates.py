@@ -14,7 +14,7 @@ from localeval.errors import InputError
 from localeval.runs.folder import load
 from localeval.runs.gates import Bound, Outcome, as_junit, drops
 from localeval.runs.result import Result
-from localeval.system.files import write_whole, writing_to
+from localeval.system.files import atomic_write, writing_to
 
 GATES = [
     click.Option(
@@ -78,7 +78,7 @@ class Gates:
         missed = some_missed(outcomes)
         if self._junit is not None:
             with writing_to(self._junit, "gates"):
-                write_whole(self._junit, [as_junit(outcomes, "localeval")])
+                atomic_write(self._junit, [as_junit(outcomes, "localeval")])
         if missed:
             sys.exit(1)
 

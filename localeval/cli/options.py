@@ -114,7 +114,9 @@ _OF_JUDGE = (
     _option("--n-ctx", **_of_field(EngineSettings, "n_ctx")),
     _option("--gpu-layers", "n_gpu_layers", **_of_field(EngineSettings, "n_gpu_layers")),
     _option(
-        "--keep-trunks/--no-keep-trunks",
+        "--cache-prefix/--no-cache-prefix",
+        "--keep-trunks/--no-keep-trunks",  # its name in 0.1
+        "cache_prefix",
         default=True,
         show_default=True,
         help="Keep what is computed of the prompts in the user's cache folder, for the next run.",

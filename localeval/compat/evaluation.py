@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 
 from localeval.compat.data import EvaluationDataset
 from localeval.compat.metrics import Model, OriginalMetric, close, opened
-from localeval.engine.interface import Embeds
+from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
@@ -22,7 +22,7 @@ from localeval.report.tables import renamed
 from localeval.runs.result import SampleResult
 from localeval.samples import check_columns
 from localeval.system.arguments import STRICT, Number, Settings, Whole
-from localeval.text.display import listed, said
+from localeval.text.display import join_some, shorten
 
 LOG = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ def evaluate(
     dataset: EvaluationDataset | Iterable[Any] | str | Path,
     metrics: Sequence[OriginalMetric],
     llm: Judge | Model | None = None,
-    embeddings: Embeds | Model | None = None,
+    embeddings: EmbeddingModel | Model | None = None,
     run_config: RunConfig | None = None,
     show_progress: bool = True,
 ) -> EvaluationResult:
@@ -156,7 +156,7 @@ def _limits(config: Any) -> tuple[float | None, dict[str, Any]]:
     if config is None:
         return None, {}
     if not (hasattr(config, "timeout") and hasattr(config, "seed")):
-        raise InputError(f"run_config is {said(repr(config), 60)}; give one, as RunConfig(timeout=600).")
+        raise InputError(f"run_config is {shorten(repr(config), 60)}; give one, as RunConfig(timeout=600).")
     checked = RunConfig(timeout=config.timeout, seed=config.seed)
     return checked.timeout, {} if checked.seed is None else {"seed": checked.seed}
 
@@ -166,7 +166,7 @@ def _by_column(metrics: Sequence[OriginalMetric]) -> dict[str, OriginalMetric]:
     for metric in metrics if isinstance(metrics, Iterable) else [metrics]:
         if isinstance(metrics, OriginalMetric) or not isinstance(metric, OriginalMetric):
             raise InputError(
-                f"metrics holds {said(repr(metric), 60)}; give a list of metrics, as [Faithfulness()]."
+                f"metrics holds {shorten(repr(metric), 60)}; give a list of metrics, as [Faithfulness()]."
             )
         if metric.column() in found:
             raise InputError(f"two metrics are called {metric.column()!r}; give one of them another name=.")
@@ -184,6 +184,6 @@ def _log_missing(column: str, judged: Sequence[SampleResult]) -> None:
         if score.status != "scored":
             without.setdefault(f"{score.status} ({score.reason})", []).append(sample.sample.id)
     if without:
-        told = "; ".join(f"{why}: sample {listed(ids, MOST_NAMED)}" for why, ids in without.items())
+        told = "; ".join(f"{why}: sample {join_some(ids, MOST_NAMED)}" for why, ids in without.items())
         scored = len(judged) - sum(map(len, without.values()))
         LOG.warning("%s: %d of %d scored; %s.", column, scored, len(judged), told)

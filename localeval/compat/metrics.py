@@ -16,21 +16,21 @@ from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
 from localeval.compat.data import as_columns
-from localeval.engine.companions import Companions
-from localeval.engine.interface import Embeds
+from localeval.engine.auxiliary_models import AuxiliaryModels
+from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge, Records
 from localeval.judgements import failed_need, in_order
 from localeval.metrics import METRICS, Metric, Score
-from localeval.metrics.summary import compute, judgements_for, nothing_to_judge
+from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models import catalog
 from localeval.prompts import LANGUAGES, text_of
 from localeval.prompts.options import Options
-from localeval.report.text import MOST_NAMED, strangers
+from localeval.report.text import MOST_NAMED, language_warnings
 from localeval.runs.result import Result, SampleResult
 from localeval.samples import Sample
 from localeval.system.arguments import whole
-from localeval.text.display import listed
+from localeval.text.display import join_some
 
 LOG = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def _source(model: Model) -> str:
     return model if isinstance(model, str) and model in catalog.rows() else os.path.realpath(model)
 
 
-def beside(judge: Judge, companions: Companions) -> Judge:
+def beside(judge: Judge, companions: AuxiliaryModels) -> Judge:
     """Put other models beside a judge: the same one, engine, lock and memory included."""
     other = copy.copy(judge)
     other.companions = companions
@@ -146,7 +146,7 @@ class OriginalMetric:
         sample = given if isinstance(given, Sample) else Sample.read(given, self.name)
         choices = self.read({**self._chosen, **options})
         column = self.column(choices)
-        if (undefined := nothing_to_judge(self.metric, sample)) is not None:
+        if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {column: undefined}, {})
         judge, start = self.judge(), time.monotonic()
         records: Records = {}
@@ -179,9 +179,9 @@ class OriginalMetric:
             return  # no model was asked, so that there may be none
         made = [(one.sample.id, one.records.get("statements")) for one in judged]
         others = [name for name, record in made if getattr(record, "language", "") == "other"]
-        lines = [f"neither English nor Chinese: {listed(others, MOST_NAMED)}"] if others else []
+        lines = [f"neither English nor Chinese: {join_some(others, MOST_NAMED)}"] if others else []
         signature = self.judge().signature([self.metric], self.options)
-        for line in lines + strangers(Result(judged, [self.row], signature)):
+        for line in lines + language_warnings(Result(judged, [self.row], signature)):
             LOG.warning("%s: %s.", self.name, line)
 
     def judge(self) -> Judge:
@@ -199,7 +199,7 @@ class OriginalMetric:
                 _OPENED[key] = load()
             return _OPENED[key]
 
-    def with_models(self: Self, llm: Judge | Model | None, embeddings: Embeds | Model | None) -> Self:  # noqa: ARG002
+    def with_models(self: Self, llm: Judge | Model | None, embeddings: EmbeddingModel | Model | None) -> Self:  # noqa: ARG002
         """Copy it, with `llm` and `embeddings` where it has none of its own."""
         other = copy.copy(self)
         other.llm = _checked_llm(llm) if self.llm is None else self.llm
@@ -310,7 +310,7 @@ class FaithfulnesswithHHEM(Faithfulness):
             ("classifier", _source(model), *where, threads),
             lambda: Classifier.load(model, device=self.device, batch_size=self.batch_size, threads=threads),
         )
-        return beside(judge, Companions(classifier=classifier))
+        return beside(judge, AuxiliaryModels(classifier=classifier))
 
 
 class ContextRelevance(OriginalMetric):
@@ -344,11 +344,11 @@ class AnswerRelevance(OriginalMetric):
     def __init__(
         self,
         llm: Judge | Model | None = None,
-        embedding_model: Embeds | Model | None = None,
+        embedding_model: EmbeddingModel | Model | None = None,
         **rest: Any,
     ) -> None:
         super().__init__(llm, **rest)
-        self.embedding_model: Embeds | Model | None = _checked_embedder(embedding_model)
+        self.embedding_model: EmbeddingModel | Model | None = _checked_embedder(embedding_model)
 
     def read(self, given: Mapping[str, Any]) -> Options:
         drawn = {"questions": RAGAS_QUESTIONS} if given.get("relevance") == "ragas" else {}
@@ -372,9 +372,9 @@ class AnswerRelevance(OriginalMetric):
             path, threads = model, judge.engine.settings.n_threads
             key = ("embedder", _source(path), threads)
             model = self._share(key, lambda: Embedder.load(path, threads=threads))
-        return beside(judge, Companions(embedder=model))
+        return beside(judge, AuxiliaryModels(embedder=model))
 
-    def with_models(self: Self, llm: Judge | Model | None, embeddings: Embeds | Model | None) -> Self:
+    def with_models(self: Self, llm: Judge | Model | None, embeddings: EmbeddingModel | Model | None) -> Self:
         other: Any = super().with_models(llm, embeddings)
         if other.embedding_model is None:
             other.embedding_model = _checked_embedder(embeddings)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localeval.engine.batching import Row
-from localeval.engine.interface import EngineSettings, Spent
+from localeval.engine.interface import EngineSettings, TokenUsage
 from localeval.engine.llama import Llama
 
 BATCH, SEQUENCES, STEPS = 512, 32, 8
@@ -29,18 +29,18 @@ class Speed(NamedTuple):
     row: float
     step: float
 
-    def floor(self, spent: Spent) -> float:
+    def floor(self, spent: TokenUsage) -> float:
         """The least time for these rows, everything in calls of the best size and nothing guessed wrongly.
 
-        >>> Speed(0.01, 0.02, 0.05).floor(Spent(branch=60, leaves=40, decoded=10, guessed=5))
+        >>> Speed(0.01, 0.02, 0.05).floor(TokenUsage(branch=60, leaves=40, decoded=10, guessed=5))
         1.2
         """
         return self.cost(spent._replace(guessed=0))
 
-    def cost(self, spent: Spent) -> float:
+    def cost(self, spent: TokenUsage) -> float:
         """The time that these rows take in calls of the best size, wrong guesses and all.
 
-        >>> Speed(0.01, 0.02, 0.05).cost(Spent(branch=80, leaves=40, decoded=10, guessed=5))
+        >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(branch=80, leaves=40, decoded=10, guessed=5))
         1.5
         """
         given = (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill

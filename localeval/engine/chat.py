@@ -15,10 +15,10 @@ import jinja2.sandbox
 from localeval.engine.interface import Frame
 from localeval.engine.llama import Tokenizer
 from localeval.errors import ModelBroken
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 
 
-def frame(model: Tokenizer, trunk: Trunk) -> Frame:
+def frame(model: Tokenizer, trunk: PromptPrefix) -> Frame:
     """The tokens before a branch and after a leaf. Raises ModelBroken without a template that can be used."""
     source = model.chat_template()
     if source is None:

@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from localeval.engine.batching import beyond, chunks, tree
-from localeval.engine.interface import Reply, Spent, States, TreeEngine
-from localeval.prompts.prefix import Trunk
+from localeval.engine.interface import Reply, States, TokenUsage, TreeEngine
+from localeval.prompts.prefix import PromptPrefix
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -30,7 +30,7 @@ WRONG_GUESSES = 0.29
 """Wrongly guessed rows for each token written, where nothing is drawn."""
 
 
-class Tally:
+class DryRunEngine:
     """A `TreeEngine` that reads with another one's tokens.
 
     asked  the rows of each chunk of leaves that was asked since it was emptied: of prompts as they will be,
@@ -39,17 +39,17 @@ class Tally:
     A free field of its replies is empty and cut by the budget, and a choice stands at even odds.
     """
 
-    spent = Spent()
+    spent = TokenUsage()
 
     def __init__(self, engine: TreeEngine) -> None:
         self.settings, self.room = engine.settings, engine.room
         self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
         self._engine = engine
-        self._trunks: set[Trunk] = set()
-        self._standing: tuple[Trunk | None, str] | None = None
-        self.asked: list[Spent] = []
+        self._trunks: set[PromptPrefix] = set()
+        self._standing: tuple[PromptPrefix | None, str] | None = None
+        self.asked: list[TokenUsage] = []
 
-    def stands(self, trunk: Trunk) -> bool:
+    def stands(self, trunk: PromptPrefix) -> bool:
         return trunk in self._trunks or self._engine.stands(trunk)
 
     def trunks(self) -> int:
@@ -61,7 +61,7 @@ class Tally:
 
     def generate(
         self,
-        trunk: Trunk,
+        trunk: PromptPrefix,
         branch: str,
         leaves: Sequence[str],
         schema: type[T],
@@ -83,7 +83,7 @@ class Tally:
             forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
             decoded = sum(min(budgets[i], _written(schema, len(own[i]))) for i in chunk)
             self.asked.append(
-                Spent(
+                TokenUsage(
                     trunk=0 if self.stands(trunk) else len(before),
                     branch=0 if self._standing == (trunk, branch) else read,
                     leaves=len(nodes) - forced,
@@ -103,7 +103,7 @@ class Tally:
         for chunk in chunks([*map(len, texts)], [0] * len(texts), stem, settings.n_ctx, settings.width):
             rows = len(tree([texts[i] for i in chunk])[0])
             before = 0 if self._standing == (None, context) else stem
-            self.asked.append(Spent(read=before + rows))
+            self.asked.append(TokenUsage(read=before + rows))
             self._standing = (None, context)
         return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
 

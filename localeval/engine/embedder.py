@@ -24,7 +24,7 @@ from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER
 from localeval.models.conversion import PICKLE, SAFE, convert_once, pinned_pickle
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 # Texts computed together; another number would give other bits.
 _BATCH = 32
@@ -113,7 +113,7 @@ class Embedder:
                     normalize_embeddings=True,
                 )
             except Exception as error:  # config files that contradict the weights end in any of many errors
-                raise _broken(self._files, f"the model fails on a text ({said(error)})") from error
+                raise _broken(self._files, f"the model fails on a text ({shorten(error)})") from error
         vectors: NDArray[np.float32] = np.asarray(rows, dtype=np.float32)
         if not np.isfinite(vectors).all():
             raise _broken(self._files, "the model gives vectors with NaN or infinity in them")
@@ -146,7 +146,7 @@ class Embedder:
                     output_loading_info=True,
                 )
             except Exception as error:  # each of four libraries raises what it likes
-                raise _broken(self._files, f"it cannot be loaded ({said(error)})") from error
+                raise _broken(self._files, f"it cannot be loaded ({shorten(error)})") from error
         # Pooling reads the tokens' vectors: the network's own pooler is not used, and often not in the file.
         missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
         if missing:
@@ -163,14 +163,14 @@ def _check_folder(files: ModelFiles) -> None:
         modules = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
         parts = [(str(module["type"]), str(module["path"])) for module in modules]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _broken(files, f"its modules.json cannot be read ({said(repr(error))})") from error
+        raise _broken(files, f"its modules.json cannot be read ({shorten(repr(error))})") from error
     for dotted, path in parts:
         kind = dotted.rpartition(".")[2]
         inside = re.fullmatch(r"[\w-]*", path)
         if not dotted.startswith("sentence_transformers.") or kind not in _MODULES or not inside:
             raise _broken(
                 files,
-                f"its modules.json names {said(dotted)!r} in {said(path)!r}, "
+                f"its modules.json names {shorten(dotted)!r} in {shorten(path)!r}, "
                 f"expected only {', '.join(_MODULES)} in folders of this one",
             )
         folder = files.path / path

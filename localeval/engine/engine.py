@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from localeval.engine.batching import Row, beyond, chunks, tree
-from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, Spent, States
+from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
 from localeval.engine.memory import needed
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
 from localeval.models.gguf import split_files
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
     from localeval.engine.grammar import CompiledSchema
     from localeval.engine.llama import Llama, Logits, Tokenizer
-    from localeval.engine.prefix_cache import KeptStates
+    from localeval.engine.prefix_cache import PrefixCache
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -47,23 +47,23 @@ class Engine:
     """
 
     def __init__(
-        self, path: Path, settings: EngineSettings | None = None, kept: KeptStates | None = None
+        self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
         self.path, self.settings, self._kept = path, settings or EngineSettings(), kept
         self._files = {file: _identity(file) for file in split_files(path) or [path]}
         self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
         self._llama: Llama | None = None
-        self._frames: dict[Trunk, Frame] = {}
+        self._frames: dict[PromptPrefix, Frame] = {}
         self._schemas: dict[type[BaseModel], CompiledSchema] = {}
-        self._states: dict[Trunk, bytes] = {}
-        self._standing: tuple[Trunk | tuple[int, ...], list[int]] | None = None  # a tuple: layers that read
-        self._spent = Spent()
+        self._states: dict[PromptPrefix, bytes] = {}
+        self._standing: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
+        self._spent = TokenUsage()
 
     # The model
 
     def check(self) -> None:
         """Raise ModelBroken or InputError where loading would, as far as the vocabulary tells."""
-        self.frame(Trunk("", ()))
+        self.frame(PromptPrefix("", ()))
 
     @property
     def loaded(self) -> bool:
@@ -105,7 +105,7 @@ class Engine:
         return needed(self.path, self.settings, self._reading().number, trunks)
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TokenUsage:
         return self._spent._replace(seconds=self._llama.seconds if self._llama else 0.0)
 
     def _reading(self) -> Tokenizer:
@@ -138,17 +138,17 @@ class Engine:
     def count(self, text: str) -> int:
         return len(self.tokens(text))
 
-    def frame(self, trunk: Trunk) -> Frame:
+    def frame(self, trunk: PromptPrefix) -> Frame:
         if trunk not in self._frames:
             from localeval.engine.chat import frame
 
             self._frames[trunk] = frame(self._reading(), trunk)
         return self._frames[trunk]
 
-    def stands(self, trunk: Trunk) -> bool:
+    def stands(self, trunk: PromptPrefix) -> bool:
         return trunk in self._states or bool(self._kept and self._kept.has(self.frame(trunk).before))
 
-    def room(self, trunk: Trunk) -> int:
+    def room(self, trunk: PromptPrefix) -> int:
         before, after = self.frame(trunk)
         return self.settings.n_ctx - len(before) - len(after)
 
@@ -156,7 +156,7 @@ class Engine:
 
     def generate(
         self,
-        trunk: Trunk,
+        trunk: PromptPrefix,
         branch: str,
         leaves: Sequence[str],
         schema: type[T],
@@ -244,7 +244,7 @@ class Engine:
             raise
         self._check_unchanged()
 
-    def _stand(self, trunk: Trunk, branch: list[int]) -> None:
+    def _stand(self, trunk: PromptPrefix, branch: list[int]) -> None:
         """Let the cache hold trunk and branch, and nothing else."""
         if self._standing == (trunk, branch):
             return

@@ -22,7 +22,7 @@ from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER
 from localeval.prompts import join
 from localeval.system.arguments import whole
-from localeval.text.display import said
+from localeval.text.display import shorten
 from localeval.text.language import language
 from localeval.text.sentences import split
 
@@ -81,7 +81,7 @@ class Classifier:
                 torch.ones(1, device=device).item()
             except (RuntimeError, AssertionError) as error:
                 raise InputError(
-                    f"device is {device!r}, unusable here ({said(error, 90)}); choose cpu."
+                    f"device is {device!r}, unusable here ({shorten(error, 90)}); choose cpu."
                 ) from error
         return cls(resolve(model, kind="classifier"), device, together, threads)
 
@@ -137,7 +137,7 @@ class Classifier:
                 logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
                 return [float(p) for p in torch.softmax(logits, dim=-1)[:, 1]]
         except RuntimeError as error:  # above all: out of memory
-            raise EngineError(f"{self.name} on {self.device}: {said(error)}") from error
+            raise EngineError(f"{self.name} on {self.device}: {shorten(error)}") from error
 
     def _loaded(self) -> tuple[Any, Reader]:
         with self._lock:
@@ -149,7 +149,7 @@ class Classifier:
                     self._held = net.to(self.device), reader
                 except Exception as error:  # each of three libraries raises what it likes
                     raise ModelBroken(
-                        f"{self._folder} can't be loaded ({said(error)}); it takes HHEM-2.1-Open's "
+                        f"{self._folder} can't be loaded ({shorten(error)}); it takes HHEM-2.1-Open's "
                         "model.safetensors with config.json and tokenizer.json of flan-t5-base."
                     ) from error
             return self._held

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from localeval.system.arguments import STRICT, Settings, Whole
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class States(NamedTuple):
         return slice(first, max(first + 1, bisect_left(self.ends, end) + 1))
 
 
-class Spent(NamedTuple):
+class TokenUsage(NamedTuple):
     """What an engine has computed since it was made, in rows: a row is one token put through the model.
 
     trunk, branch, leaves  rows of prompt text
@@ -186,16 +186,16 @@ class Spent(NamedTuple):
     def rows(self) -> int:
         return self.given + self.decoded + self.guessed
 
-    def plus(self, **more: float) -> Spent:
+    def plus(self, **more: float) -> TokenUsage:
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
 
-    def since(self, before: Spent) -> Spent:
+    def since(self, before: TokenUsage) -> TokenUsage:
         """What came after `before`.
 
-        >>> Spent(trunk=9, decoded=3).since(Spent(trunk=9)).decoded
+        >>> TokenUsage(trunk=9, decoded=3).since(TokenUsage(trunk=9)).decoded
         3
         """
-        return Spent(*map(sub, self, before))
+        return TokenUsage(*map(sub, self, before))
 
 
 class TreeEngine(Protocol):
@@ -205,25 +205,25 @@ class TreeEngine(Protocol):
     def settings(self) -> EngineSettings: ...
 
     @property
-    def spent(self) -> Spent: ...
+    def spent(self) -> TokenUsage: ...
 
     def tokens(self, text: str) -> Sequence[int]: ...
 
     def count(self, text: str) -> int: ...
 
-    def frame(self, trunk: Trunk) -> Frame: ...
+    def frame(self, trunk: PromptPrefix) -> Frame: ...
 
-    def stands(self, trunk: Trunk) -> bool:
+    def stands(self, trunk: PromptPrefix) -> bool:
         """Whether the trunk takes no rows any more: it was computed, or its state was kept."""
         ...
 
-    def room(self, trunk: Trunk) -> int:
+    def room(self, trunk: PromptPrefix) -> int:
         """Tokens left for a branch and its leaves."""
         ...
 
     def generate(
         self,
-        trunk: Trunk,
+        trunk: PromptPrefix,
         branch: str,
         leaves: Sequence[str],
         schema: type[T],
@@ -254,7 +254,7 @@ class TreeEngine(Protocol):
     def close(self) -> None: ...
 
 
-class Embeds(Protocol):
+class EmbeddingModel(Protocol):
     """`localeval.engine.embedder.Embedder` is one.
 
     embed      one vector for each text, in order, of the same length each; cosines are computed of them
@@ -266,7 +266,7 @@ class Embeds(Protocol):
     def signature(self) -> dict[str, Any]: ...
 
 
-class Supports(Protocol):
+class EntailmentModel(Protocol):
     """`localeval.engine.hhem.Classifier` is one."""
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]: ...

@@ -28,7 +28,7 @@ from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.memory import at_least, available, check, needed
 from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 Logits = npt.NDArray[np.float32]
 
@@ -80,7 +80,7 @@ class Tokenizer:
         if not self._model:
             why = next((line for line in _LOG_LINES if "error" in line.lower()), "no reason given")
             raise ModelBroken(
-                f"{path}: llama.cpp can't load this model ({said(why)}); "
+                f"{path}: llama.cpp can't load this model ({shorten(why)}); "
                 "fetch it again, or choose another file."
             )
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)

@@ -27,7 +27,7 @@ LOG = logging.getLogger("localeval")
 _SUM = hashlib.sha256().digest_size
 
 
-class KeptStates:
+class PrefixCache:
     """Of one model file, by its sha256, with these settings. What can't be kept or read fails no run."""
 
     def __init__(self, model: str, settings: EngineSettings) -> None:
@@ -35,7 +35,7 @@ class KeptStates:
         self._folder = user_cache_path("localeval") / "trunks"
 
     @classmethod
-    def of(cls, model: str, settings: EngineSettings) -> KeptStates | None:
+    def of(cls, model: str, settings: EngineSettings) -> PrefixCache | None:
         """None where a GPU computes: its bits are its own, and nothing here tells one from another."""
         return None if settings.n_gpu_layers else cls(model, settings)
 

@@ -26,7 +26,7 @@ from localeval.models.gguf import check_gguf, split_files
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES
 from localeval.system.versions import digest, package_versions
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
 """A probe may take this long, and longer by the file's size: a slow disk or busy machine is not its fault."""
@@ -124,7 +124,7 @@ def _fault(path: Path, done: subprocess.CompletedProcess[str]) -> LocalevalError
     if done.returncode == 0 and fault is None:
         return None
     how = _signal(-done.returncode) if done.returncode < 0 else f"exit code {done.returncode}"
-    last = next((said(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+    last = next((shorten(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
     return _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")
 
 

@@ -18,9 +18,9 @@ from localeval.engine import probe
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.errors import LocalevalError, ModelBroken
 from localeval.models.gguf import split_files
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from localeval.system.offline import offline
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 BESIDE = 6 << 30
 """Bytes of address space beside the weights: Python, its libraries, stacks of threads, buffers, a cache."""
@@ -28,7 +28,9 @@ BESIDE = 6 << 30
 MOST_EXAMPLES = 64
 """A chat template is tried with so many worked examples, and with fewer; built-in prompts have up to 18."""
 
-_TRUNK = Trunk("Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}')))
+_TRUNK = PromptPrefix(
+    "Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}'))
+)
 _TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎👩‍👩‍👧 \U0010ffff naïve, 12 345.\r\n\t"
 
 
@@ -44,7 +46,7 @@ def probed(path: Path, settings: EngineSettings) -> dict[str, str | None]:
     except LocalevalError as error:
         return {"fault": str(error), "kind": type(error).__name__}
     except Exception as error:  # noqa: BLE001 (a file can make the libraries raise anything)
-        fault = f"{path}: this file can't be used ({said(repr(error))}); choose another file."
+        fault = f"{path}: this file can't be used ({shorten(repr(error))}); choose another file."
         return {"fault": fault, "kind": "ModelBroken"}
     return {"fault": None, "kind": ""}
 
@@ -60,7 +62,7 @@ def _ask(path: Path, settings: EngineSettings) -> None:
     engine = Engine(path, settings)
     assert engine.llama  # noqa: S101 (it loads)
     for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns
-        engine.frame(Trunk("", (("", ""),) * examples))
+        engine.frame(PromptPrefix("", (("", ""),) * examples))
     try:
         engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4)
     except EngineError as error:

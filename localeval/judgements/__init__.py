@@ -15,22 +15,22 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.judgements import (
+    context_usefulness,
     grounding,
-    needed,
     questions,
     reasons,
+    sentence_relevance,
     similarity,
     statements,
     support,
-    useful,
 )
-from localeval.judgements.context import Desk, Failure, NoHead, reference_of, response_of
+from localeval.judgements.context import Failure, JudgeContext, NoHead, reference_of, response_of
 from localeval.samples import Sample
 
 __all__ = [
     "JUDGEMENTS",
-    "Desk",
     "Failure",
+    "JudgeContext",
     "Judgement",
     "ask",
     "failed_need",
@@ -58,8 +58,8 @@ class Judgement:
     version: str
     columns: tuple[str, ...]
     needs: tuple[str, ...]
-    recipe: Callable[[Desk, Sample], dict[str, Any]]
-    ask: Callable[[Desk, Sample, Records], BaseModel]
+    recipe: Callable[[JudgeContext, Sample], dict[str, Any]]
+    ask: Callable[[JudgeContext, Sample, Records], BaseModel]
     record: type[BaseModel]
     uses: Literal["judge", "embedder", "classifier", "support"] = "judge"
     prompts: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgemen
     )
 
 
-def _support(name: str, column: str, pair: support.Pair) -> Judgement:
+def _support(name: str, column: str, pair: support.SupportTask) -> Judgement:
     """`column` holds the premise. What the statements are of is in their record."""
     return Judgement(
         name,
@@ -138,9 +138,9 @@ JUDGEMENTS: dict[str, Judgement] = {
             "4",
             ("user_input", "retrieved_contexts"),
             (),
-            needed.recipe,
-            needed.ask,
-            needed.NeededRecord,
+            sentence_relevance.recipe,
+            sentence_relevance.ask,
+            sentence_relevance.NeededRecord,
             prompts=("needed",),
         ),
         Judgement(
@@ -148,9 +148,9 @@ JUDGEMENTS: dict[str, Judgement] = {
             "3",
             ("user_input", "retrieved_contexts", "reference", "response"),
             (),
-            useful.recipe,
-            useful.ask,
-            useful.UsefulRecord,
+            context_usefulness.recipe,
+            context_usefulness.ask,
+            context_usefulness.UsefulRecord,
             prompts=("useful",),
         ),
         Judgement(
@@ -191,10 +191,10 @@ def failed_need(row: Judgement, records: Records) -> str | None:
     return next((name for name in row.needs if isinstance(records[name], Failure)), None)
 
 
-def ask(row: Judgement, desk: Desk, sample: Sample, records: Records) -> BaseModel:
+def ask(row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:
     """The record, or a `Failure` that says why there is none."""
     try:
-        return row.ask(desk, sample, records)
+        return row.ask(context, sample, records)
     except NoHead as error:
         return Failure(failed="no_head", detail=str(error))
     except ContextTooLong as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.engine.interface import Embeds, Supports, TreeEngine
+from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.text.language import language, strip_thinking
@@ -38,7 +38,7 @@ class NoHead(Exception):
 
 
 @dataclass(frozen=True)
-class Desk:
+class JudgeContext:
     """The models, the options. Embedder and classifier are opened when a judgement first uses them.
 
     as_scored    the records as metrics read them: with calibrated probabilities, where a calibration is in
@@ -49,18 +49,18 @@ class Desk:
 
     engine: TreeEngine
     options: Options
-    open_embedder: Callable[[], Embeds]
-    open_classifier: Callable[[], Supports]
+    open_embedder: Callable[[], EmbeddingModel]
+    open_classifier: Callable[[], EntailmentModel]
     as_scored: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda records: records
     calibration: Mapping[str, Any] = field(default_factory=dict)
     heads: Mapping[str, Head] = field(default_factory=dict)
 
     @cached_property
-    def embedder(self) -> Embeds:
+    def embedder(self) -> EmbeddingModel:
         return self.open_embedder()
 
     @cached_property
-    def classifier(self) -> Supports:
+    def classifier(self) -> EntailmentModel:
         return self.open_classifier()
 
 

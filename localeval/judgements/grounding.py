@@ -7,13 +7,13 @@ from itertools import accumulate
 from typing import Any
 
 from localeval.engine.interface import States
-from localeval.judgements.context import Desk, NoHead, Record, response_of
+from localeval.judgements.context import JudgeContext, NoHead, Record, response_of
 from localeval.judgements.heads import Contexts, Head, context_text, question_text, sigmoid
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
-from localeval.text.claims import claimed
+from localeval.text.claims import extract_claims
 from localeval.text.language import language
-from localeval.text.overlap import TERM, Evidence, closest, context_sentences
+from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5
@@ -53,43 +53,43 @@ class GroundingRecord(Record):
     windows: int = 1
 
 
-def decides(desk: Desk, sample: Sample) -> bool:
+def decides(context: JudgeContext, sample: Sample) -> bool:
     """Whether the response is read to see which of its sentences are supported, and nothing is asked.
 
     With `support_by="head"` always; with "auto" where the head was fitted to many answers as long, and where
     no reference is there, against which single statements may be held too.
     """
-    by, text = desk.options.support_by, response_of(sample)
+    by, text = context.options.support_by, response_of(sample)
     if by != "auto":
         return by == "head"
-    head = desk.heads.get(spoken := language(text))
+    head = context.heads.get(spoken := language(text))
     if head is None or head.long_answers < ENOUGH or sample.reference:
         return False
-    return any(map(has_words, sample.retrieved_contexts or [])) and len(claimed(text, spoken)) >= LONG
+    return any(map(has_words, sample.retrieved_contexts or [])) and len(extract_claims(text, spoken)) >= LONG
 
 
-def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
-    head = desk.heads.get(language(response_of(sample)))
+def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+    head = context.heads.get(language(response_of(sample)))
     return {"head": head.sha256 if head else None}
 
 
-def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> GroundingRecord:
+def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> GroundingRecord:
     """The contexts are read once, then question and response behind them; nothing is written.
 
     Raises NoHead where no head was fitted for the judge in the response's language.
     """
     text = response_of(sample)
     spoken = language(text)
-    head = desk.heads.get(spoken)
+    head = context.heads.get(spoken)
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {spoken}")
-    sentences = claimed(text, spoken)
+    sentences = extract_claims(text, spoken)
     contexts = sample.retrieved_contexts or []
     if not sentences:
         return GroundingRecord(sentences=(), all_supported=1.0, language=spoken)
     asked = question_text(sample.user_input or "") + " "
-    parts = windows(desk.engine, None, contexts, [asked + text], branch=context_text([]))
-    read = [desk.engine.read(context_text([part]), [asked + text], [head.layer])[0] for part in parts]
+    parts = windows(context.engine, None, contexts, [asked + text], branch=context_text([]))
+    read = [context.engine.read(context_text([part]), [asked + text], [head.layer])[0] for part in parts]
     overlaps = [*map(Contexts(contexts).overlap, (s.text for s in sentences))]
     places = Places(text, len(asked.encode("utf-8", "replace")))
     logits = [
@@ -99,7 +99,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> GroundingRecord:
         )
         for s, overlap in zip(sentences, overlaps, strict=True)
     ]
-    found = closest([s.text for s in sentences], context_sentences(contexts), 1)
+    found = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
     return GroundingRecord(
         sentences=tuple(
             ReadSentence(

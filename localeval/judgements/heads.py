@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from localeval.errors import InputError
 from localeval.prompts.options import FileText, Options, file_text
-from localeval.text.display import said
-from localeval.text.overlap import TERM, coverage, premise_of, unknown_numbers
+from localeval.text.display import shorten
+from localeval.text.overlap import TERM, source_terms, term_recall, unsupported_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ class Contexts:
     """What texts are held against, by words."""
 
     def __init__(self, contexts: Sequence[str]) -> None:
-        self._premise = premise_of(contexts)
+        self._premise = source_terms(contexts)
         self._runs = frozenset(run for text in contexts for run in _runs(_words(text)))
 
     def overlap(self, text: str) -> Overlap:
@@ -69,9 +69,9 @@ class Contexts:
         runs = _runs(words)
         names = sum(name.lower() not in self._premise.terms for name in _NAME.findall(text))
         return Overlap(
-            coverage(text, self._premise),
+            term_recall(text, self._premise),
             sum(run in self._runs for run in runs) / len(runs) if runs else 1.0,
-            float(min(_MOST, len(unknown_numbers(text, self._premise)))),
+            float(min(_MOST, len(unsupported_numbers(text, self._premise)))),
             float(min(_MOST, names)),
             math.log1p(len(words)),
         )
@@ -217,7 +217,7 @@ def _parsed(text: str, where: str) -> tuple[Head, ...]:
         return tuple(Head(**row) for row in data["heads"])
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
         raise InputError(
-            f"{where}: this is no file of heads ({said(error, 120)}); give one that `localeval fit` wrote."
+            f"{where}: this is no file of heads ({shorten(error, 120)}); give one that `localeval fit` wrote."
         ) from error
 
 
@@ -225,7 +225,7 @@ def _name(text: str) -> str:
     return text.path if isinstance(text, FileText) else "the given head"
 
 
-def told(heads: Mapping[str, Head]) -> dict[str, str]:
+def head_digests(heads: Mapping[str, Head]) -> dict[str, str]:
     """The heads as a signature keeps them: language -> sha256."""
     return {language: head.sha256 for language, head in sorted(heads.items())}
 

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from pydantic import BaseModel
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements import JUDGEMENTS, Desk, Failure, Judgement
+from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
 from localeval.samples import Sample
-from localeval.system.files import held, reading
+from localeval.system.files import held, parsing
 from localeval.system.versions import digest
-from localeval.text.display import listed
+from localeval.text.display import join_some
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -72,7 +72,7 @@ def cost_in(line: bytes) -> dict[str, Any]:
     return cost
 
 
-class Lines:
+class JournalFile:
     """The whole lines of a journal file, by key. Memory holds where each begins; `get` reads it.
 
     damaged  numbers of the lines that are not what was written
@@ -152,7 +152,7 @@ class Journal:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.lines: Lines | None = None
+        self.lines: JournalFile | None = None
         self._kept: Recent[dict[str, Any]] = Recent()
         self._file: BinaryIO | None = None
         self._forced = 0.0
@@ -208,7 +208,7 @@ class Journal:
 
     def records(self, made: Mapping[str, BaseModel], keys: Mapping[str, str]) -> Mapping[str, BaseModel]:
         """Give `made` to be held for long: where there is a file, read from it again at each look."""
-        return made if self.lines is None else KeptRecords(self.lines, keys)
+        return made if self.lines is None else JournaledRecords(self.lines, keys)
 
     def __enter__(self) -> Journal:
         return self
@@ -240,14 +240,14 @@ def _locked(folder: Path) -> BaseFileLock:
     return lock
 
 
-def _repaired(path: Path) -> Lines:
+def _repaired(path: Path) -> JournalFile:
     """Open the journal's lines; put damaged ones aside and tell of them, and of a half-written last one."""
-    lines = Lines(path)
+    lines = JournalFile(path)
     if lines.torn:
         LOG.warning("%s: the last line is half-written; that judgement is made again.", path)
     if not lines.damaged:
         return lines
-    named = listed([str(number) for number in lines.damaged], 10)
+    named = join_some([str(number) for number in lines.damaged], 10)
     LOG.warning(
         "%s, line %s: not what was written; put aside into %s, and judged again.", path, named, DAMAGED
     )
@@ -260,15 +260,15 @@ def _repaired(path: Path) -> Lines:
             file.flush()
             os.fsync(file.fileno())
     beside.replace(path)
-    return Lines(path)
+    return JournalFile(path)
 
 
-def find(journal: Journal | Lines, row: Judgement, key: str) -> BaseModel | None:
+def find(journal: Journal | JournalFile, row: Judgement, key: str) -> BaseModel | None:
     """Read the record of a judgement; None where there is none. Raises InputError for one of another form."""
     if (kept := journal.get(key)) is None:
         return None
     what = f"the journal's line of {row.name} with the key {key[:16]}..."
-    with reading(what, "take it out, and give the run's `evaluate` command again."):
+    with parsing(what, "take it out, and give the run's `evaluate` command again."):
         return Failure(**kept) if "failed" in kept else row.record(**kept)
 
 
@@ -280,7 +280,7 @@ def is_believed(record: BaseModel) -> bool:
     return not (isinstance(record, Failure) and record.failed == "engine_error")
 
 
-class KeptRecords(Mapping[str, BaseModel]):
+class JournaledRecords(Mapping[str, BaseModel]):
     """Judgement -> record, as a dict has it, but nothing is held in memory: each look reads a line.
 
     at  judgement -> the key of its line in the journal
@@ -290,7 +290,7 @@ class KeptRecords(Mapping[str, BaseModel]):
 
     __slots__ = ("_lines", "at")
 
-    def __init__(self, lines: Lines, at: Mapping[str, str]) -> None:
+    def __init__(self, lines: JournalFile, at: Mapping[str, str]) -> None:
         self._lines, self.at = lines, at
 
     def __getitem__(self, judgement: str) -> BaseModel:
@@ -313,16 +313,20 @@ class KeptRecords(Mapping[str, BaseModel]):
 
 
 def key_of(
-    row: Judgement, desk: Desk, sample: Sample, records: Mapping[str, BaseModel], engine: Mapping[str, Any]
+    row: Judgement,
+    context: JudgeContext,
+    sample: Sample,
+    records: Mapping[str, BaseModel],
+    engine: Mapping[str, Any],
 ) -> str:
     """Compute what a record is kept under: a digest of all that can change it.
 
-    `engine` is what of the judge can change it; of `desk` nothing is asked but the models' signatures.
+    `engine` is what of the judge can change it; of `context` nothing is asked but the models' signatures.
     """
     return digest(
         {
             "judgement": [row.name, row.version],
-            "recipe": row.recipe(desk, sample),
+            "recipe": row.recipe(context, sample),
             "of": [records[name].model_dump(mode="json") for name in row.needs],
             "sample": {column: getattr(sample, column) for column in row.columns},
             "engine": engine,

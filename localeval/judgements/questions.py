@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval.judgements.context import Desk, Record, prompt_language, response_of
+from localeval.judgements.context import JudgeContext, Record, prompt_language, response_of
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
@@ -65,8 +65,8 @@ class ReasonedDrawnReply(BaseModel):
 Drawing = DrawnReply | ReasonedDrawnReply
 
 
-def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
-    options = desk.options
+def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+    options = context.options
     return {
         "questions": options.questions,
         "temperature": options.temperature,
@@ -76,7 +76,7 @@ def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
     }
 
 
-def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
+def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
     """On the branch of the response: a leaf with the real question, then the draws.
 
     The draws do not see the real question; they would copy it. A response without a letter or digit answers
@@ -85,7 +85,7 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
     response = response_of(sample)
     if not has_words(response):
         return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
-    options = desk.options
+    options = context.options
     reasoned = options.verdict == "reasoned"
     given: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
     drawn: type[Drawing] = ReasonedDrawnReply if reasoned else DrawnReply
@@ -93,9 +93,9 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
     trunk, branch = prompt.trunk("given", given, question=drawn), prompt.render_branch(response=response)
     room = ANALYSIS_TOKENS if reasoned else 0
     asked = prompt.render_leaf("given", user_input=sample.user_input or "")
-    real = desk.engine.generate(trunk, branch, [asked], given, budget=room)[0]
+    real = context.engine.generate(trunk, branch, [asked], given, budget=room)[0]
     content = int(digest(response)[:16], 16)
-    replies = desk.engine.generate(
+    replies = context.engine.generate(
         trunk,
         branch,
         [prompt.render_leaf("question")] * options.questions,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.judgements.context import Desk, Record, prompt_language
+from localeval.judgements.context import JudgeContext, Record, prompt_language
 from localeval.judgements.support import REASON_TOKENS, DirectReply, SupportRecord, Verdict
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
@@ -23,36 +23,42 @@ class ReasonReply(BaseModel):
     reason: str
 
 
-def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
-    prompt = desk.options.prompt("support", prompt_language(sample))
-    made = {"verdict": desk.options.verdict, "threshold": desk.options.threshold, "prompt": prompt.sha256}
-    curve = desk.calibration.get(prompt_language(sample))
+def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+    prompt = context.options.prompt("support", prompt_language(sample))
+    made = {
+        "verdict": context.options.verdict,
+        "threshold": context.options.threshold,
+        "prompt": prompt.sha256,
+    }
+    curve = context.calibration.get(prompt_language(sample))
     return {**made, "calibration": curve} if curve is not None else made
 
 
-def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
+def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
     """One reason a verdict; a reasoned verdict has its own already.
 
     The judge is told the verdict that counts, which a calibration may have turned. Where the contexts take
     several windows, it has that in view which holds the evidence sentence, or the first one.
     """
-    made: SupportRecord = desk.as_scored(records)["support"]
-    if desk.options.verdict == "reasoned" or not made.verdicts:
+    made: SupportRecord = context.as_scored(records)["support"]
+    if context.options.verdict == "reasoned" or not made.verdicts:
         return ReasonsRecord(reasons=tuple(v.reason or "" for v in made.verdicts))
-    prompt = desk.options.prompt("support", prompt_language(sample))
+    prompt = context.options.prompt("support", prompt_language(sample))
     trunk = prompt.trunk("verdict", DirectReply)  # the same trunk and branch as the verdicts: no new prefill
     leaves = [
-        prompt.render_leaf("reason", statement=v.statement, verdict=prompt.words[_word(v.probability, desk)])
+        prompt.render_leaf(
+            "reason", statement=v.statement, verdict=prompt.words[_word(v.probability, context)]
+        )
         for v in made.verdicts
     ]
     contexts, bare = sample.retrieved_contexts or [], prompt.render_branch(contexts="")
-    parts = windows(desk.engine, trunk, contexts, leaves, branch=bare, budget=REASON_TOKENS)
+    parts = windows(context.engine, trunk, contexts, leaves, branch=bare, budget=REASON_TOKENS)
     at = [_window(v, parts) for v in made.verdicts]
     found: dict[int, str] = {}
     for number in sorted({*at}):
         of_part = [i for i, own in enumerate(at) if own == number]
         branch, asked = prompt.render_branch(contexts=parts[number]), [leaves[i] for i in of_part]
-        replies = desk.engine.generate(trunk, branch, asked, ReasonReply, budget=REASON_TOKENS)
+        replies = context.engine.generate(trunk, branch, asked, ReasonReply, budget=REASON_TOKENS)
         found |= {i: reply.value.reason for i, reply in zip(of_part, replies, strict=True)}
     return ReasonsRecord(reasons=tuple(found[i] for i in range(len(at))))
 
@@ -63,5 +69,5 @@ def _window(verdict: Verdict, parts: Sequence[str]) -> int:
     return next((number for number, part in enumerate(parts) if text in part), 0)
 
 
-def _word(probability: float, desk: Desk) -> str:
-    return "supported" if probability >= desk.options.threshold else "unsupported"
+def _word(probability: float, context: JudgeContext) -> str:
+    return "supported" if probability >= context.options.threshold else "unsupported"

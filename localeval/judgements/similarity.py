@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from localeval.engine.interface import Embeds
+from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
-from localeval.judgements.context import Desk, Record
+from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.questions import QuestionsRecord
 from localeval.samples import Sample
 
@@ -25,11 +25,11 @@ class SimilarityRecord(Record):
     cosines: tuple[float, ...]
 
 
-def recipe(desk: Desk, _: Sample) -> dict[str, Any]:
-    return desk.embedder.signature()
+def recipe(context: JudgeContext, _: Sample) -> dict[str, Any]:
+    return context.embedder.signature()
 
 
-def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
+def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
     """All questions of the sample in one call of the embedder, apart from other samples'.
 
     Raises InputError where an embedder of the caller's gives no vectors.
@@ -39,12 +39,12 @@ def ask(desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SimilarityRec
         return SimilarityRecord(cosines=())
     # The same question twice is embedded once, so that equal questions have equal cosines.
     different = list(dict.fromkeys(draw.question for draw in made.draws))
-    vectors = unit_vectors(desk.embedder, [sample.user_input or "", *different])
+    vectors = unit_vectors(context.embedder, [sample.user_input or "", *different])
     cosines = dict(zip(different, (vectors[1:] @ vectors[0]).tolist(), strict=True))
     return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in made.draws))
 
 
-def unit_vectors(embedder: Embeds, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+def unit_vectors(embedder: EmbeddingModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """A row of length 1 for each text; one of zeros stays so.
 
     Raises InputError where an embedder gives anything but one vector of finite numbers for each text.

@@ -13,17 +13,17 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
 from localeval.judgements import grounding
-from localeval.judgements.context import Desk, Record, TextOf, response_of
+from localeval.judgements.context import JudgeContext, Record, TextOf, response_of
 from localeval.samples import Sample
-from localeval.text.claims import claimed, claims, says
+from localeval.text.claims import extract_claims, has_content, is_claim
 from localeval.text.display import one_line
 from localeval.text.language import language, strip_thinking
 from localeval.text.numbers import counts
-from localeval.text.overlap import leaves_out, long_numbers, places_of, shared, terms
+from localeval.text.overlap import long_numbers, omits_content, shared_weight, term_positions, terms
 from localeval.text.sentences import Sentence
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
-_TURNS = frozenset("不没无未非否若只仅几差称说据").union(
+_MEANING_CHANGERS = frozenset("不没无未非否若只仅几差称说据").union(
     ("not", "no", "never", "neither", "nor", "without", "hardly", "rarely", "seldom", "t", "if", "unless"),
     ("only", "almost", "nearly", "fewer", "less", "might", "could", "allegedly", "reportedly"),
     ("said", "says", "claims", "claimed", "denies", "denied", "alleged", "supposedly"),
@@ -72,23 +72,27 @@ class StatementsReply(BaseModel):
     statements: list[str]
 
 
-def recipe(desk: Desk, sample: Sample, of: TextOf = response_of) -> dict[str, Any]:
-    if _stand(desk, sample, of):
+def recipe(context: JudgeContext, sample: Sample, of: TextOf = response_of) -> dict[str, Any]:
+    if _stand(context, sample, of):
         return {"statements": "sentences"}
-    return {"statements": "llm", "prompt": desk.options.prompt("statements", language(of(sample))).sha256}
+    return {"statements": "llm", "prompt": context.options.prompt("statements", language(of(sample))).sha256}
 
 
-def _stand(desk: Desk, sample: Sample, of: TextOf) -> bool:
+def _stand(context: JudgeContext, sample: Sample, of: TextOf) -> bool:
     """Whether the sentences are the statements."""
-    return desk.options.statements == "sentences" or (of is response_of and grounding.decides(desk, sample))
+    return context.options.statements == "sentences" or (
+        of is response_of and grounding.decides(context, sample)
+    )
 
 
-def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_of) -> StatementsRecord:
+def ask(
+    context: JudgeContext, sample: Sample, _: Mapping[str, Any], of: TextOf = response_of
+) -> StatementsRecord:
     """Each sentence of a text (pysbd) as a leaf on the branch of question and text; what repeats is dropped.
 
     `of` takes the text from the sample: its response, or its reference.
 
-    What ends in a colon introduces what follows, and like a question it claims nothing (see `claims`).
+    What ends in a colon introduces what follows, and like a question it claims nothing (see `is_claim`).
 
     A sentence stands for itself where the model leaves it without a finished statement, because its list
     was cut or held nothing but strays, or where it leaves out a number or a clause. With
@@ -96,13 +100,13 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
     """
     text = of(sample)
     spoken = language(text)
-    sentences = claimed(text, spoken)
-    if _stand(desk, sample, of):
+    sentences = extract_claims(text, spoken)
+    if _stand(context, sample, of):
         lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
     else:
         question = sample.user_input or ""
-        replies = _replies(desk, question, text, sentences)
-        said = Said([s.text for s in sentences], question)
+        replies = _replies(context, question, text, sentences)
+        said = StatementFilter([s.text for s in sentences], question)
         lists = [_statements(i, sentences, said, question, reply) for i, reply in enumerate(replies)]
     unique = _without_duplicates(texts for texts, _ in lists)
     return StatementsRecord(
@@ -115,32 +119,34 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any], of: TextOf = response_
     )
 
 
-def _replies(desk: Desk, question: str, text: str, sentences: list[Sentence]) -> list[Reply[StatementsReply]]:
+def _replies(
+    context: JudgeContext, question: str, text: str, sentences: list[Sentence]
+) -> list[Reply[StatementsReply]]:
     if not sentences:
         return []
-    prompt = desk.options.prompt("statements", language(text))
-    return desk.engine.generate(
+    prompt = context.options.prompt("statements", language(text))
+    return context.engine.generate(
         prompt.trunk("statements", StatementsReply),
         prompt.render_branch(user_input=question, response=unquoted(text)),
         [prompt.render_leaf("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
         StatementsReply,
         # A statement repeats its subject, so together they are longer than the sentence.
-        budget=[48 + 2 * desk.engine.count(s.text) for s in sentences],
+        budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
     )
 
 
 def _statements(
-    i: int, sentences: list[Sentence], said: Said, question: str, reply: Reply[StatementsReply]
+    i: int, sentences: list[Sentence], said: StatementFilter, question: str, reply: Reply[StatementsReply]
 ) -> tuple[tuple[str, ...], str]:
     written = [*map(one_line, reply.value.statements)]
-    texts = tuple(text for text in written if claims(text) and not said.strays(text, i))
+    texts = tuple(text for text in written if is_claim(text) and not said.strays(text, i))
     whole = one_line(sentences[i].text)
     # What was written may end as a question for a title at its end; and an answer that is no more than a
     # mention ("[1962]") is none.
-    if not texts and (reply.truncated or any(map(says, written)) or not says(whole)):
+    if not texts and (reply.truncated or any(map(has_content, written)) or not has_content(whole)):
         return (whole,), reply.truncated or "strays"
     # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
-    if leaves_out(whole, texts) if texts else long_numbers(whole) - long_numbers(question):
+    if omits_content(whole, texts) if texts else long_numbers(whole) - long_numbers(question):
         return (whole,), "details"
     return texts, reply.truncated
 
@@ -154,12 +160,12 @@ def unquoted(text: str) -> str:
     return text.replace('"', "'")
 
 
-class Said:
+class StatementFilter:
     """What the sentences of a text say, as terms; and which statements stray from their own sentence."""
 
     def __init__(self, sentences: Sequence[str], question: str = "") -> None:
         self._of = [terms(sentence) for sentence in sentences]
-        self._places = places_of(self._of)
+        self._places = term_positions(self._of)
         # A term of all is of none.
         spread = Counter(chain(*self._of, terms(question)))
         self._weights = {term: math.log(1 + len(self._of) / count) for term, count in spread.items()}
@@ -172,13 +178,13 @@ class Said:
         more of another one, or what it adds to its own is a whole clause of another one. A name in the place
         of a pronoun is neither.
 
-        >>> Said(["The colours are:", "Red is warm.", "Blue is cold."]).strays("Red is warm.", 0)
+        >>> StatementFilter(["The colours are:", "Red is warm.", "Blue is cold."]).strays("Red is warm.", 0)
         True
-        >>> Said(["Ann Lee came in May.", "She left."]).strays("Ann Lee left.", 1)
+        >>> StatementFilter(["Ann Lee came in May.", "She left."]).strays("Ann Lee left.", 1)
         False
         """
         said, own = terms(statement), self._of[i]
-        shares = shared(said, len(self._of), self._places, self._weights)
+        shares = shared_weight(said, len(self._of), self._places, self._weights)
         here, shares[i] = shares[i], 0.0
         most = max(shares)
         leaves_out = here < 0.35 * self._weight(own) and most > here
@@ -200,23 +206,23 @@ def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...
             if key not in seen:
                 seen.add(key)
                 own.append(text)
-        less = {text for text, other in permutations(own, 2) if _says_less(text, other)}
+        less = {text for text, other in permutations(own, 2) if _is_subsumed(text, other)}
         kept.append(tuple(text for text in own if text not in less))
     return kept
 
 
-def _says_less(text: str, other: str) -> bool:
+def _is_subsumed(text: str, other: str) -> bool:
     """Whether `other` has all words of `text` in their order, and more that leaves it true.
 
     Such a statement is judged with the longer one, and would count twice. Han text is compared by characters.
 
-    >>> _says_less("Ann Lee left.", "Ann Lee, the mayor, left in May.")
+    >>> _is_subsumed("Ann Lee left.", "Ann Lee, the mayor, left in May.")
     True
-    >>> _says_less("Ann thanked Lee.", "Lee thanked Ann in May.")
+    >>> _is_subsumed("Ann thanked Lee.", "Lee thanked Ann in May.")
     False
-    >>> _says_less("Tea is safe.", "Tea is not safe."), _says_less("Bob left.", "Bob's wife left.")
+    >>> _is_subsumed("Tea is safe.", "Tea is not safe."), _is_subsumed("Bob left.", "Bob's wife left.")
     (False, False)
-    >>> _says_less("It costs 3 dollars.", "It costs 3,000 dollars.")
+    >>> _is_subsumed("It costs 3 dollars.", "It costs 3,000 dollars.")
     False
     """
     words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())
@@ -229,7 +235,7 @@ def _says_less(text: str, other: str) -> bool:
     if len(added) <= len(words) or len(words) == len(longer):
         return False
     return not any(
-        _TURNS & set(run) or _of_another(words, i, run) or _of_another_number(words, i, run)
+        _MEANING_CHANGERS & set(run) or _of_another(words, i, run) or _of_another_number(words, i, run)
         for i, run in enumerate(added)
     )
 

@@ -10,15 +10,22 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from localeval.judgements import grounding
-from localeval.judgements.context import Desk, Record, reference_of, response_of
+from localeval.judgements.context import JudgeContext, Record, reference_of, response_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import best, windows, yes
 from localeval.prompts import Prompt
 from localeval.samples import Sample
-from localeval.text.claims import without_asides
+from localeval.text.claims import main_clause
 from localeval.text.display import one_line
 from localeval.text.language import language
-from localeval.text.overlap import Evidence, closest, context_sentences, coverage, premise_of, unknown_numbers
+from localeval.text.overlap import (
+    Evidence,
+    context_sentences,
+    rank_sentences,
+    source_terms,
+    term_recall,
+    unsupported_numbers,
+)
 from localeval.text.sentences import has_words
 
 REASON_TOKENS = 120
@@ -79,7 +86,7 @@ class Decided(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pair:
+class SupportTask:
     """What is held against what: a judgement of statements, and the texts that may support them.
 
     by  decides instead of `Options.support_by`, where given
@@ -89,24 +96,24 @@ class Pair:
     premise: Callable[[Sample], Sequence[str]]
     by: Literal["llm", "hhem"] | None = None
 
-    def decided_by(self, desk: Desk, sample: Sample) -> Literal["llm", "hhem", "head"]:
-        if self.by == "hhem" or desk.options.support_by == "hhem":
+    def decided_by(self, context: JudgeContext, sample: Sample) -> Literal["llm", "hhem", "head"]:
+        if self.by == "hhem" or context.options.support_by == "hhem":
             return "hhem"
         of_response = self.statements == "statements" and self.premise is contexts_of
-        return "head" if of_response and grounding.decides(desk, sample) else "llm"
+        return "head" if of_response and grounding.decides(context, sample) else "llm"
 
-    def recipe(self, desk: Desk, sample: Sample) -> dict[str, Any]:
-        by = self.decided_by(desk, sample)
+    def recipe(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
+        by = self.decided_by(context, sample)
         if by == "hhem":
-            return {"by": "hhem", "classifier": desk.classifier.signature()}
+            return {"by": "hhem", "classifier": context.classifier.signature()}
         if by == "head":
             read = {"user_input": sample.user_input, "response": sample.response}
-            return {"by": "head", **grounding.recipe(desk, sample), **read}
+            return {"by": "head", **grounding.recipe(context, sample), **read}
         stated = reference_of(sample) if self.statements == "reference_statements" else response_of(sample)
-        prompt = prompt_for(desk, language(stated))
-        return {"verdict": desk.options.verdict, "prompt": prompt.sha256}
+        prompt = prompt_for(context, language(stated))
+        return {"verdict": context.options.verdict, "prompt": prompt.sha256}
 
-    def ask(self, desk: Desk, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
+    def ask(self, context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
         """Each statement as a leaf on the branch of the premise, or as a pair with it for the classifier.
 
         No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either.
@@ -114,21 +121,21 @@ class Pair:
         made: StatementsRecord = records[self.statements]
         premise = self.premise(sample)
         statements = [text for _, text in made.flat()]
-        by = self.decided_by(desk, sample)
+        by = self.decided_by(context, sample)
         whole: float | None = None
-        near = closest(statements, context_sentences(premise), CLOSEST)
+        near = rank_sentences(statements, context_sentences(premise), CLOSEST)
         if not statements or not any(map(has_words, premise)):
             decided, count = [Decided(0.0)] * len(statements), 0
         elif by == "head":
-            read = grounding.ask(desk, sample, {})
+            read = grounding.ask(context, sample, {})
             decided, count = [Decided(read.sentences[i].probability) for i, _ in made.flat()], read.windows
             whole = read.all_supported
         elif by == "hhem":
-            shares, count = desk.classifier.support(premise, statements)
+            shares, count = context.classifier.support(premise, statements)
             decided = [Decided(share) for share in shares]
         else:
-            decided, count = decide(desk, premise, statements, as_shown(near), made.language)
-        looked = premise_of(premise)
+            decided, count = judge_support(context, premise, statements, format_evidence(near), made.language)
+        looked = source_terms(premise)
         return SupportRecord(
             verdicts=tuple(
                 Verdict(
@@ -137,8 +144,8 @@ class Pair:
                     probability=one.probability,
                     evidence=own[0] if own else None,
                     reason=one.reason,
-                    coverage=coverage(text, looked),
-                    unknown_numbers=unknown_numbers(text, looked),
+                    coverage=term_recall(text, looked),
+                    unknown_numbers=unsupported_numbers(text, looked),
                     core=one.core,
                 )
                 for (i, text), one, own in zip(made.flat(), decided, near, strict=True)
@@ -153,25 +160,30 @@ def contexts_of(sample: Sample) -> list[str]:
     return sample.retrieved_contexts or []
 
 
-RESPONSE_IN_CONTEXTS = Pair("statements", contexts_of)
-RESPONSE_IN_CONTEXTS_BY_HHEM = Pair("statements", contexts_of, "hhem")
-REFERENCE_IN_CONTEXTS = Pair("reference_statements", contexts_of)
-RESPONSE_IN_REFERENCE = Pair("statements", lambda sample: [reference_of(sample)])
-REFERENCE_IN_RESPONSE = Pair("reference_statements", lambda sample: [response_of(sample)])
+RESPONSE_IN_CONTEXTS = SupportTask("statements", contexts_of)
+RESPONSE_IN_CONTEXTS_BY_HHEM = SupportTask("statements", contexts_of, "hhem")
+REFERENCE_IN_CONTEXTS = SupportTask("reference_statements", contexts_of)
+RESPONSE_IN_REFERENCE = SupportTask("statements", lambda sample: [reference_of(sample)])
+REFERENCE_IN_RESPONSE = SupportTask("reference_statements", lambda sample: [response_of(sample)])
 
 
-def decide(
-    desk: Desk, premise: Sequence[str], statements: Sequence[str], shown: Sequence[str], spoken: str
+def judge_support(
+    context: JudgeContext,
+    premise: Sequence[str],
+    statements: Sequence[str],
+    shown: Sequence[str],
+    spoken: str,
 ) -> tuple[list[Decided], int]:
     """(what was decided of each statement, number of windows).
 
-    `shown` is for each statement what a prompt may show again beside it (see `closest_to`). A statement with
-    asides is asked about without them too, and no better supported than so (see `asides`).
+    `shown` is for each statement what a prompt may show again beside it (see `closest_evidence`). A
+    statement with asides is asked about without them too, and no better supported than so (see
+    `main_clause`).
     """
-    looked = premise_of(premise)
-    cores = {i: core for i, text in enumerate(statements) if (core := without_asides(text, looked)) != text}
-    again = closest_to([*cores.values()], premise)
-    decided, count = _asked(desk, premise, [*statements, *cores.values()], [*shown, *again], spoken)
+    looked = source_terms(premise)
+    cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, looked)) != text}
+    again = closest_evidence([*cores.values()], premise)
+    decided, count = _asked(context, premise, [*statements, *cores.values()], [*shown, *again], spoken)
     for i, alone in zip(cores, decided[len(statements) :], strict=True):
         if alone.probability < decided[i].probability:
             decided[i] = alone._replace(core=cores[i])
@@ -179,21 +191,25 @@ def decide(
 
 
 def _asked(
-    desk: Desk, premise: Sequence[str], statements: Sequence[str], shown: Sequence[str], spoken: str
+    context: JudgeContext,
+    premise: Sequence[str],
+    statements: Sequence[str],
+    shown: Sequence[str],
+    spoken: str,
 ) -> tuple[list[Decided], int]:
-    """`decide`, of each statement by itself."""
-    prompt = prompt_for(desk, spoken)
+    """`judge_support`, of each statement by itself."""
+    prompt = prompt_for(context, spoken)
     leaves = [
         prompt.render_leaf("verdict", statement=text, closest=again)
         for text, again in zip(statements, shown, strict=True)
     ]
-    reasoned = desk.options.verdict == "reasoned"
+    reasoned = context.options.verdict == "reasoned"
     schema, budget = (ReasonedReply, REASON_TOKENS) if reasoned else (DirectReply, 0)
     trunk = prompt.trunk("verdict", schema)
     bare = prompt.render_branch(contexts="")
-    parts = windows(desk.engine, trunk, premise, leaves, branch=bare, budget=budget)
+    parts = windows(context.engine, trunk, premise, leaves, branch=bare, budget=budget)
     replies = best(
-        desk.engine.generate(trunk, prompt.render_branch(contexts=part), leaves, schema, budget=budget)
+        context.engine.generate(trunk, prompt.render_branch(contexts=part), leaves, schema, budget=budget)
         for part in parts
     )
     return [Decided(yes(reply), _reason(reply.value)) for reply in replies], len(parts)
@@ -203,16 +219,16 @@ def _reason(reply: BaseModel) -> str | None:
     return reply.reason if isinstance(reply, ReasonedReply) else None
 
 
-def closest_to(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
+def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
     """For each statement, as one text, the sentences of the premise that share most with it; "" for none.
 
-    >>> closest_to(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
+    >>> closest_evidence(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
     """
-    return as_shown(closest(statements, context_sentences(premise), CLOSEST))
+    return format_evidence(rank_sentences(statements, context_sentences(premise), CLOSEST))
 
 
-def as_shown(near: Sequence[Sequence[Evidence]]) -> list[str]:
+def format_evidence(near: Sequence[Sequence[Evidence]]) -> list[str]:
     """Each statement's closest sentences as one text, the one first that most statements have, else by place.
 
     So that prompts of several statements begin alike as often as can be: what is alike is computed once.
@@ -222,7 +238,7 @@ def as_shown(near: Sequence[Sequence[Evidence]]) -> list[str]:
     return [CUT.join(one_line(one.text) for one in own) for own in in_order]
 
 
-def prompt_for(desk: Desk, spoken: str) -> Prompt:
+def prompt_for(context: JudgeContext, spoken: str) -> Prompt:
     """The prompt of a verdict, in the form that the caller chose."""
-    form = "support_reasoned" if desk.options.verdict == "reasoned" else "support"
-    return desk.options.prompt(form, spoken)
+    form = "support_reasoned" if context.options.verdict == "reasoned" else "support"
+    return context.options.prompt(form, spoken)

@@ -9,13 +9,13 @@ from localeval.engine.batching import GLUE_TOKENS
 from localeval.engine.interface import Reply, TreeEngine
 from localeval.engine.windows import cut
 from localeval.prompts import fence, join
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from localeval.text.overlap import context_sentences
 
 
 def windows(
     engine: TreeEngine,
-    trunk: Trunk | None,
+    trunk: PromptPrefix | None,
     contexts: Sequence[str],
     leaves: Sequence[str],
     *,

@@ -62,7 +62,7 @@ def context_precision(records: Records, options: Options = DEFAULTS) -> Score:
     A context is useful for the reference, or without one for the response. `soft` weighs each by its
     probability.
 
-    >>> from localeval.judgements.useful import UsefulRecord
+    >>> from localeval.judgements.context_usefulness import UsefulRecord
     >>> context_precision({"useful": UsefulRecord(contexts=(0.9, 0.1, 0.8), against="reference")}).value
     0.8333333333333333
     """

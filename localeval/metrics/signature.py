@@ -10,14 +10,14 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, in_order
-from localeval.judgements.calibration import JUDGEMENT, curves_for, told
+from localeval.judgements.calibration import JUDGEMENT, curves_for, curves_to_json
+from localeval.judgements.heads import head_digests as heads_told
 from localeval.judgements.heads import heads_for
-from localeval.judgements.heads import told as heads_told
 from localeval.metrics import Metric
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import DEFAULTS, Options
 from localeval.system.versions import digest, machine, own_version, package_versions
-from localeval.text.display import printable, said
+from localeval.text.display import printable, shorten
 
 _MODELS = ("judge", "embedder", "classifier")
 # Fields, with all below them, that differ between machines and move no number.
@@ -127,10 +127,10 @@ def _short(value: Any) -> str:
     """Cut a hash to its first 8 signs, as in a printed signature, and anything else to 60."""
     text = str(value)
     is_hash = len(text) == 64 and set(text) <= set("0123456789abcdef")
-    return text[:8] if is_hash else said(text, 60)
+    return text[:8] if is_hash else shorten(text, 60)
 
 
-def unsigned(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:
+def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:
     """Make a signature of no metrics yet: the judge, its engine's settings, the packages and the machine."""
     return Signature(
         localeval=own_version(),
@@ -145,7 +145,7 @@ def unsigned(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:
     )
 
 
-def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
+def build_signature(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
     """Make the signature of these metrics, with the models, packages and machine of `models`."""
     rows = rows_of(metrics)
     names, used = {row.name for row in rows}, models_used(rows, options)
@@ -167,7 +167,7 @@ def signed(models: Signature, metrics: Sequence[Metric], options: Options) -> Si
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
             "heads": heads_told(heads) if reads else {},
-            "calibration": told(curves) if JUDGEMENT in names else {},
+            "calibration": curves_to_json(curves) if JUDGEMENT in names else {},
         }
     )
 

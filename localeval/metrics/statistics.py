@@ -20,7 +20,7 @@ _NORMAL = NormalDist()
 _STUDENT = (12.706, 4.303, 3.182)  # for 1 to 3 degrees of freedom, where the expansion is too coarse
 
 
-def mean_interval(
+def bootstrap_ci(
     values: Sequence[float], lowest: float = 0.0, highest: float = 1.0, *, seed: int = 0, draws: int = DRAWS
 ) -> tuple[float, float] | None:
     """Give the 95 % interval of the mean of `values`, which lie between `lowest` and `highest`.
@@ -29,7 +29,7 @@ def mean_interval(
     skew (BCa, Efron 1987) and for few values as Student's t is (Hesterberg 2015). Where all values are equal,
     1 - 0.025^(1/n) of what was not seen may lie at either end: for 0 and 1 Clopper and Pearson (1934).
 
-    >>> low, high = mean_interval([1.0] * 30)
+    >>> low, high = bootstrap_ci([1.0] * 30)
     >>> round(low, 3), high
     (0.884, 1.0)
     """

@@ -9,12 +9,12 @@ from typing import Any
 
 from localeval.errors import InputError
 from localeval.judgements import Failure
-from localeval.judgements.calibration import Curves, as_scored
+from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import response_of
 from localeval.metrics import METRICS, Metric, Score
 from localeval.prompts.options import Options
 from localeval.samples import Sample
-from localeval.text.display import said, suggested
+from localeval.text.display import shorten, suggested
 from localeval.text.sentences import has_words
 
 SIGNIFICANT = 0.05
@@ -47,11 +47,13 @@ class Summary:
 def choose_metrics(names: Iterable[str]) -> list[Metric]:
     """Return the rows of `names`, each once. Raises InputError for none, or an unknown one."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f'metrics is {said(repr(names), 60)}; give a list, as ["faithfulness"].')
+        raise InputError(f'metrics is {shorten(repr(names), 60)}; give a list, as ["faithfulness"].')
     chosen: dict[str, Metric] = {}
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f'{said(repr(name), 60)} is no metric; give it by its name, as "faithfulness".')
+            raise InputError(
+                f'{shorten(repr(name), 60)} is no metric; give it by its name, as "faithfulness".'
+            )
         if name not in METRICS:
             raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
         chosen[name] = METRICS[name]
@@ -71,7 +73,7 @@ def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Op
             )
 
 
-def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
+def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
     """Return the undefined score of a sample that lacks a column or a context; None if it can be judged.
 
     An empty question or reference counts as missing, and a context without a word as none. An empty response
@@ -91,9 +93,9 @@ def nothing_to_judge(metric: Metric, sample: Sample) -> Score | None:
     return None
 
 
-def to_judge(metrics: Iterable[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
+def split_scorable(metrics: Iterable[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
     """Return (by metric the scores that are undefined beforehand, the metrics with something to judge)."""
-    found = [(metric, nothing_to_judge(metric, sample)) for metric in metrics]
+    found = [(metric, undefined_reason(metric, sample)) for metric in metrics]
     undefined = {metric.name: score for metric, score in found if score is not None}
     return undefined, [metric for metric, score in found if score is None]
 
@@ -112,7 +114,7 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
-    score = metric.compute(as_scored(records, curves), options)
+    score = metric.compute(calibrate(records, curves), options)
     if score.value is None or score.soft is None:
         return score
     value, soft = float(score.value), float(score.soft)  # a metric of the caller's may give numpy's numbers
@@ -129,7 +131,7 @@ def summarize(scores: Iterable[Score]) -> Summary:
     >>> made.value, made.lowest, made.highest
     (0.75, 0.5, 0.8333333333333334)
     """
-    from localeval.metrics.statistics import mean_interval
+    from localeval.metrics.statistics import bootstrap_ci
 
     given = list(scores)
     values = [score.value for score in given if score.value is not None]
@@ -143,8 +145,8 @@ def summarize(scores: Iterable[Score]) -> Summary:
         scored,
         undefined,
         failed,
-        interval=mean_interval(values),
-        soft_interval=mean_interval(softs),
+        interval=bootstrap_ci(values),
+        soft_interval=bootstrap_ci(softs),
         lowest=_mean([*values, *[0.0] * failed]),
         highest=_mean([*values, *[1.0] * failed]),
     )

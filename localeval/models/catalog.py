@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -111,5 +111,5 @@ def read_catalog(path: Path) -> Mapping[str, CatalogRow]:
     try:
         read = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: the model catalog cannot be read ({said(error)}).") from error
+        raise InputError(f"{path}: the model catalog cannot be read ({shorten(error)}).") from error
     return {row.name: row for row in read.model}

@@ -14,7 +14,7 @@ from typing import Any
 from localeval.errors import ModelBroken
 from localeval.models.catalog import CatalogFile
 from localeval.models.files import ModelFiles, file_sha256, hash_file, read_sums, remember
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 PICKLE, SAFE = "pytorch_model.bin", "model.safetensors"
 NOTE = f"{SAFE}.sha256"
@@ -56,7 +56,7 @@ def convert_once(files: ModelFiles) -> None:
             noted.replace(note)
     except Exception as error:  # torch and safetensors raise what they like
         raise ModelBroken(
-            f"{source} cannot be converted to {SAFE} beside it ({said(error)}); that takes, once, "
+            f"{source} cannot be converted to {SAFE} beside it ({shorten(error)}); that takes, once, "
             f"{source.stat().st_size:,} bytes of room in a folder that can be written."
         ) from error
     remember(target, sha256)

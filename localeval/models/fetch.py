@@ -39,7 +39,7 @@ from localeval.models.files import (
     whole_path,
 )
 from localeval.system.files import held
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 TRIES = 3
 PAUSE_S = 0.5  # before the second try; doubled for the third
@@ -252,13 +252,13 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Report) 
                 break
         except urllib.error.HTTPError as error:
             error.close()
-            answer = f"HTTP {error.code} {said(error.reason)}"
+            answer = f"HTTP {error.code} {shorten(error.reason)}"
             if error.code not in PASSING:
                 break
         except (OSError, http.client.HTTPException, _EndedEarlyError) as error:
             if getattr(error, "errno", None) in DISK_FULL:
                 raise
-            answer = said(error)
+            answer = shorten(error)
     raise DownloadFailed(answer)
 
 
@@ -318,7 +318,7 @@ def _open(request: urllib.request.Request) -> http.client.HTTPResponse:
         raise
     except (OSError, http.client.HTTPException, NoAnswer) as error:
         why = getattr(error, "reason", error)
-        raise _UnreachableError(said(why) or f"no answer within {REACH_S} s") from error
+        raise _UnreachableError(shorten(why) or f"no answer within {REACH_S} s") from error
     if request.full_url.startswith("https:") and not response.url.startswith("https:"):
         response.close()
         raise DownloadFailed("redirects from https to an unprotected address")

@@ -21,7 +21,7 @@ import platformdirs
 from localeval.errors import DownloadFailed, InputError
 from localeval.pack.install import cpu_flags
 from localeval.system import subprocesses
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 NAME = "llama-cpp-python"
 
@@ -172,4 +172,4 @@ def run_pip(command: str, *arguments: str, **environment: str) -> None:
         )
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line.lower() and "subprocess-exited" not in line]
-    raise DownloadFailed(f"pip {command}: {said((errors or lines or ['no word from pip'])[0])}")
+    raise DownloadFailed(f"pip {command}: {shorten((errors or lines or ['no word from pip'])[0])}")

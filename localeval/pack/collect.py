@@ -26,7 +26,7 @@ from localeval.models.files import file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
 from localeval.pack.build import LlamaBuild, build_wheel, needed_glibc, run_pip
-from localeval.system.files import write_whole
+from localeval.system.files import atomic_write
 from localeval.system.versions import own_version
 
 JUDGE, EMBEDDER = "qwen2.5-coder-1.5b", "all-minilm-l6-v2"
@@ -208,12 +208,14 @@ class PartialManifest:
         for name in self.known.keys() - self.files.keys():
             (self.target / name).unlink(missing_ok=True)
         manifest = self.target / install.MANIFEST
-        write_whole(manifest, [json.dumps({**facts, "files": self.files}, indent=1, sort_keys=True)])
+        atomic_write(manifest, [json.dumps({**facts, "files": self.files}, indent=1, sort_keys=True)])
         (self.target / install.PART).unlink()
         return manifest
 
     def _write(self) -> None:
-        write_whole(self.target / install.PART, [json.dumps({"files": self.known}, indent=1, sort_keys=True)])
+        atomic_write(
+            self.target / install.PART, [json.dumps({"files": self.known}, indent=1, sort_keys=True)]
+        )
 
 
 def pack(

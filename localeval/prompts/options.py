@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from localeval.errors import InputError
 from localeval.prompts import LANGUAGES, Prompt, load, text_of
 from localeval.system.arguments import STRICT, Number, Settings, Whole
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 StatementsBy = Literal["llm", "sentences"]
 VerdictForm = Literal["direct", "reasoned"]
@@ -48,10 +48,10 @@ def file_text(option: str, given: str | os.PathLike[str]) -> str:
         text = FileText(Path(given).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{said(given)}: no {option} can be read there; give the file that "
+            f"{shorten(given)}: no {option} can be read there; give the file that "
             f"`localeval {_WRITTEN_BY[option]}` wrote, auto or none."
         ) from error
-    text.path = said(given)
+    text.path = shorten(given)
     return text
 
 

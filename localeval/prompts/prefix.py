@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Trunk:
+class PromptPrefix:
     """What is the same for a whole run: the instruction, and worked examples as (user, assistant) turns."""
 
     system: str

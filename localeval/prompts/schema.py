@@ -17,7 +17,7 @@ from pydantic import (
 
 from localeval.errors import PromptError
 from localeval.system.validation import describe
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 PLACE = re.compile(r"\{(\w+)\}")
 
@@ -106,7 +106,7 @@ def check_replacement(prompt: PromptFile, built_in: PromptFile, where: str, path
                 kind = leaf.get("leaf", usual)
                 if kind not in [*forms]:
                     raise PromptError(
-                        f"{at}: leaf is {said(repr(kind), 60)}; choose one of: {', '.join(forms)}."
+                        f"{at}: leaf is {shorten(repr(kind), 60)}; choose one of: {', '.join(forms)}."
                     )
                 forms[kind].model_validate(leaf)
     except ValidationError as error:

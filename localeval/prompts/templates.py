@@ -15,10 +15,10 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from localeval.errors import PromptError
-from localeval.prompts.prefix import Trunk
+from localeval.prompts.prefix import PromptPrefix
 from localeval.prompts.schema import PLACE, PromptFile, check_replacement
 from localeval.system.validation import describe
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -42,7 +42,7 @@ class Prompt(PromptFile):
     def render_leaf(self, leaf: str, /, **texts: str) -> str:
         return fill(self.leaves[leaf], texts)
 
-    def trunk(self, leaf: str, schema: type[BaseModel], **others: type[BaseModel]) -> Trunk:
+    def trunk(self, leaf: str, schema: type[BaseModel], **others: type[BaseModel]) -> PromptPrefix:
         """The instruction with the worked examples of `leaf`, whose replies have the fields of `schema`.
 
         An example that names another `leaf` is of that one, with the schema that `others` has for it.
@@ -58,7 +58,7 @@ class Prompt(PromptFile):
                 user = (branch + self.render_leaf(kind, **given)).lstrip("\n")
                 branch = "" if self.branch_once else branch
                 turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
-        return Trunk(self.system, tuple(turns))
+        return PromptPrefix(self.system, tuple(turns))
 
 
 def join(contexts: Sequence[str]) -> str:
@@ -122,15 +122,17 @@ def text_of(replacement: str | os.PathLike[str]) -> str:
     try:
         return Path(replacement).read_text(encoding="utf-8")
     except (OSError, ValueError, TypeError) as error:
-        fault = f"this prompt file can't be read ({said(error)}); give a TOML file, as its path or its text"
-        raise PromptError(f"{said(replacement)}: {fault}.") from error
+        fault = (
+            f"this prompt file can't be read ({shorten(error)}); give a TOML file, as its path or its text"
+        )
+        raise PromptError(f"{shorten(replacement)}: {fault}.") from error
 
 
 def _parse(text: str, where: str, language: str) -> Prompt:
     try:
         data, sha256 = tomllib.loads(text), hashlib.sha256(text.encode()).hexdigest()
     except (ValueError, RecursionError) as error:  # no TOML, or no Unicode
-        raise PromptError(f"{where}: this is not a TOML prompt file ({said(error)}).") from error
+        raise PromptError(f"{where}: this is not a TOML prompt file ({shorten(error)}).") from error
     try:
         return Prompt.model_validate({**data, "language": language, "sha256": sha256})
     except ValidationError as error:

@@ -11,7 +11,7 @@ from localeval.metrics.score import explained
 from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
 from localeval.report.terminal import new_table, printed
-from localeval.text.display import listed, printable, printable_lines
+from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
 from localeval.text.language import language
 
@@ -54,8 +54,8 @@ def as_text(result: Result, width: int | None = None) -> str:
     for sample in result.samples if wide else result.samples[MOST_ROWS:]:
         for note in _notes_on_texts(sample, result):
             notes.setdefault(note.partition(":")[0], []).append(sample.sample.id)
-    lines += [f"{note}: {listed(ids, MOST_NAMED)}" for note, ids in notes.items()]
-    lines += strangers(result)
+    lines += [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
+    lines += language_warnings(result)
     if result.signature.raw:
         lines.append(
             "probabilities of support are raw: no calibration is in force for this judge and these options"
@@ -153,7 +153,7 @@ def _notes_on_texts(sample: SampleResult, result: Result) -> list[str]:
     return notes
 
 
-def strangers(result: Result) -> list[str]:
+def language_warnings(result: Result) -> list[str]:
     """Say which samples were read by a model that does not know their language; a line for each model."""
     embedded = result.signature.embedder.get("languages") == ["en"]
     if not (embedded or result.signature.classifier):
@@ -167,7 +167,7 @@ def strangers(result: Result) -> list[str]:
         if any(getattr(record, "by", "") == "hhem" for record in one.records.values()):
             met["HHEM"].append(one.sample.id)
     return [
-        f"{model} reads English only, and this is another language: {listed(ids, MOST_NAMED)}"
+        f"{model} reads English only, and this is another language: {join_some(ids, MOST_NAMED)}"
         for model, ids in met.items()
         if ids
     ]

@@ -20,7 +20,7 @@ from localeval.report.terminal import new_table, printed
 from localeval.report.text import number
 from localeval.runs.folder import load
 from localeval.runs.result import Result, SampleResult
-from localeval.text.display import digits, listed, printable
+from localeval.text.display import digits, join_some, printable
 
 MOST_MOVED = 5
 SCHEMA = 1
@@ -187,13 +187,13 @@ def _compared(metric: str, first: Result, second: Result, pairs: Pairs) -> Compa
 
 
 def _difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
-    from localeval.metrics.statistics import mean_interval, paired_permutation_test
+    from localeval.metrics.statistics import bootstrap_ci, paired_permutation_test
 
     if not pairs:
         return None
     apart, n = [b - a for a, b in pairs], len(pairs)
     a, b = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
-    return Difference(a, b, sum(apart) / n, mean_interval(apart, -1, 1), paired_permutation_test(apart))
+    return Difference(a, b, sum(apart) / n, bootstrap_ci(apart, -1, 1), paired_permutation_test(apart))
 
 
 def _warnings(first: Result, second: Result, pairs: Pairs, surroundings: Sequence[str]) -> list[str]:
@@ -208,7 +208,7 @@ def _warnings(first: Result, second: Result, pairs: Pairs, surroundings: Sequenc
     changed = [a.sample.id for a, b in pairs if a.sample.user_input != b.sample.user_input]
     if changed:
         who = f"{len(changed)} of {len(pairs)} samples with the same id"
-        found.append(f"{who} ask another question in each run: {listed(changed, _SHOWN)}")
+        found.append(f"{who} ask another question in each run: {join_some(changed, _SHOWN)}")
     return found
 
 

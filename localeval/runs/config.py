@@ -15,7 +15,7 @@ from localeval.judge import Judge
 from localeval.metrics.signature import Signature
 from localeval.prompts.options import Options
 from localeval.samples import Skipped
-from localeval.system.files import reading
+from localeval.system.files import parsing
 from localeval.system.offline import is_offline
 
 FILE = "run.json"
@@ -105,7 +105,7 @@ def load_config(folder: Path) -> RunConfig:
             f"{folder}: this is no run's folder ({FILE} can't be read); give one that `evaluate -o` wrote."
         ) from error
     what = f"{folder}: this is no run's folder for this version: its {FILE}"
-    with reading(what, "give the run's `evaluate` command again."):
+    with parsing(what, "give the run's `evaluate` command again."):
         # Not model_validate_json, which refuses a path whose bytes are no UTF-8.
         return RunConfig.model_validate(json.loads(text))
 

@@ -13,9 +13,9 @@ from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import Curves
 from localeval.judgements.journal import FILE as JOURNAL
-from localeval.judgements.journal import Journal, Lines
+from localeval.judgements.journal import Journal, JournalFile
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
-from localeval.metrics.summary import choose_metrics, compute, judgements_for, to_judge
+from localeval.metrics.summary import choose_metrics, compute, judgements_for, split_scorable
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
@@ -102,7 +102,7 @@ def _planned(
     watch: Watch,
 ) -> Plan:
     """Plan the run. Raises InputError, after telling the plan, where the judge does not fit into memory."""
-    kept = None if folder is None else Lines(folder / JOURNAL)
+    kept = None if folder is None else JournalFile(folder / JOURNAL)
     planned = make_plan(samples, metrics, judge, options, kept, most=LOOKED_AT)
     if not planned.fits:
         watch.begin(planned)
@@ -118,7 +118,7 @@ def _scored(
     curves: Curves,
     journal: Journal,
 ) -> SampleResult:
-    scores, judged = to_judge(metrics, sample)
+    scores, judged = split_scorable(metrics, sample)
     records, keys = judge.judge_with_keys(sample, judgements_for(judged, options), options, journal)
     scores |= {m.name: compute(m, records, options, curves) for m in judged}
     in_order = {m.name: scores[m.name] for m in metrics}
@@ -145,7 +145,7 @@ def plan(
     read = read_samples(samples)
     folder = _folder(output, samples, read)
     chosen = metrics_for(metrics, read)
-    kept = None if folder is None else Lines(folder / JOURNAL)
+    kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
         opened.ready(chosen, choices)
         return make_plan(read, chosen, opened, choices, kept, measure=True)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from localeval.errors import FolderError, InputError
 from localeval.judgements import journal
-from localeval.judgements.journal import Journal, Lines, cost_in
+from localeval.judgements.journal import Journal, JournalFile, cost_in
 from localeval.report import tables
 from localeval.runs import config, plan, results_file
 from localeval.runs.config import RunConfig, find_config
@@ -33,12 +33,12 @@ from localeval.runs.result import Result, SampleResult
 from localeval.runs.results_file import sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system.files import (
+    atomic_write,
     is_same,
     move,
-    reading,
+    parsing,
     write_beside,
     write_together,
-    write_whole,
     writing,
     writing_to,
 )
@@ -153,7 +153,7 @@ class Run:
         """Write plan.json, unless the run goes on and one tells of its beginning."""
         if self.folder is not None and not (planned.kept and (self.folder / plan.FILE).exists()):
             with writing(self.folder):
-                write_whole(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
+                atomic_write(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
 
     def finish(self, result: Result) -> None:
         """Write the results, where there is a folder."""
@@ -228,7 +228,7 @@ def finish(folder: Path, result: Result) -> None:
 def write_results(path: Path, result: Result) -> None:
     """Write a result of a run's folder to any file, in the form of its results.json. Raises InputError."""
     with writing_to(path, "scores"):
-        write_whole(path, results_file.written(result))
+        atomic_write(path, results_file.written(result))
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
@@ -276,9 +276,9 @@ def load(folder: str | Path) -> Result:
         )
     samples = read_samples(path / SAMPLES)
     try:
-        with reading(f"{folder}: {RESULTS} can't be used: it"):
+        with parsing(f"{folder}: {RESULTS} can't be used: it"):
             kept = json.loads((path / RESULTS).read_text(encoding="utf-8"))
-            return results_file.taken(kept, samples, Lines(path / journal.FILE))
+            return results_file.taken(kept, samples, JournalFile(path / journal.FILE))
     except OSError as error:
         raise FolderError(
             f"{path / RESULTS}: can't be read ({error.strerror}); make it a file that you may read."

@@ -21,7 +21,7 @@ from localeval.metrics import METRICS
 from localeval.metrics.summary import SIGNIFICANT, choose_metrics
 from localeval.runs.compare import Comparison, compare
 from localeval.runs.result import Result
-from localeval.text.display import digits, printable, said
+from localeval.text.display import digits, printable, shorten
 
 _ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
 _LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer say little of the whole
@@ -68,13 +68,13 @@ class Bound:
             limit = -1.0
         if not 0 <= limit <= 1 or parts not in ([], ["soft"], [side], ["soft", side]):
             raise InputError(
-                f"{option} {said(text)}: write METRIC=NUMBER, METRIC:soft=NUMBER or METRIC:{side}=NUMBER, "
+                f"{option} {shorten(text)}: write METRIC=NUMBER, METRIC:soft=NUMBER or METRIC:{side}=NUMBER, "
                 "with a number from 0 to 1."
             )
         choose_metrics([metric])
         if METRICS[metric].higher_is_better == over:
             better, other = ("higher", "--fail-under") if over else ("lower", "--fail-over")
-            raise InputError(f"{option} {said(text)}: of {metric}, {better} is better; use {other}.")
+            raise InputError(f"{option} {shorten(text)}: of {metric}, {better} is better; use {other}.")
         return cls(metric, limit, "soft" in parts, side in parts, over)
 
     def check(self, result: Result) -> Outcome:

@@ -36,8 +36,8 @@ from localeval.prompts import LANGUAGES
 from localeval.runs.card.agreement import BootstrapWeights, auroc, decisions, folds, probabilities
 from localeval.runs.card.labels import extra, group
 from localeval.samples import Sample
-from localeval.text.claims import claimed
-from localeval.text.display import said
+from localeval.text.claims import extract_claims
+from localeval.text.display import shorten
 from localeval.text.language import language
 from localeval.text.sentences import Sentence, has_words
 
@@ -77,7 +77,7 @@ class Labelled:
         return response_of(self.sample)
 
     def sentences(self) -> list[Sentence]:
-        found = claimed(self.text, self.language)
+        found = extract_claims(self.text, self.language)
         return found or [Sentence(self.text, 0, len(self.text))]
 
     def label_of(self, sentence: Sentence, count: int) -> int | None:
@@ -163,7 +163,8 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
             raise ValueError(given)
     except (TypeError, KeyError, ValueError) as error:
         raise InputError(
-            f"{where}: sample {said(sample.id, 40)} has the hallucination_spans {said(repr(given), 60)}; "
+            f"{where}: sample {shorten(sample.id, 40)} has the hallucination_spans "
+            f"{shorten(repr(given), 60)}; "
             'give places in its response, as [{"start": 0, "end": 9}].'
         ) from error
     return places

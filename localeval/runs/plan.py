@@ -13,21 +13,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from localeval.engine.dry_run import Tally
+from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
-from localeval.engine.interface import EngineError, Spent
+from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Desk, Failure, ask, failed_need, in_order
-from localeval.judgements.journal import Lines, find, is_believed
+from localeval.judgements import Failure, JudgeContext, ask, failed_need, in_order
+from localeval.judgements.journal import JournalFile, find, is_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import answers
-from localeval.metrics.summary import judgements_for, to_judge
+from localeval.metrics.summary import judgements_for, split_scorable
 from localeval.prompts.options import Options
 from localeval.report.terminal import new_table, printed
 from localeval.samples import Sample
-from localeval.text.display import listed
+from localeval.text.display import join_some
 
 if TYPE_CHECKING:
     from localeval.engine.benchmark import Speed
@@ -69,7 +69,7 @@ class Work:
     again: int = 0
     windowed: int = 0
     too_long: int = 0
-    spent: Spent = field(default_factory=Spent)
+    spent: TokenUsage = field(default_factory=TokenUsage)
     seconds: float | None = None
 
     @property
@@ -113,7 +113,7 @@ class Plan:
         return sum(work.kept for work in self.work)
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TokenUsage:
         """The rows of all judgements together."""
         return _sum(work.spent for work in self.work)
 
@@ -214,11 +214,11 @@ class Plan:
 
     def _named(self, ids: Sequence[str]) -> str:
         among = "" if self.looked_at == self.samples else f" of {self.looked_at:,}"
-        return f"{_samples(len(ids))}{among} ({listed(ids, 5)})"
+        return f"{_samples(len(ids))}{among} ({join_some(ids, 5)})"
 
 
-def _sum(spent: Iterable[Spent]) -> Spent:
-    return Spent(*map(sum, zip(Spent(), *spent, strict=True)))
+def _sum(spent: Iterable[TokenUsage]) -> TokenUsage:
+    return TokenUsage(*map(sum, zip(TokenUsage(), *spent, strict=True)))
 
 
 def _rows(of: Plan | Work) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def make_plan(
     metrics: Sequence[Metric],
     judge: Judge,
     options: Options,
-    journal: Lines | None = None,
+    journal: JournalFile | None = None,
     *,
     most: int = 0,
     measure: bool = False,
@@ -299,23 +299,25 @@ def _speed(engine: Engine) -> Speed | None:
 class _DryRun:
     """Goes through samples one by one, as the run will, and counts."""
 
-    def __init__(self, judge: Judge, options: Options, journal: Lines | None) -> None:
+    def __init__(self, judge: Judge, options: Options, journal: JournalFile | None) -> None:
         self._judge, self._options, self._journal = judge, options, journal
-        self._desk = judge.desk(options)
-        self.engine = Tally(judge.engine)
-        heads = self._desk.heads
-        self._dry = Desk(self.engine, options, _no_embedder, _Undecided, heads=heads)
+        self._context = judge.context(options)
+        self.engine = DryRunEngine(judge.engine)
+        heads = self._context.heads
+        self._dry = JudgeContext(self.engine, options, _no_embedder, _Undecided, heads=heads)
         # For what an earlier sample asked already: the engine is not asked again, and stands as it stood.
-        self._repeated = Desk(Tally(judge.engine), options, _no_embedder, _Undecided, heads=heads)
+        self._repeated = JudgeContext(
+            DryRunEngine(judge.engine), options, _no_embedder, _Undecided, heads=heads
+        )
         self._asked: set[str] = set()
         self._counts: dict[tuple[str, str], Counter[str]] = {}  # judgement and who answers -> field of Work
-        self._calls: dict[str, list[Spent]] = defaultdict(list)
+        self._calls: dict[str, list[TokenUsage]] = defaultdict(list)
         self.windows: dict[str, int] = {}
         self.too_long: dict[str, None] = {}
 
     def go_through(self, sample: Sample, metrics: Sequence[Metric]) -> int:
         """Count what the sample will take, and return its rows."""
-        _, judged = to_judge(metrics, sample)
+        _, judged = split_scorable(metrics, sample)
         records: dict[str, Any] = {}
         invented: set[str] = set()
         rows = 0
@@ -327,7 +329,7 @@ class _DryRun:
             count = self._counts.setdefault((row.name, by), Counter())
             key = ""  # where only an opened model could tell, and the journal can't hold it anyway
             if by == "judge" or (self._journal is not None and not invented & set(row.needs)):
-                key = self._judge.key(row, self._desk, sample, records)
+                key = self._judge.key(row, self._context, sample, records)
             kept = find(self._journal, row, key) if self._journal is not None and key else None
             if kept is not None and is_believed(kept):
                 records[row.name] = kept
@@ -359,7 +361,7 @@ class _DryRun:
         for (name, by), count in self._counts.items():
             spent = _sum(self._calls[name])
             rows = {kind: round(share * rows) for kind, rows in spent._asdict().items() if kind != "trunk"}
-            planned = Spent(trunk=spent.trunk, **rows)
+            planned = TokenUsage(trunk=spent.trunk, **rows)
             counts = {field: round(share * number) for field, number in count.items()}
             seconds = speed.cost(planned) if speed else None
             found.append(Work(name, by, **counts, spent=planned, seconds=seconds))

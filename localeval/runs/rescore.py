@@ -11,19 +11,19 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.judgements import Desk, Judgement, failed_need, in_order
-from localeval.judgements.calibration import Curves, curves_for, told
+from localeval.judgements import JudgeContext, Judgement, failed_need, in_order
+from localeval.judgements.calibration import Curves, curves_for, curves_to_json
 from localeval.judgements.heads import heads_for
-from localeval.judgements.journal import FILE, KeptRecords, Lines, find, key_of
+from localeval.judgements.journal import FILE, JournaledRecords, JournalFile, find, key_of
 from localeval.metrics import Metric
-from localeval.metrics.signature import signed
-from localeval.metrics.summary import choose_metrics, compute, to_judge
+from localeval.metrics.signature import build_signature
+from localeval.metrics.summary import choose_metrics, compute, split_scorable
 from localeval.prompts.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import EngineConfig
 from localeval.runs.result import Result, SampleResult
 from localeval.samples import Sample
-from localeval.text.display import listed
+from localeval.text.display import join_some
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -54,23 +54,25 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     curves = curves_for(config.engine.model, choices, heads)
     models: Any = {name: _NotLoaded(config.beside.get(name, {})) for name in ("embedder", "classifier")}
     engine: Any = None  # nobody is asked
-    desk = Desk(engine, choices, lambda: models["embedder"], lambda: models["classifier"], heads=heads)
-    lookup = RecordLookup(path, desk, config.engine)
+    context = JudgeContext(
+        engine, choices, lambda: models["embedder"], lambda: models["classifier"], heads=heads
+    )
+    lookup = RecordLookup(path, context, config.engine)
     # A reason is of a verdict, and stays only where that is decided as it was.
-    keeps_reasons = told(curves) == then.calibration and choices.threshold == then.threshold
+    keeps_reasons = curves_to_json(curves) == then.calibration and choices.threshold == then.threshold
     missing: dict[str, list[str]] = defaultdict(list)
     found = [
         _scored(sample, chosen, choices, curves, lookup, then.judgements, keeps_reasons, missing)
         for sample in samples
     ]
     if missing:
-        told_of = [f"{name} of {len(ids)} samples ({listed(ids, 5)})" for name, ids in missing.items()]
+        told_of = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
         names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in chosen)]))
         raise InputError(
             f"{folder}: the journal does not hold {', '.join(told_of)}; give the run's `evaluate` command "
             f"again with -m {names}, which makes just that."
         )
-    now = signed(then.model_copy(update=config.beside), chosen, choices)
+    now = build_signature(then.model_copy(update=config.beside), chosen, choices)
     prompts = {name: then.prompts.get(name, current) for name, current in now.prompts.items()}
     signature = now.model_copy(update={"prompts": prompts})
     return Result(found, [m.name for m in chosen], signature, network=lookup.network, skipped=config.skipped)
@@ -92,15 +94,15 @@ class RecordLookup:
     network  what the results tell of it; None where the run is not finished
     """
 
-    def __init__(self, folder: Path, desk: Desk, engine: EngineConfig) -> None:
-        self.lines = Lines(folder / FILE)
-        self._desk, self._engine = desk, engine.model_dump()
+    def __init__(self, folder: Path, context: JudgeContext, engine: EngineConfig) -> None:
+        self.lines = JournalFile(folder / FILE)
+        self._context, self._engine = context, engine.model_dump()
         result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self.network = result.network if result else None
         self._own = {
             one.sample.id: one.records.at
             for one in (result.samples if result else [])
-            if isinstance(one.records, KeptRecords)
+            if isinstance(one.records, JournaledRecords)
         }
 
     def own(self, sample: Sample) -> Mapping[str, str]:
@@ -109,7 +111,7 @@ class RecordLookup:
 
     def key(self, row: Judgement, sample: Sample, records: Mapping[str, BaseModel]) -> str:
         """Compute what this version keeps the record under."""
-        return key_of(row, self._desk, sample, records, self._engine)
+        return key_of(row, self._context, sample, records, self._engine)
 
     def find(self, row: Judgement, key: str) -> BaseModel | None:
         return find(self.lines, row, key)
@@ -125,7 +127,7 @@ def _scored(
     keeps_reasons: bool,
     missing: dict[str, list[str]],
 ) -> SampleResult:
-    scores, judged = to_judge(metrics, sample)
+    scores, judged = split_scorable(metrics, sample)
     own = lookup.own(sample)
     records: dict[str, BaseModel] = {}
     at: dict[str, str] = {}
@@ -145,4 +147,6 @@ def _scored(
     if "support" in at and "reasons" in own and keeps_reasons:
         at["reasons"] = own["reasons"]
     in_metrics_order = {m.name: scores[m.name] for m in metrics}
-    return SampleResult(sample, in_metrics_order, KeptRecords(lookup.lines, at), curves, options.threshold)
+    return SampleResult(
+        sample, in_metrics_order, JournaledRecords(lookup.lines, at), curves, options.threshold
+    )

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
-from localeval.judgements.calibration import Curves, as_scored
+from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
 from localeval.samples import Sample, Skipped
-from localeval.system.files import write_whole, writing_to
+from localeval.system.files import atomic_write, writing_to
 
 
 class Network(BaseModel):
@@ -54,7 +54,7 @@ class SampleResult:
 
         Without a calibration in force these are `records`.
         """
-        return as_scored(self.records, self.curves)
+        return calibrate(self.records, self.curves)
 
 
 class Disagreement(NamedTuple):
@@ -154,7 +154,7 @@ class Result:
         if path is not None:
             with writing_to(path, "result"):
                 # Half a character that a model wrote: the backslash makes it the escape that JSON has for it.
-                write_whole(Path(path), [text], "backslashreplace")
+                atomic_write(Path(path), [text], "backslashreplace")
         return text
 
     def to_pandas(self) -> Any:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, StrictBool
 
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.calibration import curves_of
-from localeval.judgements.journal import KeptRecords, Lines
+from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import Score
 from localeval.metrics.signature import Signature
 from localeval.runs.result import Network, Result, SampleResult
@@ -72,13 +72,13 @@ def written(result: Result) -> Iterator[str]:
             "id": one.sample.id,
             "sha256": sample_sha256(one.sample),
             "scores": {name: vars(score) for name, score in one.scores.items()},
-            "records": dict(one.records.at) if isinstance(one.records, KeptRecords) else {},
+            "records": dict(one.records.at) if isinstance(one.records, JournaledRecords) else {},
         }
         yield (",\n  " if i else "\n  ") + json.dumps(row, ensure_ascii=False)
     yield "\n ]\n}\n"
 
 
-def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
+def taken(kept: Any, samples: Sequence[Sample], lines: JournalFile) -> Result:
     """Make the result that the file's JSON tells, of these samples; records are in `lines`.
 
     Raises ValueError or KeyError for another form, or where it is of other samples.
@@ -95,7 +95,9 @@ def taken(kept: Any, samples: Sequence[Sample], lines: Lines) -> Result:
             raise ValueError(f"there is no judgement {unknown[0]!r}")
         if missing := sorted(set(read.metrics) - row.scores.keys()):
             raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
-        found.append(SampleResult(sample, row.scores, KeptRecords(lines, row.records), curves, threshold))
+        found.append(
+            SampleResult(sample, row.scores, JournaledRecords(lines, row.records), curves, threshold)
+        )
     return Result(
         found,
         read.metrics,

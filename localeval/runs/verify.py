@@ -12,14 +12,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.companions import is_own
+from localeval.engine.auxiliary_models import is_own
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import Failure, Judgement, in_order
-from localeval.judgements.journal import FILE, Lines, is_believed
+from localeval.judgements.journal import FILE, JournalFile, is_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import models_used
-from localeval.metrics.summary import choose_metrics, judgements_for, to_judge
+from localeval.metrics.summary import choose_metrics, judgements_for, split_scorable
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import RunConfig
@@ -80,7 +80,7 @@ def verify(
     path = Path(folder)
     samples, config = run_folder.read(path)
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)
-    if damaged := Lines(path / FILE).damaged:
+    if damaged := JournalFile(path / FILE).damaged:
         return Verified(0, 0, f"{FILE}, line {damaged[0]}: not what was written")
     own = judge or _judge_of(config, samples, metrics, options, folder)
     try:
@@ -89,12 +89,12 @@ def verify(
                 f"{folder}: the run was made with another engine, so other bits are no fault "
                 f"(engine{where}); verify it with the same model, settings and packages."
             )
-        desk = own.desk(options)
-        kept, left_out = _held(path, samples, metrics, options, RecordLookup(path, desk, config.engine))
+        context = own.context(options)
+        kept, left_out = _held(path, samples, metrics, options, RecordLookup(path, context, config.engine))
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
         drawn = [one.sample for one in chosen]
         for done, one in enumerate(chosen, 1):
-            fresh = own.again(one.row, desk, one.sample, one.records)
+            fresh = own.again(one.row, context, one.sample, one.records)
             if where := difference(one.record.model_dump(mode="json"), fresh.model_dump(mode="json")):
                 told = f"sample {one.sample.id}, {one.row.name}{where}"
                 return Verified(done, len(kept), told, left_out)
@@ -124,7 +124,7 @@ def _held(
         own = lookup.own(sample)
         records: dict[str, BaseModel] = {}
         # Also of other metrics, whose scores may stand in the results since a `rescore`.
-        for row in in_order([*own, *judgements_for(to_judge(metrics, sample)[1], options)]):
+        for row in in_order([*own, *judgements_for(split_scorable(metrics, sample)[1], options)]):
             if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
                 continue
             key = lookup.key(row, sample, records)
@@ -166,7 +166,7 @@ def _judge_of(
     folder: str | Path,
 ) -> Judge:
     """Load the run's own judge. A model beside it that is not used may be any."""
-    asked = [name for s in samples for name in judgements_for(to_judge(metrics, s)[1], options)]
+    asked = [name for s in samples for name in judgements_for(split_scorable(metrics, s)[1], options)]
     used = models_used(in_order(asked), options)
     beside: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
@@ -177,7 +177,7 @@ def _judge_of(
                 f"{folder}: the run's {kind} {source} was an object in Python, which no name finds again; "
                 f"call `localeval.runs.verify.verify` and give judge= with that {kind}."
             )
-    return Judge.load(config.judge, **beside, **config.engine.settings, keep_trunks=False)
+    return Judge.load(config.judge, **beside, **config.engine.settings, cache_prefix=False)
 
 
 def difference(then: Any, now: Any) -> str:

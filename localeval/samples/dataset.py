@@ -14,7 +14,7 @@ from localeval.errors import InputError
 from localeval.samples.readers import Row, Rows, file_rows, frame_rows, source_name
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.system.arguments import whole
-from localeval.text.display import said, suggested
+from localeval.text.display import shorten, suggested
 
 # A file, or samples and mappings, or a pandas DataFrame (which is iterable too).
 Source: TypeAlias = str | Path | Iterable[Any]
@@ -80,7 +80,7 @@ def read_samples(
         field = next((field for field, known in NAMES.items() if given in known), None)
         if field is None:
             remedy = suggested(given, list(NAMES))
-            raise InputError(f"columns: {said(given)} is no field of a sample; {remedy}")
+            raise InputError(f"columns: {shorten(given)} is no field of a sample; {remedy}")
         if names[field] != NAMES[field]:
             raise InputError(f"columns: {field} is named twice; keep one.")
         names[field] = (column,)
@@ -91,7 +91,7 @@ def read_samples(
     elif format is not None or encoding is not None:
         raise InputError("samples: format and encoding are of files; leave them out here.")
     elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
-        found = said(repr(source), 60)
+        found = shorten(repr(source), 60)
         raise InputError(f"samples: expected a path or a list of samples, not {found}; put one into a list.")
     elif hasattr(source, "itertuples"):
         name, rows = "DataFrame", frame_rows(source, "DataFrame", names)
@@ -105,18 +105,18 @@ def read_samples(
         chosen = list(islice(_samples(rows, name, names, seen, skipped if skip_bad else None), limit))
     there = [one.id for one in chosen]
     if chosen and (missing := sorted(wanted.difference(there))):
-        among, remedy = "has", said(suggested(missing[0], there))
+        among, remedy = "has", shorten(suggested(missing[0], there))
         if len(chosen) == limit:  # it may well stand behind, where nothing is looked at
             among, remedy = f"up to the limit of {limit} has", "raise the limit, or leave the id out."
-        raise InputError(f"{name}: no sample {among} the id {said(missing[0])}; {remedy}")
+        raise InputError(f"{name}: no sample {among} the id {shorten(missing[0])}; {remedy}")
     chosen = [one for one in chosen if not wanted or one.id in wanted]
     by_lot = sorted(chosen, key=lambda one: sha256(f"{seed}/{one.id}".encode()).digest())
     drawn = {one.id for one in by_lot[:sample]}
     chosen = [one for one in chosen if one.id in drawn]
     for field, (column, *_) in names.items():
         if names[field] != NAMES[field] and column not in seen and seen:
-            fault = f"no sample has the column {said(column)}, which was named for {field}"
-            raise InputError(f"{name}: {fault}; there are: {said(', '.join(map(str, seen)))}.")
+            fault = f"no sample has the column {shorten(column)}, which was named for {field}"
+            raise InputError(f"{name}: {fault}; there are: {shorten(', '.join(map(str, seen)))}.")
     if not chosen:
         remedy = "give at least one."
         if skipped:
@@ -150,7 +150,7 @@ def _samples(
             continue
         named = read if read.id else read.model_copy(update={"id": str(row.number)})
         if named.id in places:
-            both = f"{places[named.id]} and {row.place} have the same id {said(named.id)}"
+            both = f"{places[named.id]} and {row.place} have the same id {shorten(named.id)}"
             raise InputError(f"{name}: {both}; make every id unique.")
         places[named.id] = row.place
         yield named

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
 from localeval.samples.sample import Names
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 # The first format is that of stdin, and of a file whose name does not tell.
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
@@ -44,7 +44,7 @@ Rows: TypeAlias = Generator[Row, None, None]
 
 
 def source_name(source: str | Path) -> str:
-    return "stdin" if str(source) == "-" else said(source)
+    return "stdin" if str(source) == "-" else shorten(source)
 
 
 def file_rows(source: str | Path, form: str | None, encoding: str | None, names: Names) -> Rows:
@@ -54,7 +54,7 @@ def file_rows(source: str | Path, form: str | None, encoding: str | None, names:
         suffixes = [suffix.lower() for suffix in Path(source).suffixes if suffix.lower() != ".gz"]
         form = _BY_SUFFIX.get(suffixes[-1] if suffixes else "", FORMATS[0])
     if form not in FORMATS:
-        raise InputError(f"format {said(form)} is not known; choose one of: {', '.join(FORMATS)}.")
+        raise InputError(f"format {shorten(form)} is not known; choose one of: {', '.join(FORMATS)}.")
     try:
         with _opened(source) as file:
             if file.peek(4).startswith(_ARCHIVES):
@@ -71,9 +71,9 @@ def file_rows(source: str | Path, form: str | None, encoding: str | None, names:
                     yield from _csv_rows(lines, name, ",;\t" if form == "csv" else "\t", names)
     except UnicodeError as error:  # of encodings that take no broken bytes, as UTF-16
         remedy = "name it, as --encoding gb18030"
-        raise InputError(f"{name}: is in another encoding ({said(error)}); {remedy}.") from None
+        raise InputError(f"{name}: is in another encoding ({shorten(error)}); {remedy}.") from None
     except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: a NUL in the path
-        cause = said(getattr(error, "strerror", None) or error)
+        cause = shorten(getattr(error, "strerror", None) or error)
         raise InputError(f"{name}: can't be read ({cause}); give the path of a file that is whole.") from None
 
 
@@ -98,7 +98,9 @@ def _lines(file: Bytes, encoding: str | None) -> Generator[str, None, None]:
         text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="")
     except (LookupError, ValueError, TypeError):
         example = "gb18030, utf-16 or cp1252, say"
-        raise InputError(f"encoding {said(encoding)} is not known; give another one ({example}).") from None
+        raise InputError(
+            f"encoding {shorten(encoding)} is not known; give another one ({example})."
+        ) from None
     try:
         yield from chain([next(text, "").removeprefix("\ufeff")], text)
     finally:
@@ -116,10 +118,10 @@ def _jsonl_rows(lines: Iterable[str]) -> Rows:
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError) as error:
-                found = (
-                    f"not JSON at column {getattr(error, 'colno', 1)} ({said(getattr(error, 'msg', error))})"
+                column, fault = getattr(error, "colno", 1), shorten(getattr(error, "msg", error))
+                value = InputError(
+                    f"not JSON at column {column} ({fault}); write one object, whole, on each line"
                 )
-                value = InputError(f"{found}; write one object, whole, on each line")
         yield Row(number, f"line {number}", value)
 
 
@@ -130,7 +132,7 @@ def _json_rows(lines: Iterable[str], name: str) -> Rows:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON ({said(error)}); {remedy}.") from None
+        raise InputError(f"{name}: not JSON ({shorten(error)}); {remedy}.") from None
     lists = [data] if isinstance(data, list) else []
     if isinstance(data, dict):
         lists = [v for v in data.values() if isinstance(v, list) and any(isinstance(x, dict) for x in v)]
@@ -165,17 +167,17 @@ def _csv_rows(lines: Iterable[str], name: str, delimiters: str, names: Names) ->
         except StopIteration:
             return
         except csv.Error as error:
-            fault = f"not CSV ({said(error)}); close every quote, and write a quote inside a cell twice"
+            fault = f"not CSV ({shorten(error)}); close every quote, and write a quote inside a cell twice"
         place = f"line {first}" if reader.line_num == first else f"lines {first} to {reader.line_num}"
         if not (fault or any(cells)):
             continue
         if not header:
             header = [cell.strip() for cell in cells]
             if not fault and not {*header} & {*chain(*names.values())}:
-                fault = f"the header names no column that is known ({said(', '.join(header))})"
+                fault = f"the header names no column that is known ({shorten(', '.join(header))})"
                 fault += "; put the names there, or say what they mean, as --columns response=NAME"
             if not fault and (double := [one for one in header if one and header.count(one) > 1]):
-                fault = f"{said(double[0])} stands twice in the header; keep one of them"
+                fault = f"{shorten(double[0])} stands twice in the header; keep one of them"
             if fault:
                 raise InputError(f"{name}, {place}: {fault}.")
             continue
@@ -199,7 +201,9 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
     try:
         rows = parquet.read_table(io.BytesIO(file.read())).to_pylist()
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: can't be read as Parquet ({said(error)}); write the file again.") from None
+        raise InputError(
+            f"{name}: can't be read as Parquet ({shorten(error)}); write the file again."
+        ) from None
     for number, row in enumerate(rows, 1):
         # So pandas writes an index without a name.
         cells = {column: cell for column, cell in row.items() if not column.startswith("__index_level_")}
@@ -231,7 +235,7 @@ def _from_table(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | Inpu
                 row[name] = json.loads(text.strip() or "null")
             except (ValueError, RecursionError):
                 remedy = 'write the list in JSON, as ["first text", "second text"]'
-                return InputError(f"{name} is {said(repr(text), 60)}; {remedy}")
+                return InputError(f"{name} is {shorten(repr(text), 60)}; {remedy}")
     name = names["id"][0]
     if isinstance(number := row.get(name), float) and number.is_integer():
         row[name] = int(number)

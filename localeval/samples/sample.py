@@ -19,7 +19,7 @@ from pydantic import (
 
 from localeval.errors import InputError
 from localeval.system.validation import describe
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,7 +74,7 @@ class Sample(BaseModel):
             return handler(given)
         where, names = info.context or ("Sample", NAMES)
         if not isinstance(given, Mapping):
-            found = said(repr(given), 60)
+            found = shorten(repr(given), 60)
             raise InputError(f"{where}: {found} is no sample; give an object with named columns.")
         for name, value in given.items():
             try:  # what could not be written into a run's folder is refused
@@ -82,11 +82,11 @@ class Sample(BaseModel):
             except UnicodeEncodeError:
                 fault = "has bytes of another encoding, or half a character"
                 remedy = "write UTF-8, or name the encoding of the file, as --encoding gb18030"
-                raise InputError(f"{where}: {said(name) or 'a name'} {fault}; {remedy}.") from None
+                raise InputError(f"{where}: {shorten(name) or 'a name'} {fault}; {remedy}.") from None
             except (TypeError, ValueError, RecursionError) as error:
-                fault = f"can't be written as JSON ({said(error)})"
+                fault = f"can't be written as JSON ({shorten(error)})"
                 remedy = "write text, a number, a list or an object"
-                raise InputError(f"{where}: {said(name)} {fault}; {remedy}.") from None
+                raise InputError(f"{where}: {shorten(name)} {fault}; {remedy}.") from None
         columns: dict[str, str] = {}  # that each field is read from
         for field, known in names.items():
             there = [name for name in known if given.get(name) is not None]

@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
 from localeval.system.validation import describe
-from localeval.text.display import said, suggested
+from localeval.text.display import shorten, suggested
 
 S = TypeVar("S", bound="Settings")
 STRICT = ConfigDict(strict=True, extra="forbid")
@@ -62,7 +62,7 @@ def whole(name: str, given: Any, low: int, high: int | None = None) -> int:
     number = _plain(given)
     if not isinstance(number, int) or isinstance(number, bool) or not _within(number, low, high):
         span = f", at least {low}" if high is None else f" from {low} to {high}"
-        raise InputError(f"{name} is {said(repr(given), 60)}; choose a whole number{span}.")
+        raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a whole number{span}.")
     return number
 
 
@@ -70,7 +70,7 @@ def real(name: str, given: Any, low: float, high: float) -> float:
     """Check a number from `low` to `high`. Raises InputError, which names it, for another."""
     number = _plain(given)
     if not isinstance(number, int | float) or isinstance(number, bool) or not _within(number, low, high):
-        raise InputError(f"{name} is {said(repr(given), 60)}; choose a number from {low} to {high}.")
+        raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a number from {low} to {high}.")
     return float(number)
 
 

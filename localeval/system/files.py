@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from localeval.errors import FolderError, InputError
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -38,7 +38,7 @@ def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
     return beside
 
 
-def write_whole(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
+def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
     """Write `path`, as a caller named it, or leave it as it was. Raises as `write_beside` does.
 
     A link is followed; what is no file (/dev/stdout, a pipe) is written as it goes.
@@ -74,21 +74,6 @@ def move(beside: Path, path: Path) -> None:
         beside.unlink(missing_ok=True)
 
 
-def refuse_links(folder: Path, names: Iterable[str]) -> None:
-    """Raise FolderError where one of a run's own files is a link: a folder may come from somebody else."""
-    for name in names:
-        if (folder / name).is_symlink():
-            fault = "this is a link, and what a run writes there would change another file"
-            raise FolderError(
-                f"{folder / name}: {fault}; put the file itself there, or choose another folder."
-            )
-
-
-def no_link(path: str, flags: int) -> int:
-    """An `opener` for `open`: an OSError where the path is a link."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
-
-
 @contextmanager
 def writing_to(path: str | Path, what: str) -> Iterator[None]:
     """Turn an OSError in writing a file that a caller named into an InputError."""
@@ -114,7 +99,7 @@ AGAIN = "give the run's `evaluate` command again, which asks the model for nothi
 
 
 @contextmanager
-def reading(what: str, remedy: str = AGAIN) -> Iterator[None]:
+def parsing(what: str, remedy: str = AGAIN) -> Iterator[None]:
     """Turn what is missing in a file of our own, or of another type, into an InputError about `what`."""
     try:
         yield
@@ -124,9 +109,9 @@ def reading(what: str, remedy: str = AGAIN) -> Iterator[None]:
             why = "it is nested too deeply"
         elif isinstance(error, ValidationError):
             first = error.errors(include_url=False)[0]
-            why = said(": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"]))))
+            why = shorten(": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"]))))
         elif isinstance(error, ValueError | KeyError):
-            why = said(error, 120) + (" is missing" if isinstance(error, KeyError) else "")
+            why = shorten(error, 120) + (" is missing" if isinstance(error, KeyError) else "")
         fault = f"was made by another version or changed by hand ({why})"
         raise InputError(f"{what} {fault}; {remedy}") from error
 

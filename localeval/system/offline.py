@@ -14,7 +14,7 @@ from _socket import AF_UNIX
 from typing import Any
 
 from localeval.errors import NetworkRefused
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 # What libraries read at their import, so that they do not even try.
 SWITCHES = {
@@ -65,7 +65,7 @@ class _Guard:
 def _shown(address: Any) -> str:
     """An address or a name as text that fits a message."""
     parts = address[:2] if isinstance(address, tuple) else (address,)
-    return said(
+    return shorten(
         ":".join(p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts), 100
     )
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 _AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 
@@ -33,10 +33,10 @@ def describe(error: ValidationError, names: Mapping[str, str] = _AS_THEY_ARE) ->
             where = names.get(str(part), str(part))
         else:
             where += f", item {part + 1}" if isinstance(part, int) else f".{part}"
-    where = said(where)
+    where = shorten(where)
     if first["type"] == "missing":
         return f"{where} is missing"
     if first["type"] == "extra_forbidden":
         return f"{where} is not known"
     why = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
-    return f"{where} is {said(repr(first['input']), 60)}; {said(why)}"
+    return f"{where} is {shorten(repr(first['input']), 60)}; {shorten(why)}"

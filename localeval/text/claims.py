@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from localeval.text.display import one_line
-from localeval.text.overlap import STOP, Premise, terms, without_mentions
+from localeval.text.overlap import STOP, SourceTerms, terms, without_mentions
 from localeval.text.sentences import Sentence, has_words, split
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
@@ -24,14 +24,16 @@ _OPEN = (":", "?", "\uff1a", "\uff1f")
 """What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
 
 
-def claimed(text: str, spoken: str) -> list[Sentence]:
+def extract_claims(text: str, spoken: str) -> list[Sentence]:
     """The sentences of a text (pysbd) that claim something; `spoken` is its language.
 
     Where none does, an answer may be no more than a heading or a mention ("# 1962", "[3]", "(3)"): then these
     are what it says. What only leads on never is.
 
-    >>> [s.text for s in claimed("# Tea\\nIt grows.", "en")], [s.text for s in claimed("# Tea", "en")]
-    (['It grows.'], ['Tea'])
+    >>> [s.text for s in extract_claims("# Tea\\nIt grows.", "en")]
+    ['It grows.']
+    >>> [s.text for s in extract_claims("# Tea", "en")]
+    ['Tea']
     """
     return [*_claimed(text, spoken)]
 
@@ -39,7 +41,7 @@ def claimed(text: str, spoken: str) -> list[Sentence]:
 @lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
 def _claimed(text: str, spoken: str) -> list[Sentence]:
     found = split(text, spoken)
-    if own := [s for s in found if claims(s.text) and not is_heading(s, text)]:
+    if own := [s for s in found if is_claim(s.text) and not is_heading(s, text)]:
         return own
     if marked := [s for s in found if not _leads_on(s.text)]:
         return marked
@@ -49,16 +51,16 @@ def _claimed(text: str, spoken: str) -> list[Sentence]:
     return [Sentence(mark[0], end - len(mark[0]), end)] if mark else []
 
 
-def claims(text: str) -> bool:
+def is_claim(text: str) -> bool:
     """Not so: marks without a letter, what introduces something else, questions, and a bare "(Passage 1)".
 
-    >>> claims("(Passages 1 and 2)"), claims("[3]"), claims("Passage 1 names Ann.")
+    >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
     (False, False, True)
     """
-    return says(text) and not _leads_on(text)
+    return has_content(text) and not _leads_on(text)
 
 
-def says(text: str) -> bool:
+def has_content(text: str) -> bool:
     """Whether it has a letter or digit beside the number of a passage or a list item."""
     return has_words(without_mentions(text.translate(_BRACKETS)))
 
@@ -133,7 +135,7 @@ _MARKS = ",;:.!?，；：、。！？—– "
 _SPACE_BEFORE_MARK = re.compile(r" (?=[,;:.!?，；：、。！？])")
 
 
-def without_asides(statement: str, premise: Premise) -> str:
+def main_clause(statement: str, premise: SourceTerms) -> str:
     """`statement` without its brackets, and without clauses of which the premise has not one term.
 
     The statement itself where hardly anything would go, or where that leaves no term that the premise has:
@@ -141,9 +143,9 @@ def without_asides(statement: str, premise: Premise) -> str:
 
     >>> from localeval.text.overlap import premise_of
     >>> tea = premise_of(["Tea grows on the hills of Arl."])
-    >>> without_asides("Tea (please answer yes) grows in pots, say seven clever people.", tea)
+    >>> main_clause("Tea (please answer yes) grows in pots, say seven clever people.", tea)
     'Tea grows in pots.'
-    >>> without_asides("Seven clever people (of Arl) say so.", tea)
+    >>> main_clause("Seven clever people (of Arl) say so.", tea)
     'Seven clever people (of Arl) say so.'
     """
     if not (_BRACKETED.search(statement) or _BETWEEN.search(statement)):
@@ -162,6 +164,6 @@ def without_asides(statement: str, premise: Premise) -> str:
     return core + statement[len(statement.rstrip(_MARKS)) :]
 
 
-def _is_aside(clause: str, premise: Premise) -> bool:
+def _is_aside(clause: str, premise: SourceTerms) -> bool:
     own = terms(clause) - STOP
     return bool(own) and own.isdisjoint(premise.terms)

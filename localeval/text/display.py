@@ -29,10 +29,10 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def said(text: object, limit: int = 200) -> str:
+def shorten(text: object, limit: int = 200) -> str:
     """What something outside said, fit for a message: printable, on one line, cut at `limit`.
 
-    >>> said("a\\x1b[31m\\nb")
+    >>> shorten("a\\x1b[31m\\nb")
     'a [31m b'
     """
     line = one_line(printable(str(text)))
@@ -60,10 +60,10 @@ def digits(number: float, limit: float) -> str:
     return f"{number:.4f}" if alike else str(number)
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def join_some(names: Sequence[str], most: int) -> str:
     """The first `most` names, printable, with commas between, and how many more there are.
 
-    >>> listed(["a", "b", "c"], 2)
+    >>> join_some(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -67,7 +67,7 @@ def _found(text: str, fences: tuple[str, ...]) -> list[tuple[str, str]]:
         if not places.get(kind) and not words.isdisjoint(present):
             places[kind] = pattern.search(lower)
     return [
-        (kind, said(plain[max(0, place.start() - 20) : place.start() + LONGEST_EXCERPT], LONGEST_EXCERPT))
+        (kind, shorten(plain[max(0, place.start() - 20) : place.start() + LONGEST_EXCERPT], LONGEST_EXCERPT))
         for kind in KINDS
         if (place := places.get(kind))
     ]

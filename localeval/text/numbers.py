@@ -48,24 +48,24 @@ def in_digits(text: str) -> list[str]:
     return [_plain(number) for number in _NUMBER.findall(text)]
 
 
-def named(text: str) -> set[str]:
-    """Every number that a text names, by `shortest`: also those in words, of scaled digits, with spaces.
+def parse_numbers(text: str) -> set[str]:
+    """Every number that a text names, by `canonical`: also those in words, of scaled digits, with spaces.
 
-    >>> sorted(named("Twenty-five of 1.5 million, two thousand and one, 3.50"), key=float)
+    >>> sorted(parse_numbers("Twenty-five of 1.5 million, two thousand and one, 3.50"), key=float)
     ['1', '1.5', '2', '3.5', '5', '20', '25', '2000', '2001', '1000000', '1500000']
     """
     text = text.translate(DIGITS)
-    found = {shortest(number) for number in in_digits(text)} | set(scaled(text).values())
+    found = {canonical(number) for number in in_digits(text)} | set(apply_scale(text).values())
     found |= {re.sub(r"\D", "", number) for number in _SPACED.findall(text)}
     found |= {_han(signs) for signs in _HAN_NUMBER.findall(text)}
-    found |= {shortest(f"{_han(whole)}.{_han_digits(rest)}") for whole, rest in _HAN_DECIMAL.findall(text)}
+    found |= {canonical(f"{_han(whole)}.{_han_digits(rest)}") for whole, rest in _HAN_DECIMAL.findall(text)}
     return found | set(map(str, _in_words(text)))
 
 
-def scaled(text: str) -> dict[str, str]:
+def apply_scale(text: str) -> dict[str, str]:
     """Numbers in digits with a word of scale behind them -> what they say with it.
 
-    >>> scaled("1.5 million of 3万")
+    >>> apply_scale("1.5 million of 3万")
     {'1.5': '1500000', '3': '30000'}
     """
     return {_plain(n): _times(_plain(n), _ALL_SCALES[scale]) for n, scale in _SCALED.findall(text)}
@@ -80,10 +80,10 @@ def counts(word: str) -> bool:
     return word[0].isdigit() or word in _COUNTING
 
 
-def shortest(number: str) -> str:
+def canonical(number: str) -> str:
     """A number without the zeros at the end of its decimals.
 
-    >>> shortest("1.50"), shortest("5.0"), shortest("100"), shortest("1.2.0")
+    >>> canonical("1.50"), canonical("5.0"), canonical("100"), canonical("1.2.0")
     ('1.5', '5', '100', '1.2.0')
     """
     return number.rstrip("0").rstrip(".") if number.count(".") == 1 else number
@@ -97,7 +97,7 @@ def _plain(number: str) -> str:
 def _times(number: str, scale: int) -> str:
     whole, _, rest = number.partition(".")
     digits, tenths = int(whole + rest) * scale, 10 ** len(rest)
-    return shortest(f"{digits // tenths}.{digits % tenths:0{len(rest)}}") if rest else str(digits)
+    return canonical(f"{digits // tenths}.{digits % tenths:0{len(rest)}}") if rest else str(digits)
 
 
 def _in_words(text: str) -> Iterator[int]:
@@ -117,7 +117,7 @@ def _in_words(text: str) -> Iterator[int]:
             part = (part or 1) * 100
         elif word in _SCALES and part:
             total, part = total + part * _SCALES[word], 0
-        elif word in _SCALES:  # "a thousand"; behind digits see `scaled`
+        elif word in _SCALES:  # "a thousand"; behind digits see `apply_scale`
             yield _SCALES[word]
             total = 0
         if total + part:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from localeval.text.language import language
-from localeval.text.numbers import DIGITS, in_digits, named, scaled, shortest
+from localeval.text.numbers import DIGITS, apply_scale, canonical, in_digits, parse_numbers
 from localeval.text.sentences import split
 
 LEAST_ADDED = 0.15
@@ -49,7 +49,7 @@ def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
     )
 
 
-def closest(
+def rank_sentences(
     statements: Sequence[str], sentences: Sequence[Evidence], number: int
 ) -> list[tuple[Evidence, ...]]:
     """For each statement up to `number` sentences that together share most with it, the closest one first.
@@ -61,22 +61,23 @@ def closest(
     shares a term.
 
     >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
-    >>> [[one.text for one in own] for own in closest(["Tea on hills needs rain.", "Tea grows."], tea, 2)]
+    >>> found = rank_sentences(["Tea on hills needs rain.", "Tea grows."], tea, 2)
+    >>> [[one.text for one in own] for own in found]
     [['Tea grows on hills.', 'Tea needs rain.'], ['Tea grows on hills.']]
     """
     if not statements:
         return []  # nothing is asked, so nothing is indexed
-    places = places_of([terms(s.text) for s in sentences])
+    places = term_positions([terms(s.text) for s in sentences])
     weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
     of_unknown = math.log(1 + len(sentences))  # as of a term that one sentence has
     found = []
     for statement in statements:
         wanted, chosen = terms(statement), list[int]()
         least = LEAST_ADDED * math.fsum(weight.get(term, of_unknown) for term in wanted)
-        shares = shared(wanted, len(sentences), places, weight)
+        shares = shared_weight(wanted, len(sentences), places, weight)
         sharing = [i for i, share in enumerate(shares) if share > 0]
         while sharing and len(chosen) < number:
-            new = shared(wanted, len(sentences), places, weight) if chosen else shares
+            new = shared_weight(wanted, len(sentences), places, weight) if chosen else shares
             ranked = {i: (new[i], shares[i]) for i in sharing}
             best = max(sharing, key=ranked.__getitem__)  # the first of equals
             if chosen and new[best] < least:
@@ -88,7 +89,7 @@ def closest(
     return found
 
 
-def places_of(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
+def term_positions(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
     """Term -> the numbers of the sentences that have it, in order."""
     places: dict[str, list[int]] = {}
     for i, own in enumerate(terms_of):
@@ -97,7 +98,7 @@ def places_of(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
     return places
 
 
-def shared(
+def shared_weight(
     wanted: frozenset[str], number: int, places: Mapping[str, Sequence[int]], weight: Mapping[str, float]
 ) -> list[float]:
     """For each of `number` sentences the weight of the terms of `wanted` that it has; 0 where it has none.
@@ -148,57 +149,58 @@ STOP = terms(
 )
 
 
-class Premise(NamedTuple):
+class SourceTerms(NamedTuple):
     """The terms of some texts, and the numbers that they name in digits or in words."""
 
     terms: frozenset[str]
     numbers: frozenset[str]
 
 
-def premise_of(texts: Sequence[str]) -> Premise:
+def source_terms(texts: Sequence[str]) -> SourceTerms:
     """What a statement is looked for in."""
     return _premise(tuple(texts))
 
 
 @lru_cache(maxsize=4)  # several judgements of a sample ask for that of the same contexts
-def _premise(texts: tuple[str, ...]) -> Premise:
+def _premise(texts: tuple[str, ...]) -> SourceTerms:
     found: set[str] = set()
     numbered: set[str] = set()
     for text in texts:
         found |= terms(text)
-        numbered |= named(text)
-    return Premise(frozenset(found), frozenset(numbered))
+        numbered |= parse_numbers(text)
+    return SourceTerms(frozenset(found), frozenset(numbered))
 
 
-def coverage(statement: str, premise: Premise) -> float:
+def term_recall(statement: str, premise: SourceTerms) -> float:
     """The share of the statement's terms, stop words aside, that occur anywhere in the premise, 0 to 1.
 
     1 where the statement has no such term: there is nothing that could be missing.
 
-    >>> coverage("The tea of Arl grows in pots.", premise_of(["Tea grows.", "Arl is a hill."]))
+    >>> term_recall("The tea of Arl grows in pots.", source_terms(["Tea grows.", "Arl is a hill."]))
     0.75
     """
     own = terms(statement) - STOP
     return len(own & premise.terms) / len(own) if own else 1.0
 
 
-def unknown_numbers(statement: str, premise: Premise) -> tuple[str, ...]:
+def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]:
     """The statement's numbers in digits that the premise names nowhere, each once, in order.
 
     One that stands in the premise for something else is no unknown one, and units are not looked at.
 
-    >>> unknown_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", premise_of(["1200 left, a third"]))
+    >>> source = source_terms(["1200 left, a third"])
+    >>> unsupported_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", source)
     ('70', '1962')
     """
-    strange = [n for n in dict.fromkeys(numbers(statement)) if shortest(n) not in premise.numbers]
+    strange = [n for n in dict.fromkeys(numbers(statement)) if canonical(n) not in premise.numbers]
     if not strange:
         return ()
-    by_scale = scaled(statement.translate(DIGITS))
+    by_scale = apply_scale(statement.translate(DIGITS))
 
     def known(number: str) -> bool:
         parts = number.split(".")  # of a date, where there are three
         return by_scale.get(number, number) in premise.numbers or (
-            len(parts) > 2 and premise.numbers.issuperset(map(shortest, parts))
+            len(parts) > 2 and premise.numbers.issuperset(map(canonical, parts))
         )
 
     return tuple(n for n in strange if not known(n))
@@ -233,16 +235,16 @@ SHARE_LEFT_OUT = 0.6
 HAN_PAIR = 0.7  # so that seven characters are a clause, and the six of 根据所给资料 are not
 
 
-def leaves_out(sentence: str, statements: Sequence[str]) -> bool:
+def omits_content(sentence: str, statements: Sequence[str]) -> bool:
     """Whether a number of the sentence, or most of one of its clauses, stands in none of the statements.
 
     What only introduces ("Based on the passages, it appears that ...") is short enough to be let pass.
 
-    >>> leaves_out("It opened in 1962.", ["The bridge opened."])
+    >>> omits_content("It opened in 1962.", ["The bridge opened."])
     True
-    >>> leaves_out("Ann Lee, who once trained the horses of the circus, left.", ["Ann Lee left."])
+    >>> omits_content("Ann Lee, who once trained the horses of the circus, left.", ["Ann Lee left."])
     True
-    >>> leaves_out("According to passage 2, Ann Lee left.", ["Ann Lee left."])
+    >>> omits_content("According to passage 2, Ann Lee left.", ["Ann Lee left."])
     False
     """
     said = " ".join(statements)

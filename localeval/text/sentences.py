@@ -91,7 +91,7 @@ def split(text: str, lang: str) -> list[Sentence]:
         if prose:
             ends, budget = _ends(line, lang, budget)
             if len(ends) > 1:
-                ends = _joined(line, ends if lang == "en" else mended(line, ends))
+                ends = _joined(line, ends if lang == "en" else merge_inside_quotes(line, ends))
         for left, right in pairwise([0, *ends]):
             piece = line[left:right]
             words = piece.strip()
@@ -255,7 +255,7 @@ _MORE = frozenset("。．！？!?…")
 _BEFORE_SPEECH = _GOES_ON | _MORE | frozenset(" \u3000")
 
 
-def mended(line: str, ends: list[int]) -> list[int]:
+def merge_inside_quotes(line: str, ends: list[int]) -> list[int]:
     """The ends, less those inside short quotations; closing marks go to the sentence before them."""
     opening_of = _pairs(line)
     # Of nested pairs the outer one counts.

@@ -24,7 +24,7 @@ from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import FileText, Options, file_text
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 JUDGEMENT = "support"
 MOST_UNKNOWN = 2
@@ -111,7 +111,7 @@ Curves = Mapping[str, Curve]
 RAW: Curves = {}
 
 
-def as_scored(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
+def calibrate(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
     """Give the records as a metric reads them: the verdicts of `support` with calibrated probabilities.
 
     All others stay as they are; so do verdicts of HHEM or a head, of a premise without a word (no model was
@@ -208,12 +208,12 @@ def _parsed(text: str, where: str) -> tuple[Calibration, ...]:
         return tuple(Calibration(**row) for row in data["calibrations"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{where}: this is no calibration file ({said(error, 120)}); "
+            f"{where}: this is no calibration file ({shorten(error, 120)}); "
             "give one that `localeval card` wrote."
         ) from error
 
 
-def told(curves: Curves) -> dict[str, Any]:
+def curves_to_json(curves: Curves) -> dict[str, Any]:
     """Give the curves as a signature keeps them, in JSON values. Nothing else of them moves a score."""
     return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
 

@@ -24,7 +24,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from localeval.report.html import overview, shown
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
 from localeval.report.text import number, span
-from localeval.system.files import write_whole, writing_to
+from localeval.system.files import atomic_write, writing_to
 
 if TYPE_CHECKING:
     from localeval.runs.result import Result
@@ -50,7 +50,7 @@ def write(result: Result, path: str | Path, **given: Any) -> None:
     The page has at most 20 MB, unless the scores alone take more. Raises InputError when it can't be written.
     """
     with writing_to(path, "report"):
-        write_whole(Path(path), pieces(result, **given), "replace")
+        atomic_write(Path(path), pieces(result, **given), "replace")
 
 
 def page(result: Result, **given: Any) -> str:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for, write
-from localeval.judgements.journal import FILE, KeptRecords
+from localeval.judgements.journal import FILE, JournaledRecords
 from localeval.metrics.signature import Signature, rows_of
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
@@ -29,7 +29,7 @@ from localeval.runs.folder import is_run
 from localeval.runs.result import Result
 from localeval.samples import Samples, read_samples
 from localeval.system.arguments import whole
-from localeval.system.files import is_same, write_whole, writing
+from localeval.system.files import atomic_write, is_same, writing
 
 Kind = Literal["labels", "pairs", "sentences"]
 
@@ -137,9 +137,9 @@ def make(
         signature=result.signature,
     )
     with writing(output):
-        write_whole(output / CARD, [as_json(card)])
+        atomic_write(output / CARD, [as_json(card)])
         if card.calibrations and not is_same(output / CALIBRATION, options.get("calibration", "auto")):
-            write_whole(output / CALIBRATION, [write(card.calibrations)])
+            atomic_write(output / CALIBRATION, [write(card.calibrations)])
     return card
 
 
@@ -163,7 +163,7 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     Only judgements that the scores stand on count: the folder may hold those of other metrics or options.
     """
     names = {row.name for row in rows_of(choose_metrics(result.metrics))}
-    places = [one.records.at for one in result.samples if isinstance(one.records, KeptRecords)]
+    places = [one.records.at for one in result.samples if isinstance(one.records, JournaledRecords)]
     keys = {key for at in places for name, key in at.items() if name in names}
     costs: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
     with (folder / FILE).open(encoding="utf-8", errors="replace") as file:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from localeval.metrics.statistics import DRAWS, mean_interval
+from localeval.metrics.statistics import DRAWS, bootstrap_ci
 
 BINS, FOLDS = 5, 5
 _ALIKE = 1e-9  # closer figures differ in their last bits alone
@@ -79,7 +79,7 @@ class BootstrapWeights:
 
         Where every draw gives the same, drawing tells nothing of samples that were not seen: then the
         interval is the exact one of as many equal values as there are `groups` (`fewest` unless told; see
-        `mean_interval`). There is none (nan) where a label has no two groups to draw from.
+        `bootstrap_ci`). There is none (nan) where a label has no two groups to draw from.
         """
         value, unknown = float(found[0]), (float("nan"), float("nan"))
         drawn = found[1:][~np.isnan(found[1:])]
@@ -91,7 +91,7 @@ class BootstrapWeights:
         if -1 in self._group:  # a group that no draw leaves out: nothing says that it is like the others
             return Figure(value, *unknown)
         equal = [value] * (self.fewest if groups is None else groups)
-        return Figure(value, *(mean_interval(equal, lowest) or unknown))
+        return Figure(value, *(bootstrap_ci(equal, lowest) or unknown))
 
 
 def auroc(

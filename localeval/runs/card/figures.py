@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import InputError
 from localeval.judgements.calibration import RAW
 from localeval.judgements.context import response_of
-from localeval.judgements.needed import NeededRecord
+from localeval.judgements.sentence_relevance import NeededRecord
 from localeval.metrics import Metric
 from localeval.metrics.summary import compute
 from localeval.prompts.options import Options

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from localeval.errors import InputError
 from localeval.metrics import METRICS
 from localeval.samples import ALIASES, Sample
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 FEWEST, FEWEST_OF_EACH = 20, 5
 FEWEST_ROWS = 10
@@ -37,7 +37,7 @@ def label(sample: Sample, where: str = "the samples") -> int:
     """Give 1 or 0; a table's cell may hold it as text. Raises InputError for anything else."""
     given = extra(sample, "label")
     if given not in (0, 1, "0", "1"):
-        name, what = said(sample.id, 40), said(repr(given), 40)
+        name, what = shorten(sample.id, 40), shorten(repr(given), 40)
         raise InputError(f"{where}: sample {name} has the label {what}; write 1 (good) or 0 (bad).")
     return int(given)
 
@@ -97,7 +97,7 @@ def sides(rows: Sequence[Sample], metric: str, where: str) -> list[Sample]:
     field = judged_column(metric)
     found = []
     for row in rows:
-        place = f"{where}: row {said(row.id, 40)}"
+        place = f"{where}: row {shorten(row.id, 40)}"
         for number, name in enumerate(SIDES[field]):
             if (side := extra(row, name)) is None:
                 raise InputError(f"{place}: it has no {name}, which other rows have; add it.")
@@ -129,7 +129,7 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
     Raises InputError for a row without them, for other labels than 1 and 0, or for a sentence that the
     contexts do not have behind the one before it.
     """
-    name = f"{where}: row {said(row.id, 40)}"
+    name = f"{where}: row {shorten(row.id, 40)}"
     texts, labels = extra(row, "sentences"), extra(row, "sentence_labels")
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels) or not texts:
         raise InputError(
@@ -139,12 +139,12 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
     context, place, contexts = 0, 0, row.retrieved_contexts or []
     for text, needed in zip(map(str, texts), labels, strict=True):
         if needed not in (0, 1):
-            raise InputError(f"{name}: a sentence has the label {said(needed, 40)}; write 1 or 0.")
+            raise InputError(f"{name}: a sentence has the label {shorten(needed, 40)}; write 1 or 0.")
         while context < len(contexts) and (start := contexts[context].find(text, place)) < 0:
             context, place = context + 1, 0
         if context == len(contexts):
             raise InputError(
-                f"{name}: the contexts do not have {said(text, 60)!r} behind the sentence before it; "
+                f"{name}: the contexts do not have {shorten(text, 60)!r} behind the sentence before it; "
                 "sentences must be parts of retrieved_contexts, in order."
             )
         found.append(Sentence(text, context, start, int(needed)))
@@ -163,6 +163,6 @@ def _check_groups(samples: Sequence[Sample], what: str, where: str) -> None:
     found = {group(sample) for sample in samples}
     if len(found) < 2:
         raise InputError(
-            f"{where}: all {len(samples)} {what} are of one group ({said(found.pop(), 40)}), which says "
+            f"{where}: all {len(samples)} {what} are of one group ({shorten(found.pop(), 40)}), which says "
             f"nothing of others; give {what} of at least 2 groups, or leave the column group out."
         )

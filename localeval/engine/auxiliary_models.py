@@ -6,16 +6,16 @@ import os
 import threading
 from typing import Any
 
-from localeval.engine.interface import Embeds, Supports
+from localeval.engine.interface import EmbeddingModel, EntailmentModel
 from localeval.errors import InputError, ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.models.files import whole_path
 from localeval.system.versions import digest
-from localeval.text.display import said
+from localeval.text.display import shorten
 
 
-class Companions:
+class AuxiliaryModels:
     """Each a catalog name, the path of a folder, or an opened model, which its owner closes.
 
     threads  how many compute in what is opened here; 0 for the physical cores
@@ -23,8 +23,8 @@ class Companions:
 
     def __init__(
         self,
-        embedder: str | os.PathLike[str] | Embeds = DEFAULT_EMBEDDER,
-        classifier: str | os.PathLike[str] | Supports = DEFAULT_CLASSIFIER,
+        embedder: str | os.PathLike[str] | EmbeddingModel = DEFAULT_EMBEDDER,
+        classifier: str | os.PathLike[str] | EntailmentModel = DEFAULT_CLASSIFIER,
         threads: int = 0,
     ) -> None:
         self._given: dict[str, Any] = {"embedder": embedder, "classifier": classifier}
@@ -32,18 +32,18 @@ class Companions:
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
 
-    def embedder(self) -> Embeds:
+    def embedder(self) -> EmbeddingModel:
         """Return the embedder, loaded once. Raises ModelMissing or ModelBroken."""
         from localeval.engine.embedder import Embedder  # heavy: numpy
 
-        found: Embeds = self._open("embedder", Embedder)
+        found: EmbeddingModel = self._open("embedder", Embedder)
         return found
 
-    def classifier(self) -> Supports:
+    def classifier(self) -> EntailmentModel:
         """Return the classifier, loaded once. Raises ModelMissing or ModelBroken."""
         from localeval.engine.hhem import Classifier
 
-        found: Supports = self._open("classifier", Classifier)
+        found: EntailmentModel = self._open("classifier", Classifier)
         return found
 
     def sources(self) -> dict[str, str]:
@@ -101,6 +101,6 @@ def check_told(model: Any, what: str) -> None:
     except (AttributeError, KeyError, TypeError, ValueError):
         pass
     raise InputError(
-        f"the {what} is a {type(model).__name__} whose signature() is {said(repr(told), 80)}; it has to "
+        f"the {what} is a {type(model).__name__} whose signature() is {shorten(repr(told), 80)}; it has to "
         "give a dict of JSON values with the texts name and sha256."
     )

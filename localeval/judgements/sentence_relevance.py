@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from localeval.judgements.context import Desk, Record
+from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import best, windows, yes
 from localeval.samples import Sample
@@ -66,11 +66,11 @@ class NeededRecord(Record):
         return tuple(answered and s.probability >= least for s in self.sentences)
 
 
-def recipe(desk: Desk, sample: Sample) -> dict[str, Any]:
-    return {"prompt": desk.options.prompt("needed", language(sample.user_input or "")).sha256}
+def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+    return {"prompt": context.options.prompt("needed", language(sample.user_input or "")).sha256}
 
 
-def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
+def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
     """One leaf for the question as a whole, then one for each sentence, on the branch of the contexts.
 
     The prompt follows the question, since there may be no response. A sentence is one of the splitter's, so
@@ -81,14 +81,14 @@ def ask(desk: Desk, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
     sentences = context_sentences(contexts)
     if not sentences:
         return NeededRecord(sentences=(), answerable=0.0, windows=0)
-    prompt = desk.options.prompt("needed", language(question))
+    prompt = context.options.prompt("needed", language(question))
     trunk = prompt.trunk("needed", DirectReply, answerable=DirectReply)
     leaves = [prompt.render_leaf("answerable")]
     leaves += [prompt.render_leaf("needed", sentence=one_line(s.text)) for s in sentences]
     bare = prompt.render_branch(contexts="", user_input=question)
-    parts = windows(desk.engine, trunk, contexts, leaves, branch=bare)
+    parts = windows(context.engine, trunk, contexts, leaves, branch=bare)
     replies = best(
-        desk.engine.generate(
+        context.engine.generate(
             trunk, prompt.render_branch(contexts=part, user_input=question), leaves, DirectReply, budget=0
         )
         for part in parts
