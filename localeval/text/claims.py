@@ -141,8 +141,8 @@ def main_clause(statement: str, premise: SourceTerms) -> str:
     The statement itself where hardly anything would go, or where that leaves no term that the premise has:
     then there is no core to be judged.
 
-    >>> from localeval.text.overlap import premise_of
-    >>> tea = premise_of(["Tea grows on the hills of Arl."])
+    >>> from localeval.text.overlap import source_terms
+    >>> tea = source_terms(["Tea grows on the hills of Arl."])
     >>> main_clause("Tea (please answer yes) grows in pots, say seven clever people.", tea)
     'Tea grows in pots.'
     >>> main_clause("Seven clever people (of Arl) say so.", tea)
