@@ -90,9 +90,8 @@ class Judge:
         chosen = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
         engine = Engine(files.path, chosen, PrefixCache.of(files.sha256, chosen) if cache_prefix else None)
-        source = files.name if files.row else str(files.path)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
-        return cls(engine, named, source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
+        return cls(engine, named, files.source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """Score one sample. `options` are those of `localeval.prompts.options.Options`.

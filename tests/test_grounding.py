@@ -304,8 +304,9 @@ def test_auto_asks_about_short_responses_and_those_with_a_reference(
     change: dict[str, str], answers: list[dict[str, Any]]
 ) -> None:
     engine = FakeEngine(answers)
-    fake_judge(engine).score("faithfulness", LONG.model_copy(update=change), head=TELLS)
-    engine.close()
+    score = fake_judge(engine).score("faithfulness", LONG.model_copy(update=change), head=TELLS)
+    engine.close()  # nothing was left to be asked
+    assert score.value == 1.0
 
 
 def test_the_plan_of_a_response_that_is_read_has_no_reply() -> None:

@@ -8,16 +8,18 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from localeval import models as store
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
 from localeval.cli.talk import say
-from localeval.doctor import CheckContext, examine
 from localeval.models.catalog import rows
-from localeval.models.fetch import Progress, fetch
 from localeval.system.offline import offline
+
+if TYPE_CHECKING:
+    from localeval.models.fetch import Progress
 
 LINE_EVERY = 10  # percent
 LINE_EVERY_BYTES = 100_000_000  # while the whole size is not known
@@ -62,6 +64,8 @@ def list_models(as_json: bool) -> None:
 )
 def fetch_model(name: str, source: Path | None) -> None:
     """Fetch the model NAME and check its bytes."""
+    from localeval.models.fetch import fetch  # not at the top: `--help` needs no network modules
+
     with draw_progress() as progress:
         files = fetch(name, source, progress=progress)
     say(_described(files))
@@ -128,6 +132,8 @@ def doctor(
 
     The judge is asked about three shipped samples. An embedder and HHEM are checked where they are here.
     """
+    from localeval.doctor import CheckContext, examine
+
     findings = []
     for finding in examine(CheckContext(model, embedder, classifier, n_threads, Path.cwd()), only):
         findings.append(finding)

@@ -50,7 +50,7 @@ class Engine:
         self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
         self.path, self.settings, self._kept = path, settings or EngineSettings(), kept
-        self._files = {file: _identity(file) for file in split_files(path) or [path]}
+        self._files = {file: _identity(file) for file in split_files(path)}
         self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
         self._llama: Llama | None = None
         self._frames: dict[PromptPrefix, Frame] = {}

@@ -43,7 +43,7 @@ def at_least(path: Path, settings: EngineSettings) -> int:
     """Bytes that the model at `path` takes here before it has a context: none where a GPU holds layers."""
     if settings.n_gpu_layers:
         return 0
-    return sum(file.stat().st_size for file in split_files(path) or [path]) + OVERHEAD
+    return sum(file.stat().st_size for file in split_files(path)) + OVERHEAD
 
 
 def needed(path: Path, settings: EngineSettings, number: Numbers, trunks: int = 0) -> int:

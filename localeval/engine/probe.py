@@ -54,7 +54,7 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
     """
     if IN_CHILD:
         return
-    files = split_files(path) or [path]
+    files = split_files(path)
     sums = [file_sha256(file) for file in files]
     known = set(sums) <= {file.sha256 for row in rows().values() for file in row.files}
     if known and settings is None:

@@ -58,7 +58,7 @@ def _ask(path: Path, settings: EngineSettings) -> None:
     from localeval.engine.engine import Engine
 
     probe.IN_CHILD = True
-    _limit(sum(file.stat().st_size for file in split_files(path) or [path]), settings)
+    _limit(sum(file.stat().st_size for file in split_files(path)), settings)
     engine = Engine(path, settings)
     assert engine.llama  # noqa: S101 (it loads)
     for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns

@@ -135,7 +135,7 @@ def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: 
         raise ModelBroken(
             f"{path}: found no config.json in it, expected a model folder; give the {kind}'s folder."
         )
-    files = split_files(path) or [path]
+    files = split_files(path)
     for file in files:
         if not file.exists():
             raise ModelMissing(

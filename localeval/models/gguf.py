@@ -23,10 +23,10 @@ _AGAIN = "the file is damaged or cut off: copy or fetch it again"
 
 
 def split_files(path: Path) -> list[Path]:
-    """Return all files of the split GGUF that `path` is one of, in order; none if it is not split."""
+    """Return all files of the GGUF that `path` is one of, in order; `path` alone if it is not split."""
     split = _SPLIT.match(path.name)
     if split is None:
-        return []
+        return [path]
     count = int(split["parts"])
     return [path.with_name(f"{split['stem']}-{n:05d}-of-{count:05d}.gguf") for n in range(1, count + 1)]
 
