@@ -62,14 +62,14 @@ def _tail(body: bytes) -> bytes:
     return _CHECK + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
 
 
-def cost_in(line: bytes) -> dict[str, Any]:
-    """Read what a judgement took from the beginning of its line; the record, most of it, is not parsed.
+def head_of(line: bytes) -> dict[str, Any]:
+    """Read key, judgement, sample and cost from the beginning of a line; the record behind is not parsed.
 
     (No text can hold the mark between the two: a quote in a text has a backslash before it.) Raises
-    ValueError or KeyError for what is no line of a journal.
+    ValueError for what is no line of a journal.
     """
-    cost: dict[str, Any] = json.loads(line.partition(_RECORD)[0] + b"}")["cost"]
-    return cost
+    head: dict[str, Any] = json.loads(line.partition(_RECORD)[0] + b"}")
+    return head
 
 
 class JournalFile:

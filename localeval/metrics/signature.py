@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, in_order
 from localeval.judgements.calibration import JUDGEMENT, curves_for, curves_to_json
-from localeval.judgements.heads import head_digests as heads_told
-from localeval.judgements.heads import heads_for
+from localeval.judgements.heads import head_digests, heads_for
 from localeval.metrics import Metric
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import DEFAULTS, Options
@@ -166,7 +165,7 @@ def build_signature(models: Signature, metrics: Sequence[Metric], options: Optio
             "embedder": models.embedder if "embedder" in used else {},
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
-            "heads": heads_told(heads) if reads else {},
+            "heads": head_digests(heads) if reads else {},
             "calibration": curves_to_json(curves) if JUDGEMENT in names else {},
         }
     )

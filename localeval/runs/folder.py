@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from localeval.errors import FolderError, InputError
 from localeval.judgements import journal
-from localeval.judgements.journal import Journal, JournalFile, cost_in
+from localeval.judgements.journal import Journal, JournalFile, head_of
 from localeval.report import tables
 from localeval.runs import config, plan, results_file
 from localeval.runs.config import RunConfig, find_config
@@ -246,7 +246,7 @@ def _cost(folder: Path) -> html.RunCost | None:
     with suppress(OSError), (folder / journal.FILE).open("rb") as file:
         for line in file:
             with suppress(ValueError, KeyError, TypeError):  # a damaged line: the journal tells of it
-                cost = cost_in(line)
+                cost = head_of(line)["cost"]
                 seconds, rows = seconds + cost["seconds"], rows + cost["rows"]
     return html.RunCost(seconds, rows) if seconds else None
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for, write
-from localeval.judgements.journal import FILE, JournaledRecords
+from localeval.judgements.journal import FILE, JournaledRecords, head_of
 from localeval.metrics.signature import Signature, rows_of
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
@@ -166,11 +166,11 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     places = [one.records.at for one in result.samples if isinstance(one.records, JournaledRecords)]
     keys = {key for at in places for name, key in at.items() if name in names}
     costs: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
-    with (folder / FILE).open(encoding="utf-8", errors="replace") as file:
+    with (folder / FILE).open("rb") as file:
         for line in file:
             try:
-                entry = json.loads(line)
-                cost, sample, key = entry["cost"], entry["sample"], entry["key"]
+                head = head_of(line)
+                cost, sample, key = head["cost"], head["sample"], head["key"]
                 counted = cost["rows"] - cost["spent"]["trunk"], cost["seconds"]
             except (ValueError, KeyError, TypeError):
                 continue  # a line that a kill cut off
