@@ -345,8 +345,9 @@ def test_a_model_that_is_missing_is_exit_3_with_the_command_that_fetches_it(
     monkeypatch.chdir(tmp_path)
     assert "localeval models fetch qwen2.5-coder-1.5b" in refused(["evaluate", data], capsys, 3)
     data.write_text('{"question": "What grows?", "answer": "Tea grows.", "contexts": ["Tea grows."]}')
-    told = refused(["evaluate", data, "--judge", tiny_path, "-o", "run"], capsys, 3)
-    for remedy in ("localeval models fetch bge-m3", "--embedder all-minilm-l6-v2", "-m"):
+    metric = ["-m", "answer_relevance"]
+    told = refused(["evaluate", data, *metric, "--judge", tiny_path, "-o", "run"], capsys, 3)
+    for remedy in ("localeval models fetch multilingual-e5-small", "--embedder", "-m"):
         assert remedy in told
     assert not any(path.stat().st_size for path in tmp_path.glob("run/journal.jsonl"))
 

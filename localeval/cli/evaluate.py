@@ -15,6 +15,7 @@ from localeval.cli.talk import say
 from localeval.errors import InputError
 from localeval.metrics.score import explained
 from localeval.metrics.summary import choose_metrics
+from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.report.progress import live_line
 from localeval.report.text import as_text, reasons_told
 from localeval.runs.evaluate import evaluate as run
@@ -76,6 +77,9 @@ def evaluate(
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for reason in reasons_told(result):
         say(reason)
+    used, best = result.signature.embedder.get("name"), EMBEDDERS[0]
+    if judge["embedder"] == AUTO and used and used != best:
+        say(f"questions were compared by {used}; a larger embedder: localeval models fetch {best}")
     say(f"records and scores: {folder / RESULTS}")
     say(f"report: {folder / REPORT}")
     gates.enforce(result)

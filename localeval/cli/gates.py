@@ -67,7 +67,11 @@ class Gates:
                 )
 
     def enforce(self, result: Result) -> None:
-        """Name each gate on stderr, and write them as JUnit XML; exit 1 where one was missed."""
+        """Name each gate on stderr, and write them as JUnit XML; exit 1 where one was missed.
+
+        Raises InputError as `check` does: a metric whose model is not here may have been left out.
+        """
+        self.check(result.metrics)
         outcomes = [bound.check(result) for bound in self._bounds]
         if self._baseline is not None:
             where, baseline = self._baseline

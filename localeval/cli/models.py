@@ -15,7 +15,7 @@ import click
 from localeval import models as store
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
 from localeval.cli.talk import say
-from localeval.models.catalog import rows
+from localeval.models.catalog import QUICK_START, rows
 from localeval.system.offline import offline
 
 if TYPE_CHECKING:
@@ -55,20 +55,21 @@ def list_models(as_json: bool) -> None:
 
 
 @models.command("fetch")
-@click.argument("name")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--from",
     "source",
     type=click.Path(path_type=Path),
     help="A file, or a folder that holds the files: tried before the hub.",
 )
-def fetch_model(name: str, source: Path | None) -> None:
-    """Fetch the model NAME and check its bytes."""
+def fetch_model(names: tuple[str, ...], source: Path | None) -> None:
+    """Fetch the models NAME and check their bytes; without one those of the quick start."""
     from localeval.models.fetch import fetch  # not at the top: `--help` needs no network modules
 
-    with draw_progress() as progress:
-        files = fetch(name, source, progress=progress)
-    say(_described(files))
+    for name in names or QUICK_START:
+        with draw_progress() as progress:
+            files = fetch(name, source, progress=progress)
+        say(_described(files))
 
 
 @models.command("verify")

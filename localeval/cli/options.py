@@ -97,7 +97,8 @@ EMBEDDER = _option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     show_default=True,
-    help="For answer_relevance: a catalog name, or the path of a folder.",
+    help="For answer_relevance: a catalog name, or the path of a folder; auto is bge-m3 where it is here, "
+    "else a smaller one that is.",
 )
 CLASSIFIER = _option(
     "--classifier",

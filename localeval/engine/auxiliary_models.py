@@ -10,7 +10,7 @@ from localeval.engine.interface import EmbeddingModel, EntailmentModel
 from localeval.errors import InputError, ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
-from localeval.models.files import whole_path
+from localeval.models.files import auto_embedder, whole_path
 from localeval.system.versions import digest
 from localeval.text.display import shorten
 
@@ -27,7 +27,8 @@ class AuxiliaryModels:
         classifier: str | os.PathLike[str] | EntailmentModel = DEFAULT_CLASSIFIER,
         threads: int = 0,
     ) -> None:
-        self._given: dict[str, Any] = {"embedder": embedder, "classifier": classifier}
+        found = auto_embedder() if embedder == catalog.AUTO else embedder
+        self._given: dict[str, Any] = {"embedder": found, "classifier": classifier}
         self._threads = threads
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -67,7 +68,7 @@ class AuxiliaryModels:
                 except ModelMissing as error:
                     if kind != "embedder":
                         raise
-                    others = "or choose --embedder all-minilm-l6-v2 (English), or other metrics with -m"
+                    others = "or choose another --embedder, or other metrics with -m"
                     raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
             return self._opened[kind]
 

@@ -48,6 +48,7 @@ class Embedder:
         self.name, self.sha256 = files.name, files.sha256
         self.languages = files.row.languages if files.row else ()
         self.source = files.source
+        self.prefix = files.row.prefix if files.row else ""
         self._files = files
         self.threads = EngineSettings(n_threads=threads).n_threads
         self._lock = threading.Lock()
@@ -56,6 +57,8 @@ class Embedder:
     @classmethod
     def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER, *, threads: int = 0) -> Embedder:
         """Open a catalog name, or a path to any sentence-transformer folder with safetensors.
+
+        `auto` is the best of the catalog's embedders that is on this machine.
 
         The files are checked now; the weights are loaded at the first `embed`. A catalog model whose weights
         are a pickle is then converted, once.
@@ -77,7 +80,7 @@ class Embedder:
         if not texts:
             return np.zeros((0, 0), np.float32)
         # Half a character, which JSON can hold and a tokenizer can't, becomes a question mark.
-        readable = [text.encode("utf-8", "replace").decode() for text in texts]
+        readable = [self.prefix + text.encode("utf-8", "replace").decode() for text in texts]
         distinct = sorted(set(readable))
         with self._lock:
             rows = self._encode(distinct)
@@ -87,7 +90,8 @@ class Embedder:
     def signature(self) -> dict[str, Any]:
         """Tell what of this embedder can change a vector, and the languages that it reads."""
         packages = {package: version(package) for package in _PACKAGES}
-        return {
+        prefix = {"prefix": self.prefix} if self.prefix else {}
+        return prefix | {
             "name": self.name,
             "sha256": self.sha256,
             "languages": list(self.languages),

@@ -23,9 +23,15 @@ else:
 Kind = Literal["judge", "embedder", "classifier"]
 
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
-DEFAULT_EMBEDDER = "bge-m3"
+DEFAULT_EMBEDDER = AUTO = "auto"
 DEFAULT_CLASSIFIER = "hhem-2.1-open"
 """What is taken where a caller names no other."""
+
+QUICK_START = (DEFAULT_JUDGE, "multilingual-e5-small")
+"""What `localeval models fetch` gets where no model is named."""
+
+EMBEDDERS = ("bge-m3", "multilingual-e5-small", "multilingual-e5-small-q4", "all-minilm-l6-v2")
+"""`auto` is the first of these that is on this machine."""
 
 
 class _Frozen(BaseModel):
@@ -52,7 +58,7 @@ class HubSource(_Frozen):
 
 
 class CatalogRow(_Frozen):
-    """One model of the catalog."""
+    """One model of the catalog. `prefix` is what an embedder wants before each text."""
 
     name: str = Field(pattern="^[a-z0-9.-]+$")
     kind: Kind
@@ -61,6 +67,7 @@ class CatalogRow(_Frozen):
     languages: tuple[str, ...]
     ram_gb: float = Field(gt=0)
     note: str
+    prefix: str = ""
     sources: tuple[HubSource, ...] = Field(min_length=1)
 
     @property

@@ -72,7 +72,7 @@ def place(row: CatalogRow, file: CatalogFile) -> Path:
 def resolve(
     name_or_path: str | os.PathLike[str], kind: Kind | None = None, *, read_again: bool = False
 ) -> ModelFiles:
-    """Find and check the files of a catalog name, or of a path to any GGUF or model folder.
+    """Find and check the files of a catalog name, of `auto`, or of a path to any GGUF or model folder.
 
     kind        also refuse a model of another kind; without it a folder with a `config.json` passes
     read_again  compute every sha256 anew, whatever is remembered
@@ -83,6 +83,8 @@ def resolve(
     >>> resolve("qwen2.5-coder-1.5b").path.name    # doctest: +SKIP
     'qwen2.5-coder-1.5b-instruct-q4_k_m.gguf'
     """
+    if name_or_path == catalog.AUTO and kind == "embedder":
+        name_or_path = auto_embedder()
     row = catalog.rows().get(name_or_path) if isinstance(name_or_path, str) else None
     try:
         if row is None:
@@ -95,6 +97,15 @@ def resolve(
         return _resolve_row(row, read_again)
     except OSError as error:
         raise ModelBroken(f"{error.filename or name_or_path} cannot be read: {error.strerror}.") from error
+
+
+def auto_embedder() -> str:
+    """Return the first of the catalog's embedders whose files are here; else the small one, to be fetched."""
+    rows = catalog.rows()
+    for name in catalog.EMBEDDERS:
+        if name in rows and all(place(rows[name], file).is_file() for file in rows[name].files):
+            return name
+    return catalog.QUICK_START[1]
 
 
 def verify(name_or_path: str | os.PathLike[str]) -> ModelFiles:

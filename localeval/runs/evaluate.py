@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from localeval.errors import InputError
+from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.calibration import Curves
 from localeval.judgements.journal import FILE as JOURNAL
@@ -25,6 +26,8 @@ from localeval.runs.plan import LOOKED_AT, Plan, make_plan
 from localeval.runs.result import Network, Result, SampleResult
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
+
+LOG = logging.getLogger("localeval")
 
 Progress = Callable[[int, Sequence[Sample]], None]
 
@@ -50,7 +53,8 @@ def evaluate(
 
     samples   a file, a pandas DataFrame, or an iterable of `Sample` objects or dicts: what `read_samples`
               takes, which has more options, and whose result can be given too
-    metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has
+    metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has, and
+              whose models are here: what is left out for want of a model is logged as a warning
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
     output    the run's folder (see `localeval.runs.folder`); a second call with it goes on where the first
               ended, and a folder that holds anything else is refused
@@ -71,6 +75,8 @@ def evaluate(
     folder = _folder(output, samples, read)
     chosen = metrics_for(metrics, read)
     with _opened(judge) as opened:
+        if metrics is None:
+            chosen = _with_models(chosen, opened, choices)
         opened.ready(chosen, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
         config = config_of(opened, choices, signature, skipped)
@@ -147,6 +153,8 @@ def plan(
     chosen = metrics_for(metrics, read)
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
+        if metrics is None:
+            chosen = _with_models(chosen, opened, choices)
         opened.ready(chosen, choices)
         return make_plan(read, chosen, opened, choices, kept, measure=True)
 
@@ -188,6 +196,21 @@ def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
         columns = ", ".join(METRICS[DEFAULT_METRICS[0]].columns)
         raise InputError(f"{samples.name}: no metric can be computed; samples need the columns {columns}.")
     return fitting
+
+
+def _with_models(metrics: Sequence[Metric], judge: Judge, options: Options) -> list[Metric]:
+    """Leave out the metrics whose embedder or classifier is not here. Raises ModelMissing for all."""
+    missing: dict[str, ModelMissing] = {}
+    for metric in metrics:
+        try:
+            judge.ready([metric], options)
+        except ModelMissing as error:
+            missing[metric.name] = error
+    if missing and len(missing) == len(metrics):
+        raise next(iter(missing.values()))
+    for name, error in missing.items():
+        LOG.warning("%s is left out: %s", name, error)
+    return [metric for metric in metrics if metric.name not in missing]
 
 
 @contextmanager
