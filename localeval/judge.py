@@ -6,14 +6,14 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels, check_told
+from localeval.engine.auxiliary_models import AuxiliaryModels, check_told, is_own
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
@@ -62,6 +62,7 @@ class Judge:
         self.companions = companions or AuxiliaryModels()
         self._lock = threading.Lock()
         self._closed = threading.Event()  # an object, so that a copy with other companions is closed too
+        self.loader: Callable[[], Judge] | None = None  # makes the same judge in another process
         self.memory = Journal()  # of what `score` and `localeval.compat` judged
 
     @classmethod
@@ -91,7 +92,13 @@ class Judge:
         files = resolve(model, kind="judge")
         engine = Engine(files.path, chosen, PrefixCache.of(files.sha256, chosen) if cache_prefix else None)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
-        return cls(engine, named, files.source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
+        judge = cls(engine, named, files.source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
+        beside = judge.companions.sources()
+        if not any(map(is_own, beside.values())):  # an object of the caller's stays in this process
+            judge.loader = partial(
+                cls.load, judge.source, **beside, cache_prefix=cache_prefix, **vars(chosen)
+            )
+        return judge
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """Score one sample. `options` are those of `localeval.prompts.options.Options`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -84,8 +85,10 @@ class SteadyEmbedder:
 
 
 def steady_judge(engine: SteadyEngine) -> Judge:
-    return Judge(
+    judge = Judge(
         engine,
         {"name": "steady", "sha256": "0" * 64, "size": 0},
         companions=AuxiliaryModels(SteadyEmbedder()),
     )
+    judge.loader = partial(steady_judge, engine)  # a worker has a copy of the engine
+    return judge

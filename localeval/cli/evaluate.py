@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from localeval.cli.gates import GATES, Gates
 from localeval.cli.options import JUDGING, load_judge, split, take
 from localeval.cli.talk import say
+from localeval.engine.interface import physical_cores
 from localeval.errors import InputError
 from localeval.metrics.score import explained
 from localeval.metrics.summary import choose_metrics
@@ -38,6 +39,12 @@ _READING = [
 ]
 
 
+def _number_or_auto(given: str) -> int | str:
+    if given != "auto" and not (given.isdecimal() and int(given)):
+        raise click.BadParameter(f"{shorten(given)} is neither a number from 1 on nor auto.")
+    return given if given == "auto" else int(given)
+
+
 @click.command(params=[*_READING, *JUDGING, *GATES])
 @click.argument("file", is_eager=True)
 @click.option(
@@ -48,6 +55,17 @@ _READING = [
     type=click.Path(),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
 )
+@click.option(
+    "--workers",
+    type=_number_or_auto,
+    default=1,
+    metavar="NUMBER|auto",
+    envvar="LOCALEVAL_WORKERS",
+    show_envvar=True,
+    show_default=True,
+    help="Processes that judge side by side; auto: as many as cores and memory allow. They share the cores, "
+    "unless --threads says how many each has.",
+)
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
 def evaluate(
@@ -55,6 +73,7 @@ def evaluate(
     output: str | None,
     plan_only: bool,
     quiet: bool,
+    workers: int | Literal["auto"],
     as_json: bool,
     metrics: list[str] | None,
     **given: Any,
@@ -65,6 +84,8 @@ def evaluate(
     samples = _read(file, options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
     folder = _folder(output, file, samples)
+    if workers != 1 and not judge["n_threads"]:
+        judge["n_threads"] = 1 if workers == "auto" else max(1, physical_cores() // workers)
     if plan_only:
         with load_judge(judge) as loaded:
             planned = plan(samples, metrics, loaded, folder, **options)
@@ -73,7 +94,9 @@ def evaluate(
             sys.exit(2)
         return
     with load_judge(judge) as loaded, live_line(quiet) as line:
-        result = run(samples, metrics, loaded, folder, watch=None if quiet else line, **options)
+        result = run(
+            samples, metrics, loaded, folder, watch=None if quiet else line, workers=workers, **options
+        )
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for reason in reasons_told(result):
         say(reason)

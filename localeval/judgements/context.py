@@ -29,7 +29,7 @@ class Record(BaseModel):
 class Failure(Record):
     """A judgement that could not be made: a reason code, and where it is not enough, what was seen."""
 
-    failed: Literal["context_too_long", "engine_error", "no_head"]
+    failed: Literal["context_too_long", "engine_error", "no_head", "worker_lost"]
     detail: str = ""
 
 

@@ -275,9 +275,10 @@ def find(journal: Journal | JournalFile, row: Judgement, key: str) -> BaseModel 
 def is_believed(record: BaseModel) -> bool:
     """Tell whether a record that was kept stands for its judgement.
 
-    An error of the engine may pass: such a judgement is made anew when it is next asked for.
+    An error of the engine may pass, and so may the loss of a worker: such a judgement is made anew when it is
+    next asked for.
     """
-    return not (isinstance(record, Failure) and record.failed == "engine_error")
+    return not (isinstance(record, Failure) and record.failed in ("engine_error", "worker_lost"))
 
 
 class JournaledRecords(Mapping[str, BaseModel]):

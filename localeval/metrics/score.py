@@ -16,6 +16,7 @@ REASONS = {
     "no_head": "no head was fitted for this judge in the response's language",
     "timeout": "its judgements took longer than the time limit",
     "engine_error": "the engine refused a call",
+    "worker_lost": "each process that judged it ended, perhaps for want of memory",
 }
 """What each reason code says; `missing_FIELD` stands beside them for each column."""
 

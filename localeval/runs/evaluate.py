@@ -7,14 +7,15 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.calibration import Curves
 from localeval.judgements.journal import FILE as JOURNAL
-from localeval.judgements.journal import Journal, JournalFile
+from localeval.judgements.journal import JournalFile
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
 from localeval.metrics.summary import choose_metrics, compute, judgements_for, split_scorable
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -24,6 +25,7 @@ from localeval.runs.config import config_of
 from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, Plan, make_plan
 from localeval.runs.result import Network, Result, SampleResult
+from localeval.runs.workers import choose_workers
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
 
@@ -47,6 +49,7 @@ def evaluate(
     output: str | Path | None = None,
     progress: Progress | None = None,
     watch: Watch | None = None,
+    workers: int | Literal["auto"] = 1,
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -60,6 +63,8 @@ def evaluate(
               ended, and a folder that holds anything else is refused
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
+    workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads;
+              "auto" is as many as cores and memory allow. 1 judges in this process
     options   those of `localeval.prompts.options.Options`
 
     Raises InputError or ModelError before any sample is judged; afterwards a sample that can't be scored
@@ -86,13 +91,18 @@ def evaluate(
                 run.keep_plan(planned)
                 watch.begin(planned)
             curves = opened.curves(choices)
-            for done, sample in enumerate(read, 1):
-                run.add(_scored(sample, chosen, opened, choices, curves, run.journal))
+            team, wanted = choose_workers(opened, workers), partial(_wanted, chosen, choices)
+            scored: dict[int, SampleResult] = {}
+            for at, records, keys in team.judge(read, wanted, choices, run.journal):
+                kept = run.journal.records(records, keys)
+                scores = _scores(read[at], chosen, records, choices, curves)
+                scored[at] = SampleResult(read[at], scores, kept, curves, choices.threshold)
                 if progress is not None:
-                    progress(done, read)
+                    progress(len(scored), read)
                 if watch is not None:
-                    watch.took(done, read, run.samples[-1].scores)
-            refused = None if began is None or not run.config.watched else attempts() - began
+                    watch.took(len(scored), read, scored[at].scores)
+            run.samples = [scored[at] for at in range(len(read))]
+            refused = None if began is None or not run.config.watched else attempts() - began + team.refused
             network = Network(watched=refused is not None, refused=refused)
             result = Result(run.samples, config.metrics, signature, network=network, skipped=skipped)
             run.finish(result)
@@ -116,19 +126,16 @@ def _planned(
     return planned
 
 
-def _scored(
-    sample: Sample,
-    metrics: Sequence[Metric],
-    judge: Judge,
-    options: Options,
-    curves: Curves,
-    journal: Journal,
-) -> SampleResult:
-    scores, judged = split_scorable(metrics, sample)
-    records, keys = judge.judge_with_keys(sample, judgements_for(judged, options), options, journal)
-    scores |= {m.name: compute(m, records, options, curves) for m in judged}
-    in_order = {m.name: scores[m.name] for m in metrics}
-    return SampleResult(sample, in_order, journal.records(records, keys), curves, options.threshold)
+def _wanted(metrics: Sequence[Metric], options: Options, sample: Sample) -> list[str]:
+    """Return the judgements that the sample's scores stand on."""
+    return judgements_for(split_scorable(metrics, sample)[1], options)
+
+
+def _scores(
+    sample: Sample, metrics: Sequence[Metric], records: Mapping[str, Any], options: Options, curves: Curves
+) -> dict[str, Score]:
+    undefined = split_scorable(metrics, sample)[0]
+    return {m.name: undefined.get(m.name) or compute(m, records, options, curves) for m in metrics}
 
 
 def plan(
@@ -208,8 +215,8 @@ def _with_models(metrics: Sequence[Metric], judge: Judge, options: Options) -> l
             missing[metric.name] = error
     if missing and len(missing) == len(metrics):
         raise next(iter(missing.values()))
-    for name, error in missing.items():
-        LOG.warning("%s is left out: %s", name, error)
+    for name, why in missing.items():
+        LOG.warning("%s is left out: %s", name, why)
     return [metric for metric in metrics if metric.name not in missing]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def models_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def fake(answers: int) -> Judge:
-    yes = [{"statements": ["Tea grows."]}, {"verdict": 0.9}]
+    yes: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.9}]
     return Judge(FakeEngine(yes[:answers]), {"name": "fake", "sha256": "0" * 64, "size": 0})
 
 

@@ -1,0 +1,128 @@
+"""Several processes judge side by side, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval import Result, Sample, evaluate, offline
+from localeval.errors import InputError
+from localeval.testing import FakeEngine, fake_judge
+from tests.steady import SteadyEngine, steady_judge
+
+METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
+SAMPLES = [
+    Sample(
+        id=str(n),
+        user_input=f"What grows in garden {n}?",
+        response=f"Tea grows in garden {n}. Rice grows in garden {n + 1}.",
+        retrieved_contexts=[f"In garden {n} tea grows. There is no rice.", "Barley grows on hills."],
+    )
+    for n in range(12)
+]
+
+
+class _Odd(SteadyEngine):
+    """Does something odd when it is asked about garden 7, the first `times` times that any process is."""
+
+    def __init__(self, marks: Path, times: int) -> None:
+        super().__init__()
+        self.marks, self.times = marks, times
+
+    def generate(self, trunk: Any, branch: str, *given: Any, **how: Any) -> Any:
+        if "garden 7?" in branch + str(given[0]) and len(list(self.marks.iterdir())) < self.times:
+            (self.marks / str(os.getpid())).touch()
+            self.odd()
+        return super().generate(trunk, branch, *given, **how)
+
+    def odd(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Caller(_Odd):
+    def odd(self) -> None:
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", 9))
+
+
+def run(folder: Path, engine: SteadyEngine | None = None, **how: Any) -> Result:
+    return evaluate(SAMPLES, METRICS, steady_judge(engine or SteadyEngine()), folder, **how)
+
+
+def judged(folder: Path) -> dict[str, Any]:
+    """The journal's records by key; no key is there twice."""
+    lines = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    records = {line["key"]: line["record"] for line in lines}
+    assert len(records) == len(lines)
+    return records
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that one process made."""
+    folder = tmp_path_factory.mktemp("alone")
+    run(folder)
+    return folder
+
+
+def same(one: Path, other: Path) -> bool:
+    names = ("results.json", "scores.csv", "statements.csv", "samples.jsonl", "run.json")
+    return all((one / n).read_bytes() == (other / n).read_bytes() for n in names) and judged(one) == judged(
+        other
+    )
+
+
+def test_three_workers_write_what_one_process_writes(alone: Path, tmp_path: Path) -> None:
+    seen: list[int] = []
+    run(tmp_path / "run", workers=3, progress=lambda done, _: seen.append(done))
+    assert same(alone, tmp_path / "run")
+    assert seen == list(range(1, 13))
+
+
+def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path: Path) -> None:
+    def stop(done: int, _: object) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", workers=2, progress=stop)
+    assert len(judged(tmp_path / "run")) < len(judged(alone))
+    run(tmp_path / "run", workers=2)
+    assert same(alone, tmp_path / "run")
+
+
+def test_a_worker_that_is_killed_loses_no_sample(alone: Path, tmp_path: Path) -> None:
+    (tmp_path / "marks").mkdir()
+    run(tmp_path / "run", _Odd(tmp_path / "marks", 2), workers=2)
+    assert len(list((tmp_path / "marks").iterdir())) == 2
+    assert same(alone, tmp_path / "run")
+
+
+def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, tmp_path: Path) -> None:
+    (tmp_path / "marks").mkdir()
+    result = run(tmp_path / "run", _Odd(tmp_path / "marks", 99), workers=2)
+    failed = [(one.sample.id, name) for one in result.samples for name, s in one.scores.items() if s.reason]
+    assert failed == [("7", name) for name in METRICS]
+    assert result.samples[7].scores["faithfulness"].reason == "worker_lost"
+    assert len(list((tmp_path / "marks").iterdir())) == 3
+    run(tmp_path / "run")
+    assert (alone / "results.json").read_bytes() == (tmp_path / "run" / "results.json").read_bytes()
+
+
+def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_path: Path) -> None:
+    offline()
+    (tmp_path / "marks").mkdir()
+    assert run(tmp_path / "run", _Caller(tmp_path / "marks", 1), workers=2).network.refused == 1
+
+
+def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:
+    with pytest.raises(InputError, match=r"Judge\.load"):
+        evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([])), workers=2)
+    with pytest.raises(InputError, match="workers"):
+        evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), workers=0)
