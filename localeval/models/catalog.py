@@ -68,7 +68,7 @@ class CatalogRow(_Frozen):
     ram_gb: float = Field(gt=0)
     note: str
     prefix: str = ""
-    sources: tuple[HubSource, ...] = Field(min_length=1)
+    sources: tuple[HubSource, ...] = ()  # none: `fetch` takes the files from a folder alone
 
     @property
     def is_folder(self) -> bool:
@@ -81,9 +81,10 @@ class CatalogRow(_Frozen):
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size)
 
-    def source(self, file: CatalogFile) -> HubSource:
-        """Return the repository that holds the file."""
-        return next(source for source in self.sources if not source.files or file.name in source.files)
+    def source(self, file: CatalogFile) -> HubSource | None:
+        """Return the repository that holds the file, if one does."""
+        holding = (source for source in self.sources if not source.files or file.name in source.files)
+        return next(holding, None)
 
 
 class _Catalog(_Frozen):

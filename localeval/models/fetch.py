@@ -104,6 +104,11 @@ def fetch(
             lock = held(path, -1)
         try:
             if wanted := _wanted(row):  # the other process may have fetched it
+                if not (given or row.sources):
+                    raise DownloadFailed(
+                        f"{name} is in no repository of the hub: make it with scripts/quick_start_models.py, "
+                        f"give a folder that holds it with --from, or choose another {row.kind}."
+                    )
                 _fetch_files(row, wanted, given, elsewhere, announce, progress)
         finally:
             lock.release()
@@ -173,7 +178,7 @@ def _fetch_file(
     final.parent.mkdir(parents=True, exist_ok=True)
     answers: list[str] = []
     sources: list[Path | HubSource] = [given] if given else []
-    sources += [row.source(file)] if elsewhere else []
+    sources += [hub] if elsewhere and (hub := row.source(file)) else []
     for source in sources:
         try:
             if isinstance(source, HubSource):
