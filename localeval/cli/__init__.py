@@ -19,7 +19,7 @@ from localeval.cli.card import card, fit
 from localeval.cli.evaluate import evaluate, score
 from localeval.cli.models import doctor, models
 from localeval.cli.pack import pack, unpack
-from localeval.cli.runs import compare, report, rescore, verify
+from localeval.cli.runs import compare, merge, report, rescore, verify
 from localeval.cli.talk import say
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
@@ -52,7 +52,21 @@ def commands(context: click.Context) -> None:
         offline()
 
 
-for _command in (evaluate, score, rescore, compare, report, verify, card, fit, models, doctor, pack, unpack):
+for _command in (
+    evaluate,
+    score,
+    rescore,
+    compare,
+    merge,
+    report,
+    verify,
+    card,
+    fit,
+    models,
+    doctor,
+    pack,
+    unpack,
+):
     commands.add_command(_command)
 
 

@@ -66,6 +66,7 @@ def _number_or_auto(given: str) -> int | str:
     help="Processes that judge side by side; auto: as many as cores and memory allow. They share the cores, "
     "unless --threads says how many each has.",
 )
+@click.option("--shard", metavar="N/OF", help="Judge only this part of the data, as 2/5; see `merge`.")
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
 def evaluate(
@@ -74,6 +75,7 @@ def evaluate(
     plan_only: bool,
     quiet: bool,
     workers: int | Literal["auto"],
+    shard: str | None,
     as_json: bool,
     metrics: list[str] | None,
     **given: Any,
@@ -95,7 +97,14 @@ def evaluate(
         return
     with load_judge(judge) as loaded, live_line(quiet) as line:
         result = run(
-            samples, metrics, loaded, folder, watch=None if quiet else line, workers=workers, **options
+            samples,
+            metrics,
+            loaded,
+            folder,
+            watch=None if quiet else line,
+            workers=workers,
+            shard=shard,
+            **options,
         )
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for reason in reasons_told(result):

@@ -19,6 +19,7 @@ from localeval.runs import verify as verification
 from localeval.runs.compare import compare as compare_runs
 from localeval.runs.gates import dropped
 from localeval.runs.rescore import rescore as rescore_run
+from localeval.runs.shards import merge as merge_runs
 
 _RUN = click.argument("run", is_eager=True, type=click.Path(path_type=Path))
 
@@ -64,6 +65,20 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
             folder.write_results(output, result)
         say(f"scores: {output}")
     gates.enforce(result)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The whole run's folder."
+)
+def merge(runs: tuple[Path, ...], output: Path) -> None:
+    """Make one run of its shards, the folders RUNS. Needs no model."""
+    result = merge_runs(runs, output)
+    click.echo(as_text(result))
+    for line in reasons_told(result):
+        say(line)
+    say(f"records and scores: {output / folder.RESULTS}")
 
 
 @click.command()

@@ -100,6 +100,10 @@ class JournalFile:
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Read the record under `key`; None when there is none. Raises FolderError when the file changed."""
+        return (self.entry(key) or {}).get("record")
+
+    def entry(self, key: str) -> dict[str, Any] | None:
+        """Read the whole line under `key`, as `get` does."""
         if (place := self._places.get(key)) is None:
             return None
         with self._opened() as file:
@@ -110,8 +114,8 @@ class JournalFile:
                 f"{self.path}: the judgement at byte {place} is not what was written; "
                 "give the run's command again."
             )
-        record: dict[str, Any] | None = json.loads(line).get("record")
-        return record
+        entry: dict[str, Any] = json.loads(line)
+        return entry
 
     def add(self, key: str, length: int) -> None:
         """Note a line of `length` bytes at the end."""
@@ -205,6 +209,12 @@ class Journal:
                 f"{self.lines.path.parent}: the run's folder was moved or removed while the run was writing "
                 "to it; move it back, and give the same command again."
             )
+
+    def copy(self, lines: JournalFile, key: str) -> None:
+        """Put what another journal has under `key`, with its cost."""
+        entry = lines.entry(key)
+        if entry is not None:
+            self.put(key, entry["judgement"], entry["sample"], entry["record"], entry["cost"])
 
     def records(self, made: Mapping[str, BaseModel], keys: Mapping[str, str]) -> Mapping[str, BaseModel]:
         """Give `made` to be held for long: where there is a file, read from it again at each look."""

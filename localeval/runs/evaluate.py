@@ -25,6 +25,7 @@ from localeval.runs.config import config_of
 from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, Plan, make_plan
 from localeval.runs.result import Network, Result, SampleResult
+from localeval.runs.shards import Shard, note_shard
 from localeval.runs.workers import choose_workers
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
@@ -50,6 +51,7 @@ def evaluate(
     progress: Progress | None = None,
     watch: Watch | None = None,
     workers: int | Literal["auto"] = 1,
+    shard: str | None = None,
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -65,6 +67,7 @@ def evaluate(
     watch     see `Watch`; without it no plan is made
     workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads;
               "auto" is as many as cores and memory allow. 1 judges in this process
+    shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
     options   those of `localeval.prompts.options.Options`
 
     Raises InputError or ModelError before any sample is judged; afterwards a sample that can't be scored
@@ -79,6 +82,9 @@ def evaluate(
     read = read_samples(samples)
     folder = _folder(output, samples, read)
     chosen = metrics_for(metrics, read)
+    noted = None
+    if shard is not None:
+        read, noted = Shard.read(shard).take(read)
     with _opened(judge) as opened:
         if metrics is None:
             chosen = _with_models(chosen, opened, choices)
@@ -87,6 +93,8 @@ def evaluate(
         config = config_of(opened, choices, signature, skipped)
         planned = None if watch is None else _planned(read, chosen, opened, choices, folder, watch)
         with Run.open(folder, read, config, opened.fits) as run:
+            if folder is not None:
+                note_shard(folder, noted)
             if watch is not None and planned is not None:
                 run.keep_plan(planned)
                 watch.begin(planned)

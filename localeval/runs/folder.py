@@ -4,6 +4,7 @@ A folder is a run's if it has the `run.json` of one; else it must be empty, or n
 
 samples.jsonl  the samples as they were read
 run.json       how it was made (see `localeval.runs.config`)
+shard.json     of a part of a run: which one it is (see `localeval.runs.shards`)
 plan.json      what the run was to take (see `localeval.runs.plan`), where a plan was made
 journal.jsonl  the judgements (see `localeval.judgements.journal`)
 results.json   of a finished run: signature, means, each sample's scores (see `localeval.runs.results_file`)
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("localeval")
 
 SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, results_file.FILE, "report.html"
+SHARD = "shard.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, plan.FILE, *_FINISHED)
+FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, SHARD, plan.FILE, *_FINISHED)
 """Every file of a run."""
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from localeval import Result, Sample, evaluate, offline
-from localeval.errors import InputError
+from localeval import Result, Sample, evaluate, merge, offline
+from localeval.errors import InputError, NotComparable
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
 
@@ -126,3 +126,44 @@ def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_ju
         evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([])), workers=2)
     with pytest.raises(InputError, match="workers"):
         evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), workers=0)
+
+
+def shards(folder: Path, of: int, **how: Any) -> list[Path]:
+    folders = [folder / str(n) for n in range(1, of + 1)]
+    for n, one in enumerate(folders, 1):
+        run(one, shard=f"{n}/{of}", **how)
+    return folders
+
+
+def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path: Path) -> None:
+    parts = shards(tmp_path, 3)
+    merge(parts[::-1], tmp_path / "whole")
+    assert same(alone, tmp_path / "whole")
+    rows = [(part / "samples.jsonl").read_text().splitlines() for part in parts]
+    assert sum(map(len, rows)) == len(SAMPLES)
+    again = run(tmp_path / "whole")  # what was merged is the run that it would have been
+    assert same(alone, tmp_path / "whole")
+    assert again.metrics == METRICS
+
+
+def test_shards_that_are_no_whole_are_refused_by_name(alone: Path, tmp_path: Path) -> None:
+    first, second = shards(tmp_path, 2)
+    with pytest.raises(InputError, match="2/2"):
+        merge([first], tmp_path / "whole")
+    with pytest.raises(InputError, match="1/2 is there twice"):
+        merge([first, second, first], tmp_path / "whole")
+    with pytest.raises(InputError, match="no shard"):
+        merge([first, alone], tmp_path / "whole")
+    with pytest.raises(InputError, match="different data"):
+        merge([first, *shards(tmp_path / "three", 3)], tmp_path / "whole")
+    run(second, shard="2/2", verdict="reasoned")
+    with pytest.raises(NotComparable, match="verdict"):
+        merge([first, second], tmp_path / "whole")
+    assert not (tmp_path / "whole").exists()
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2", "1/2/3"])
+def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: str) -> None:
+    with pytest.raises(InputError, match="as 2/5"):
+        run(tmp_path / "run", shard=shard)
+    assert not (tmp_path / "run").exists()

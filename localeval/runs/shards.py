@@ -1,0 +1,170 @@
+"""A run shared out among machines that don't know each other: shards, and the run that they make together.
+
+`evaluate --shard 2/5` judges a fifth of the data, by a hash of the samples' ids, in a run of its own. Its
+`shard.json` says which one it is, and where its samples stand in the whole. `merge` makes the one run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from localeval.errors import InputError, NotComparable
+from localeval.judgements.journal import FILE as JOURNAL
+from localeval.judgements.journal import JournalFile
+from localeval.metrics.signature import differing
+from localeval.runs.config import load_config
+from localeval.runs.folder import SHARD, Run, check, load
+from localeval.runs.result import Network, Result, SampleResult
+from localeval.samples import Samples
+from localeval.system.files import atomic_write, parsing, writing
+from localeval.system.versions import digest
+from localeval.text.display import shorten
+
+LOG = logging.getLogger("localeval")
+
+
+class Shard(NamedTuple):
+    """One part of so many, counted from 1.
+
+    >>> Shard.read("2/5")
+    Shard(number=2, of=5)
+    """
+
+    number: int
+    of: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """Read `2/5`. Raises InputError for another form."""
+        found = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", text)
+        if found is None or int(found[1]) > int(found[2]):
+            raise InputError(f"shard is {shorten(text)!r}; give the part and the number of parts, as 2/5.")
+        return cls(int(found[1]), int(found[2]))
+
+    def take(self, samples: Samples) -> tuple[Samples, ShardFile]:
+        """Return the samples of this part, by their ids alone, and what is to be noted of them.
+
+        Raises InputError where no sample falls into it.
+        """
+        places = [at for at, sample in enumerate(samples) if _hash(sample.id) % self.of == self.number - 1]
+        if not places:
+            raise InputError(f"{samples.name}: no sample falls into shard {self}; choose fewer parts.")
+        noted = ShardFile(
+            number=self.number,
+            of=self.of,
+            places=places,
+            samples=len(samples),
+            ids=digest([sample.id for sample in samples]),
+        )
+        return Samples([samples[at] for at in places], samples.name, samples.skipped), noted
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+
+class ShardFile(BaseModel):
+    """shard.json: which part a run is, the places of its samples in the whole, and what the whole is."""
+
+    number: int
+    of: int
+    places: list[int]
+    samples: int
+    ids: str
+
+
+def note_shard(folder: Path, noted: ShardFile | None) -> None:
+    """Write down which part the folder's run is; None for a whole one. Raises FolderError."""
+    with writing(folder):
+        if noted is None:
+            (folder / SHARD).unlink(missing_ok=True)
+        else:
+            atomic_write(folder / SHARD, [json.dumps(noted.model_dump()) + "\n"])
+
+
+def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
+    """Make one run, in the folder `output`, of all shards of it.
+
+    Means and intervals are computed anew from the scores; the files are those that one machine would have
+    written. Raises InputError for what is no finished shard, or where one is missing or there twice;
+    NotComparable, with the fields, for shards that were made differently.
+
+    >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
+    """
+    folders = list(map(Path, runs))
+    if Path(output).resolve() in {folder.resolve() for folder in folders}:
+        raise InputError(f"{output} is one of the shards; choose another folder with -o.")
+    shards = [_read(folder) for folder in folders]
+    _check(folders, shards)
+    results = [load(folder) for folder in folders]
+    first = results[0].signature
+    for folder, result in zip(folders, results, strict=True):
+        moving, environment = differing(first, result.signature)
+        if moving or result.metrics != results[0].metrics:
+            what = "; ".join(moving) or f"metrics ({results[0].metrics} and {result.metrics})"
+            raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
+        if environment:
+            LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
+    placed: dict[int, tuple[SampleResult, JournalFile]] = {}
+    for folder, shard, result in zip(folders, shards, results, strict=True):
+        lines = JournalFile(folder / JOURNAL)
+        placed |= {at: (one, lines) for at, one in zip(shard.places, result.samples, strict=True)}
+    in_order = [placed[at] for at in range(len(placed))]
+    samples = Samples([one.sample for one, _ in in_order], "the shards")
+    check(Path(output), samples, folders[0])
+    with Run.open(Path(output), samples, load_config(folders[0]), lambda: None) as run:
+        for one, lines in in_order:
+            keys: dict[str, str] = dict(getattr(one.records, "at", {}))
+            for key in dict.fromkeys(keys.values()):
+                if run.journal.get(key) is None:
+                    run.journal.copy(lines, key)
+            scores, records = one.scores, run.journal.records({}, keys)
+            run.add(SampleResult(one.sample, scores, records, one.curves, one.threshold))
+        counted = [result.network.refused for result in results]
+        network = Network(
+            watched=all(result.network.watched for result in results),
+            refused=None if None in counted else sum(filter(None, counted)),
+        )
+        whole = Result(run.samples, results[0].metrics, first, network=network, skipped=results[0].skipped)
+        run.finish(whole)
+    return whole
+
+
+def _read(folder: Path) -> ShardFile:
+    try:
+        text = (folder / SHARD).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{folder}: this is no shard ({SHARD} can't be read: {error.strerror}); give runs that "
+            "`evaluate --shard` made."
+        ) from error
+    with parsing(f"{folder}: its {SHARD}", "give the run's `evaluate` command again."):
+        return ShardFile.model_validate_json(text)
+
+
+def _check(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:
+    """Raise InputError unless these are all parts of one whole, each once."""
+    if not shards:
+        raise InputError("merge takes the folders of all shards of a run, and there is none.")
+    by_number: dict[int, Path] = {}
+    for folder, shard in zip(folders, shards, strict=True):
+        if (shard.of, shard.samples, shard.ids) != (shards[0].of, shards[0].samples, shards[0].ids):
+            raise InputError(
+                f"{folders[0]} and {folder} are shards of different data, or of different numbers of parts."
+            )
+        if twice := by_number.get(shard.number):
+            raise InputError(f"shard {shard.number}/{shard.of} is there twice: {twice} and {folder}.")
+        by_number[shard.number] = folder
+    if missing := [f"{n}/{shards[0].of}" for n in range(1, shards[0].of + 1) if n not in by_number]:
+        raise InputError(f"there is no run of shard {', '.join(missing[:5])}; give it, too.")
