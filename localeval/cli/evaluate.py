@@ -66,6 +66,9 @@ def _number_or_auto(given: str) -> int | str:
     help="Processes that judge side by side; auto: as many as cores and memory allow. They share the cores, "
     "unless --threads says how many each has.",
 )
+@click.option(
+    "--ray", metavar="ADDRESS", help="Judge on the Ray cluster there; auto: on the one that is here."
+)
 @click.option("--shard", metavar="N/OF", help="Judge only this part of the data, as 2/5; see `merge`.")
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
@@ -75,6 +78,7 @@ def evaluate(
     plan_only: bool,
     quiet: bool,
     workers: int | Literal["auto"],
+    ray: str | None,
     shard: str | None,
     as_json: bool,
     metrics: list[str] | None,
@@ -86,7 +90,7 @@ def evaluate(
     samples = _read(file, options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
     folder = _folder(output, file, samples)
-    if workers != 1 and not judge["n_threads"]:
+    if workers != 1 and ray is None and not judge["n_threads"]:
         judge["n_threads"] = 1 if workers == "auto" else max(1, physical_cores() // workers)
     if plan_only:
         with load_judge(judge) as loaded:
@@ -104,6 +108,7 @@ def evaluate(
             watch=None if quiet else line,
             workers=workers,
             shard=shard,
+            ray=ray,
             **options,
         )
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)

@@ -52,6 +52,7 @@ def evaluate(
     watch: Watch | None = None,
     workers: int | Literal["auto"] = 1,
     shard: str | None = None,
+    ray: str | None = None,
     **options: Any,
 ) -> Result:
     """Score every sample.
@@ -67,6 +68,8 @@ def evaluate(
     watch     see `Watch`; without it no plan is made
     workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads;
               "auto" is as many as cores and memory allow. 1 judges in this process
+    ray       the address of a Ray cluster, or "auto" for the one that is here: `workers` are its actors, by
+              default as many as it has room for (see `localeval.runs.cluster`)
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
     options   those of `localeval.prompts.options.Options`
 
@@ -99,7 +102,7 @@ def evaluate(
                 run.keep_plan(planned)
                 watch.begin(planned)
             curves = opened.curves(choices)
-            team, wanted = choose_workers(opened, workers), partial(_wanted, chosen, choices)
+            team, wanted = choose_workers(opened, workers, ray), partial(_wanted, chosen, choices)
             scored: dict[int, SampleResult] = {}
             for at, records, keys in team.judge(read, wanted, choices, run.journal):
                 kept = run.journal.records(records, keys)

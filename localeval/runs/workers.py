@@ -56,11 +56,14 @@ class Answer(NamedTuple):
 
 
 class WorkerLost(Exception):
-    """The worker's process ended, or its machine can't be reached."""
+    """The worker's process ended, or its machine is gone."""
 
 
 class Worker(Protocol):
     """One that judges tasks, one at a time. Loads its model at the first."""
+
+    def ready(self) -> None:
+        """Wait until it can be given a task."""
 
     def judge(self, task: Task) -> Answer:
         """Wait for the answer. Raises WorkerLost, or what judging raised."""
@@ -72,12 +75,15 @@ class Worker(Protocol):
 class Process:
     """A worker on this machine: a process with an engine of its own."""
 
-    def __init__(self, load: Callable[[], Judge], guarded: bool) -> None:
+    def __init__(self, judge: Judge) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would share threads' locks with llama.cpp
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, load, guarded), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, judge.loader, is_offline()), daemon=True)
         self._process.start()
         theirs.close()  # so that the pipe ends with the process
+
+    def ready(self) -> None:
+        """Do nothing: a pipe takes a task at once."""
 
     def judge(self, task: Task) -> Answer:
         try:
@@ -133,10 +139,17 @@ def _serve(pipe: Any, load: Callable[[], Judge], guarded: bool) -> None:
             pipe.send(found)
 
 
-def choose_workers(judge: Judge, workers: int | Literal["auto"]) -> InProcess | Workers:
-    """Return who judges. Raises InputError for a number below 1."""
+def choose_workers(judge: Judge, workers: int | Literal["auto"], ray: str | None) -> InProcess | Workers:
+    """Return who judges. Raises InputError for a number below 1, or a cluster that does not answer."""
     if workers != "auto" and (type(workers) is not int or workers < 1):
         raise InputError(f"workers is {workers!r}; give a number from 1 on, or auto.")
+    if ray is not None:
+        from localeval.runs import cluster
+
+        cluster.connect(ray)
+        room = cluster.count(judge.engine.settings.n_threads)
+        asked = 1 if workers == "auto" else workers
+        return Workers(judge, asked if asked > 1 else room, cluster.Actor)
     number = _number(judge) if workers == "auto" else workers
     return InProcess(judge) if number == 1 else Workers(judge, number)
 
@@ -172,69 +185,81 @@ class InProcess:
 class Workers:
     """Workers of one run. `refused` counts what tried to use the network in them."""
 
-    def __init__(self, judge: Judge, number: int, start: Callable[[], Worker] | None = None) -> None:
+    def __init__(self, judge: Judge, number: int, start: Callable[[Judge], Worker] = Process) -> None:
         """Raises InputError for a judge that no other process can load."""
-        if judge.loader is None and start is None:
+        if judge.loader is None:
             raise InputError("workers load the judge themselves; give one that Judge.load made, or its name.")
-        self._judge, self._number = judge, number
-        self._start = start or (lambda: Process(judge.loader, is_offline()))  # type: ignore[arg-type]
+        self._judge, self._number, self._start = judge, number, start
         self.refused = 0
 
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Iterator[Judged]:
         """Do as `InProcess.judge` does; samples are done in any order."""
-        waiting = iter(enumerate(samples))
-        again: list[tuple[Task, int]] = []
+        tasks = self._tasks(samples, wanted, options, journal)
+        following = next(tasks, None)
+        again: list[tuple[Task, int]] = []  # of workers that were lost, with the number of tries
+        workers: list[Worker] = []
+        starting: dict[Future[None], Worker] = {}
         free: list[Worker] = []
-        started: list[Worker] = []
         running: dict[Future[Answer], tuple[Worker, Task, int]] = {}
-        context = self._judge.context(options)
-        with ThreadPoolExecutor(self._number) as threads:
-            try:
-                while True:
-                    while len(running) < self._number:
-                        if again:
-                            task, tries = again.pop()
-                        elif (following := next(waiting, None)) is None:
-                            break
-                        else:
-                            (at, sample), tries = following, 1
-                            names = wanted(sample)
-                            records, keys, missing = self._known(context, sample, names, journal)
-                            if missing is None:
-                                yield at, records, keys
-                                continue
-                            kept = {key: journal.get(key) or {} for key in keys.values()}
-                            task = Task(at, sample, names, kept, options)
-                        if not free:
-                            free.append(self._start())
-                            started.append(free[-1])
-                        worker = free.pop()
-                        running[threads.submit(worker.judge, task)] = worker, task, tries
-                    if not running:
-                        return
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        worker, task, tries = running.pop(future)
-                        try:
-                            found = future.result()
-                        except WorkerLost:
-                            worker.stop()
-                            started.remove(worker)
-                            if tries < MOST_TRIES:
-                                again.append((task, tries + 1))
-                            else:
-                                yield self._lost(context, task, journal)
-                            continue
+        threads = ThreadPoolExecutor(self._number)  # one waits for each worker
+        try:
+            while following is not None or again or running:
+                if following is not None and not isinstance(following, Task):
+                    yield following  # the journal has it whole
+                    following = next(tasks, None)
+                    continue
+                while len(workers) < min(self._number, len(running) + len(again) + (following is not None)):
+                    workers.append(self._start(self._judge))
+                    starting[threads.submit(workers[-1].ready)] = workers[-1]
+                if free and (again or following is not None):
+                    if again:
+                        task, tries = again.pop()
+                    elif following is not None:
+                        task, tries, following = following, 1, next(tasks, None)
+                    worker = free.pop()
+                    running[threads.submit(worker.judge, task)] = worker, task, tries
+                    continue
+                waiting: list[Future[Any]] = [*starting, *running]
+                for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    if done in starting:
+                        worker = starting.pop(done)
+                        done.result()
                         free.append(worker)
-                        self.refused += found.refused
-                        for line in found.lines:
-                            if journal.get(line[0]) != line[3]:  # another sample may have the same texts
-                                journal.put(*line)
-                        yield task.at, found.records, found.keys
-            finally:
-                for worker in started:
-                    worker.stop()
+                        continue
+                    worker, task, tries = running.pop(done)
+                    try:
+                        found = done.result()
+                    except WorkerLost:
+                        worker.stop()
+                        workers.remove(worker)
+                        if tries < MOST_TRIES:
+                            again.append((task, tries + 1))
+                        else:
+                            yield self._lost(task, journal)
+                        continue
+                    free.append(worker)
+                    self.refused += found.refused
+                    for line in found.lines:
+                        if journal.get(line[0]) != line[3]:  # another sample may have the same texts
+                            journal.put(*line)
+                    yield task.at, found.records, found.keys
+        finally:
+            for worker in workers:
+                worker.stop()
+            threads.shutdown()
+
+    def _tasks(
+        self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
+    ) -> Iterator[Task | Judged]:
+        """Give what is to be judged, or what the journal has of it where that is all."""
+        context = self._judge.context(options)
+        for at, sample in enumerate(samples):
+            names = wanted(sample)
+            records, keys, missing = self._known(context, sample, names, journal)
+            kept = {key: journal.get(key) or {} for key in keys.values()}
+            yield (at, records, keys) if missing is None else Task(at, sample, names, kept, options)
 
     def _known(
         self, context: Any, sample: Sample, wanted: Sequence[str], journal: Journal
@@ -257,8 +282,9 @@ class Workers:
                 missing = missing or (row, key)
         return records, keys, missing
 
-    def _lost(self, context: Any, task: Task, journal: Journal) -> Judged:
+    def _lost(self, task: Task, journal: Journal) -> Judged:
         """Fail what is missing of a sample whose workers all ended."""
+        context = self._judge.context(task.options)
         records, keys, missing = self._known(context, task.sample, task.wanted, journal)
         if missing is not None:
             row, key = missing

@@ -1,0 +1,124 @@
+"""Workers on a Ray cluster (the extra `ray`): an actor each, with the model of its own machine.
+
+Ray alone talks over the network; the guard of `localeval.offline` stands in the driver and in each actor.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from localeval.errors import InputError, ModelBroken, ModelError
+from localeval.judge import Judge
+from localeval.runs.workers import Answer, Task, WorkerLost, answer
+from localeval.system.offline import is_offline, offline
+from localeval.text.display import shorten
+
+SECONDS_TO_ANSWER = 20
+
+
+def connect(address: str) -> None:
+    """Join the cluster at `address`, or the one that is here for `auto`. Raises InputError."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray would report to its makers
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError("a cluster needs Ray; run: pip install 'localeval[ray]'.") from error
+    if ray.is_initialized():
+        return
+    try:
+        if address != "auto":  # ray.init would wait for many minutes
+            command = [sys.executable, "-m", "ray.scripts.scripts", "status", "--address", address]
+            subprocess.run(command, check=True, capture_output=True, timeout=SECONDS_TO_ANSWER)  # noqa: S603
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except Exception as error:  # Ray raises what it likes
+        raise InputError(
+            f"no Ray cluster answers at {shorten(address)} ({shorten(error)}); start one with "
+            "`ray start --head`, or give its address."
+        ) from error
+
+
+def count(threads: int) -> int:
+    """Count the workers of so many threads that the cluster has room for; at least 1."""
+    import ray
+
+    return max(1, int(ray.cluster_resources().get("CPU", 0)) // threads)
+
+
+class Actor:
+    """A worker somewhere in the cluster. Raises what its own machine lacks, with the machine's name."""
+
+    def __init__(self, judge: Judge) -> None:
+        import ray
+
+        settings = judge.engine.settings
+        options = {"num_cpus": settings.n_threads, "num_gpus": int(settings.n_gpu_layers != 0)}
+        remote: Any = ray.remote(_Judging).options(**options)
+        self._actor = remote.remote(judge.loader, judge.model["sha256"], is_offline())
+
+    def ready(self) -> None:
+        """Wait until the cluster has room for it. Raises InputError where it can't be started."""
+        import ray
+
+        try:
+            ray.get(self._actor.ready.remote())
+        except ray.exceptions.RayError as error:
+            raise InputError(
+                f"no worker can be started on the cluster ({shorten(error)}); is localeval installed on its "
+                "machines?"
+            ) from error
+
+    def judge(self, task: Task) -> Answer:
+        import ray
+        from ray.exceptions import RayError, RayTaskError
+
+        try:
+            found: Answer = ray.get(self._actor.judge.remote(task))
+        except RayTaskError as error:
+            raise error.cause from error
+        except RayError as error:  # the actor, its process or its machine is gone
+            raise WorkerLost from error
+        return found
+
+    def stop(self) -> None:
+        import ray
+
+        with suppress(Exception):  # it may be gone already, and the cluster with it
+            ray.kill(self._actor)
+
+
+class _Judging:
+    """What an actor is made of."""
+
+    def __init__(self, load: Callable[[], Judge], sha256: str, guarded: bool) -> None:
+        self._load, self._sha256 = load, sha256
+        self._judge: Judge | None = None
+        if guarded:
+            offline()
+
+    def ready(self) -> None:
+        """Answer once there is room for the actor."""
+
+    def judge(self, task: Task) -> Answer:
+        if self._judge is None:
+            self._judge = self._loaded()
+        return answer(self._judge, task)
+
+    def _loaded(self) -> Judge:
+        import ray
+
+        node = ray.util.get_node_ip_address()
+        try:
+            judge = self._load()
+        except ModelError as error:
+            raise type(error)(f"on {node}: {error}") from error
+        if judge.model["sha256"] != self._sha256:
+            raise ModelBroken(
+                f"on {node}: {judge.source} has sha256 {judge.model['sha256']}, and {self._sha256} here; "
+                "copy the file from here to there."
+            )
+        return judge

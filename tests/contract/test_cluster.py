@@ -1,0 +1,60 @@
+"""A Ray cluster of two machines, here on one, does what one process does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval.errors import InputError
+from localeval.runs import cluster as ray_cluster
+from tests.contract.test_workers import _Odd, run, same
+
+ray = pytest.importorskip("ray", reason="the extra `ray`")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+
+
+def test_an_address_that_nobody_answers_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ray_cluster, "SECONDS_TO_ANSWER", 5)
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:9"):
+        run(tmp_path / "run", ray="127.0.0.1:9")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes of one core each."""
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def test_two_nodes_write_what_one_process_writes(cluster: Any, tmp_path: Path) -> None:
+    run(tmp_path / "alone")
+    run(tmp_path / "run", ray=cluster.address)
+    assert same(tmp_path / "alone", tmp_path / "run")
+    (tmp_path / "marks").mkdir()
+    run(tmp_path / "again", _Odd(tmp_path / "marks", 2), ray=cluster.address)  # two actors are killed
+    assert len(list((tmp_path / "marks").iterdir())) == 2
+    assert same(tmp_path / "alone", tmp_path / "again")
+
+
+def test_a_node_that_goes_loses_no_sample(cluster: Any, tmp_path: Path) -> None:
+    run(tmp_path / "alone")
+    going = cluster.add_node(num_cpus=2)
+    seen = []
+
+    def go(done: int, _: object) -> None:
+        seen.append(done)
+        if done == 3:
+            cluster.remove_node(going)
+
+    run(tmp_path / "run", ray=cluster.address, progress=go)
+    assert same(tmp_path / "alone", tmp_path / "run")
