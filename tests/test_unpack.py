@@ -87,7 +87,7 @@ def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps
     (into / install.MARKER).write_text("another")
     other = run_installer(packed, home=home)
     assert other.returncode == 2
-    assert f"{into} was made of another pack" in other.stderr
+    assert f"{into} is there already, and not of this pack" in other.stderr
     (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
     (into / "half").touch()
     assert run_installer(packed, "--models", models, home=home).returncode == 0
@@ -99,7 +99,7 @@ def test_a_folder_with_other_things_is_no_place_for_an_environment(packed: Path,
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     run = run_installer(packed, "--into", tmp_path / "mine", home=tmp_path)
     assert run.returncode == 2
-    assert "is there already and is no environment of a pack" in run.stderr
+    assert "is there already, and not of this pack" in run.stderr
     assert files_of(tmp_path / "mine") == {"notes.txt"}
 
 
