@@ -198,9 +198,9 @@ def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | N
                 raise Refused(f"{what}: {last[-1] if last else done.returncode}", 3)
         marker.write_text(whole + "\n", encoding="utf-8")
     if manifest["models"]:
-        command = [str(python), "-I", "-m", "localeval", "unpack", str(folder)]
+        unpack = [str(python), "-I", "-m", "localeval", "unpack", str(folder)]
         chosen = {"LOCALEVAL_MODELS": str(models)} if models else {}
-        exit_code = subprocess.call(command, stdout=sys.stderr, env={**os.environ, **chosen})  # noqa: S603
+        exit_code = subprocess.call(unpack, stdout=sys.stderr, env={**os.environ, **chosen})  # noqa: S603
         if exit_code:
             raise Refused("the models are not in place; the same command goes on from here.", exit_code)
     return into / "bin" / "localeval"
