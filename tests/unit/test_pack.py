@@ -66,6 +66,8 @@ def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     write_wheel(build.cache_folder, "llama_cpp_python", {"llama_cpp.py": b""}, build.version)
     for name in PACKAGES:
         write_wheel(tmp_path / "index", name, {f"{name}.py": b""})
+    stranger = {"localeval/__main__.py": b"stranger"}
+    write_wheel(tmp_path / "index", "localeval", stranger, version("localeval"))
     shutil.copy(next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")), tmp_path / "index")
     return tmp_path / "index"
 
@@ -86,60 +88,67 @@ def check(folder: Path) -> None:
     install.check_files(folder, manifest)
 
 
-def test_a_pack_is_what_its_manifest_says_and_nothing_else(index: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "pack"
-    manifest = json.loads(pack(contents("tiny", "other"), folder).read_text())
-    check(folder)
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole pack with the model `tiny`."""
+    folder = tmp_path_factory.mktemp("original")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        set_up(monkeypatch, folder)
+        pack(contents("tiny"), folder / "pack")
+    return folder / "pack"
+
+
+def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> None:
+    manifest = json.loads((original / "manifest.json").read_text())
+    check(original)
     for name, entry in manifest["files"].items():
-        content = (folder / name).read_bytes()
+        content = (original / name).read_bytes()
         assert entry == {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    assert {f"models/{FILE}", f"models/other/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
-    assert manifest["models"] == ["tiny", "other"]
+    assert {f"models/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
+    assert manifest["models"] == ["tiny"]
     assert manifest["python"] == ".".join(map(str, sys.version_info[:2]))
     assert manifest["packages"]["llama-cpp-python"] == f"{LLAMA}+portable"
     assert manifest["llama"]["flags"] == ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF"]
-    assert (folder / "install.py").read_bytes() == Path(install.__file__).read_bytes()
-    install.check_machine(install.read_manifest(folder))
-    (folder / "models" / "mine.gguf").write_text("mine")
-    pack(contents("tiny"), folder)  # of another pack's files none is left, and what a user laid there is
-    (folder / "models" / "mine.gguf").unlink()
-    check(folder)
+    assert (original / "install.py").read_bytes() == Path(install.__file__).read_bytes()
+    install.check_machine(install.read_manifest(original))
+    with zipfile.ZipFile(next((original / "wheels").glob("localeval-*"))) as archive:
+        assert archive.read("localeval/__main__.py") == FAKE_MAIN  # and not what an index has by that name
 
 
-def test_an_interrupted_pack_goes_on_and_keeps_what_is_whole(index: Path, tmp_path: Path) -> None:
+def test_an_interrupted_pack_goes_on_and_the_next_call_mends_only_what_is_damaged(
+    index: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "pack"
     held_back = next(index.glob("sklearn-*.whl")).rename(tmp_path / "held-back")
     with pytest.raises(DownloadFailed, match="sklearn"):
-        pack(contents("tiny"), folder)
+        pack(contents("tiny", "other"), folder)
     with pytest.raises(install.Refused, match=r"is not finished; run localeval pack again"):
         install.read_manifest(folder)
-    before = (folder / "models" / FILE).stat().st_mtime_ns
-    held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
-    pack(contents("tiny"), folder)
-    assert (folder / "models" / FILE).stat().st_mtime_ns == before
-    check(folder)
-
-
-def test_packing_again_asks_pip_for_nothing_but_what_is_damaged(index: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "pack"
-    pack(contents("tiny"), folder)
     numpy, model = folder / "wheels" / "numpy-1.0-py3-none-any.whl", folder / "models" / FILE
-    numpy.write_bytes(numpy.read_bytes()[:-1] + b"\1")
-    model.write_bytes(model.read_bytes()[:-1])
+    before = model.stat().st_mtime_ns
+    held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
+    pack(contents("tiny"), folder)  # of another pack's files none is left
+    check(folder)
+    assert model.stat().st_mtime_ns == before
+    flip(numpy)
+    cut(model)
+    (folder / "models" / "mine.gguf").write_text("mine")
     for wheel in index.glob("*.whl"):
         if wheel.name.split("-")[0] != "numpy":
             wheel.unlink()
     pack(contents("tiny"), folder)
+    (folder / "models" / "mine.gguf").unlink()  # what a user laid there is left
     check(folder)
-    assert model.read_bytes() == BYTES
-
-
-def test_no_index_is_asked_for_localeval_itself(index: Path, tmp_path: Path) -> None:
-    """It is on none; a wheel of its name there is a stranger's."""
-    write_wheel(index, "localeval", {"localeval/__main__.py": b"stranger"}, version("localeval"))
-    pack(contents(), tmp_path / "pack")
-    with zipfile.ZipFile(next((tmp_path / "pack" / "wheels").glob("localeval-*"))) as archive:
-        assert archive.read("localeval/__main__.py") == FAKE_MAIN
 
 
 @pytest.mark.parametrize("lost", ["given/*.whl", "site/*/direct_url.json"])
@@ -164,7 +173,7 @@ def test_a_folder_with_other_things_is_refused_and_left_as_it_is(
     assert files_of(folder) == {name}
 
 
-def test_a_full_target_is_one_sentence_and_the_next_call_goes_on(index: Path, tmp_path: Path) -> None:
+def test_a_full_target_is_one_sentence(index: Path, tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1500, before[1]))  # a stand-in for a disk that is full
     try:
@@ -172,8 +181,6 @@ def test_a_full_target_is_one_sentence_and_the_next_call_goes_on(index: Path, tm
             pack(contents("tiny"), tmp_path / "pack")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    pack(contents(), tmp_path / "pack")
-    check(tmp_path / "pack")
 
 
 FAKE_PIP = f"""
@@ -291,17 +298,8 @@ def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path
     assert re.search(r"in all about [\d,]+ MB; [\d,]+ MB are free there", text)
 
 
-def test_by_default_the_quick_starts_models_are_packed_if_they_are_here(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert default_models("tiny", None) == ["tiny"]
-    assert default_models(None, None) == []
-    rows = [toml_row("qwen2.5-coder-1.5b", HUB), toml_row("bge-m3", HUB, kind="embedder")]
-    move_in(monkeypatch, tmp_path, *rows)
-    assert default_models(None, "bge-m3") == ["qwen2.5-coder-1.5b", "bge-m3"]
-
-
 def test_a_model_that_cannot_be_packed_is_refused(index: Path, tmp_path: Path) -> None:
+    assert (default_models("tiny", None), default_models(None, None)) == (["tiny"], [])
     for judge, embedder in (("other", None), (None, "tiny")):
         with pytest.raises(InputError, match=r"is no (judge|embedder) but a model of another kind"):
             default_models(judge, embedder)
@@ -320,16 +318,6 @@ def test_without_a_terminal_sizes_are_said_and_nothing_is_written_until_yes(
     assert "add --yes" in str(run.exception)
     assert "tiny: 0 MB, copied" in run.output
     assert not folder.exists()
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole pack with the model `tiny`."""
-    folder = tmp_path_factory.mktemp("original")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        set_up(monkeypatch, folder)
-        pack(contents("tiny"), folder / "pack")
-    return folder / "pack"
 
 
 @pytest.fixture
@@ -393,18 +381,10 @@ def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps
     assert not (into / "half").exists()
 
 
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-@pytest.mark.parametrize("damage", [flip, cut, Path.unlink], ids=["flip", "cut", "missing"])
-@pytest.mark.parametrize("name", [f"models/{FILE}", "wheels/numpy-1.0-py3-none-any.whl"])
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [(flip, f"models/{FILE}"), (cut, "wheels/numpy-1.0-py3-none-any.whl"), (Path.unlink, f"models/{FILE}")],
+)
 def test_a_damaged_file_is_named_and_nothing_is_installed(
     packed: Path, tmp_path: Path, damage: Callable[[Path], object], name: str
 ) -> None:
