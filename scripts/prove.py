@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prove_network import prove_network
+from prove_wheel import prove_wheel
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,6 +44,11 @@ CAMPAIGNS = (
         "network",
         "the shipped example is judged with no network interface, and under strace: no attempt to get out",
         prove_network,
+    ),
+    Campaign(
+        "wheel",
+        "one wheel, the same from the sdist, lists models and plans the example with no checkout in reach",
+        prove_wheel,
     ),
     Campaign(
         "damaged-models",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from localeval.runs.folder import REPORT, RESULTS
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.text.display import shorten
 
+EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
 _MOST_SHOWN = 20
 _READING = [
     click.Option(
@@ -46,7 +48,8 @@ def _number_or_auto(given: str) -> int | str:
 
 
 @click.command(params=[*_READING, *JUDGING, *GATES])
-@click.argument("file", is_eager=True)
+@click.argument("file", required=False, is_eager=True)
+@click.option("--example", is_flag=True, help="Score the shipped samples instead of a FILE.")
 @click.option(
     "-o",
     "--output",
@@ -73,7 +76,8 @@ def _number_or_auto(given: str) -> int | str:
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
 def evaluate(
-    file: str,
+    file: str | None,
+    example: bool,
     output: str | None,
     plan_only: bool,
     quiet: bool,
@@ -87,9 +91,11 @@ def evaluate(
     """Score the samples of FILE (JSONL, JSON, CSV, TSV or Parquet; - is stdin)."""
     gates, reading = Gates(**take(given, GATES)), take(given, _READING)
     judge, options = split(given)
-    samples = _read(file, options["seed"], **reading)
+    if example == (file is not None):
+        raise InputError("give a FILE, or --example for the shipped samples: one of the two.")
+    samples = _read(file or str(EXAMPLE), options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
-    folder = _folder(output, file, samples)
+    folder = _folder(output, file or "example", samples)
     if workers != 1 and ray is None and not judge["n_threads"]:
         judge["n_threads"] = 1 if workers == "auto" else max(1, physical_cores() // workers)
     if plan_only:

@@ -58,7 +58,7 @@ def pack(
         if not chosen:
             say("the quick start's models are not here (localeval models fetch); the pack will hold none")
     target = whole_path(target)
-    collect.check_target(target)
+    collect.PartialManifest.open(target)  # what else lies there is refused before anything is said
     contents = collect.choose_contents(list(dict.fromkeys(chosen)), LlamaBuild(native))
     for line in contents.lines(target):
         say(line)
@@ -66,8 +66,7 @@ def pack(
         if not sys.stdin.isatty():
             raise InputError("nothing was fetched yet; add --yes to go on.")
         click.confirm("Go on?", default=True, abort=True, err=True)
-    with draw_progress() as progress:
-        manifest = collect.pack(contents, target, progress=progress)
+    manifest = collect.pack(contents, target)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     say(f"{target} is whole: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
     say("sha256 of its manifest.json, to compare there (install.py --sha256 SUM):")

@@ -115,7 +115,7 @@ def rows() -> Mapping[str, CatalogRow]:
 
 @lru_cache
 def read_catalog(path: Path) -> Mapping[str, CatalogRow]:
-    """Read one catalog file. Raises InputError if it cannot be read or a field is missing or wrong."""
+    """Read a catalog file. Raises InputError if it cannot be read or a field is missing or wrong."""
     try:
         read = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:

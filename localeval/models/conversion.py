@@ -45,11 +45,22 @@ def convert_once(files: ModelFiles) -> None:
             f"{source} is not the catalog's file: found sha256 {found}, expected {pickle.sha256}; "
             f"run: localeval models fetch {files.name}"
         )
+    import torch
+    from safetensors.torch import save_file
+
     try:
+        # torch.save writes a zip since 2020; only that can be mapped rather than read into memory.
+        state = torch.load(source, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(source))
+        tensors: dict[str, Any] = {}
+        seen: set[int] = set()
+        for name, tensor in state.items():  # safetensors has no way to say that two share their memory
+            memory = tensor.untyped_storage().data_ptr()
+            tensors[name] = tensor.clone() if memory in seen else tensor.contiguous()
+            seen.add(memory)
         # In a folder beside and then moved, so that no other process reads half of a file.
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".converting-") as folder:
             made, noted = Path(folder) / SAFE, Path(folder) / NOTE
-            _convert(source, made)
+            save_file(tensors, made, metadata={"format": "pt"})  # transformers asks for the metadata
             sha256 = hash_file(made)
             noted.write_text(f"{sha256}  {SAFE}\n{found}  {PICKLE}\n", encoding="utf-8")
             made.replace(target)
@@ -60,18 +71,3 @@ def convert_once(files: ModelFiles) -> None:
             f"{source.stat().st_size:,} bytes of room in a folder that can be written."
         ) from error
     remember(target, sha256)
-
-
-def _convert(source: Path, target: Path) -> None:
-    import torch
-    from safetensors.torch import save_file
-
-    # torch.save writes a zip since 2020; only that can be mapped rather than read into memory.
-    state = torch.load(source, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(source))
-    tensors: dict[str, Any] = {}
-    seen: set[int] = set()
-    for name, tensor in state.items():  # safetensors has no way to say that two share their memory
-        memory = tensor.untyped_storage().data_ptr()
-        tensors[name] = tensor.clone() if memory in seen else tensor.contiguous()
-        seen.add(memory)
-    save_file(tensors, target, metadata={"format": "pt"})  # transformers asks for the metadata

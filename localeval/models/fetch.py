@@ -10,14 +10,11 @@ import http.client
 import os
 import shutil
 import sys
-import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NoAnswer
 from pathlib import Path
 
 from filelock import Timeout
@@ -42,24 +39,14 @@ from localeval.system.files import held
 from localeval.text.display import shorten
 
 TRIES = 3
-PAUSE_S = 0.5  # before the second try; doubled for the third
-REACH_S = 8  # a machine without network must hear of it within seconds
-READ_S = 30
+PAUSE_S = 1.0  # before the second try; twice as long before the third
+TIMEOUT_S = 10  # a machine without network must hear of it within seconds
 BLOCK = 1 << 18
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers that another try may change
 
 Announce = Callable[[str], None]
 Progress = Callable[[int, int], None]  # bytes done and bytes in all (0 while that is not known)
-Report = Callable[[int, int | None], None]  # bytes of one file so far, and in all where known
-
-
-class _UnreachableError(Exception):
-    """The server gave no answer at all."""
-
-
-class _EndedEarlyError(Exception):
-    """The body or connection ended early; what came is kept and the next try goes on from there."""
 
 
 def say(line: str) -> None:
@@ -104,11 +91,6 @@ def fetch(
             lock = held(path, -1)
         try:
             if wanted := _wanted(row):  # the other process may have fetched it
-                if not (given or row.sources):
-                    raise DownloadFailed(
-                        f"{name} is in no repository of the hub: make it with scripts/quick_start_models.py, "
-                        f"give a folder that holds it with --from, or choose another {row.kind}."
-                    )
                 _fetch_files(row, wanted, given, elsewhere, announce, progress)
         finally:
             lock.release()
@@ -134,90 +116,86 @@ def _fetch_files(
     announce: Announce,
     progress: Progress | None,
 ) -> None:
-    sizes = {file.name: file.size or 0 for file in wanted}
-    unknown = sum(file.size is None for file in wanted)
-    size = f"{sum(sizes.values()):,} bytes" + (f" and {unknown} of unknown size" if unknown else "")
-    sources = [str(given)] * (given is not None) + [str(source) for source in row.sources if elsewhere]
+    hubs = row.sources if elsewhere else ()
+    if not (given or hubs):
+        raise DownloadFailed(
+            f"{row.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give a "
+            f"folder that holds it with --from, or choose another {row.kind}."
+        )
+    known, unknown = sum(file.size or 0 for file in wanted), any(file.size is None for file in wanted)
+    size = f"{known:,} bytes" + (" and more" if unknown else "")
     announce(f"{row.name}: {len(wanted)} file(s), {size}, to {models_dir()}")
-    announce(f"from: {'; then '.join(sources)}")
-    for file in wanted:
-        if place(row, file).exists():
-            announce(f"{place(row, file)} has other bytes than the catalog's and will be replaced.")
-    there = sum(part.stat().st_size for file in wanted if (part := _part(place(row, file))).exists())
-    needed, free = sum(sizes.values()) - there, shutil.disk_usage(models_dir()).free
+    announce(f"from: {'; then '.join(map(str, [given, *hubs] if given else hubs))}")
+    there = sum(part.stat().st_size for file in wanted if (part := _part(row, file)).exists())
+    needed, free = known - there, shutil.disk_usage(models_dir()).free
     if given is None and needed > free:  # a link to a file of the user's takes no space
         raise ModelError(
             f"{row.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
             "make room, or set LOCALEVAL_MODELS to a folder on another disk."
         )
     done = 0
+
+    def report(more: int, total: int = 0 if unknown else known) -> None:
+        if progress:
+            progress(done + more, total)
+
     for file in wanted:
-
-        def report(of_file: int, in_file: int | None, name: str = file.name, before: int = done) -> None:
-            sizes[name] = in_file or sizes[name]
-            if progress is not None:
-                progress(before + of_file, sum(sizes.values()))
-
-        _fetch_file(row, file, given, elsewhere, announce, report)
-        size_here = place(row, file).stat().st_size
-        report(size_here, size_here)
-        done += size_here
-    announce(f"{row.name} is in {models_dir()}.")
-
-
-def _fetch_file(
-    row: CatalogRow,
-    file: CatalogFile,
-    given: Path | None,
-    elsewhere: bool,
-    announce: Announce,
-    report: Report,
-) -> None:
-    """Put one file into its place, from `given` or else from the hub."""
-    final = place(row, file)
-    final.parent.mkdir(parents=True, exist_ok=True)
-    answers: list[str] = []
-    sources: list[Path | HubSource] = [given] if given else []
-    sources += [hub] if elsewhere and (hub := row.source(file)) else []
-    for source in sources:
-        try:
-            if isinstance(source, HubSource):
-                part = _part(final)
-                if file.sha256 is None:
-                    part.unlink(missing_ok=True)  # it may be of another version, and no sum would tell
-                _download(source, file, part, report)
-            else:
-                part = _take_given(row, file, source)
-            if wrong := mismatch(file, part, file.sha256):
-                part.unlink()
-                raise DownloadFailed(f"wrong bytes: {wrong}")
-        except DownloadFailed as error:
-            answers.append(f"{source}: {error}")
-            if source is not sources[-1]:
-                announce(f"{answers[-1]}; trying the next source")
-            continue
+        final = place(row, file)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        sources: list[Path | HubSource] = [given] if given else []
+        sources += [hub] if hubs and (hub := row.source(file)) else []
+        part = _get(row, file, sources, announce, report)
         sha256 = file_sha256(part)
         with part.open("rb") as stream:
             os.fsync(stream.fileno())  # a name must never outlive a power cut that its bytes did not
         part.replace(final)
         remember(final, sha256)
-        _part(final).unlink(missing_ok=True)
+        _part(row, file).unlink(missing_ok=True)
         if file.sha256 is None:
             notes = models_dir() / row.name / SUMS
             sums = {**read_sums(notes), file.name: sha256}
-            lines = "".join(f"{found}  {name}\n" for name, found in sorted(sums.items()))
-            notes.write_text(lines, encoding="utf-8")
+            notes.write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
             announce(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
-        return
+        done += final.stat().st_size
+    report(0, done)
+    announce(f"{row.name} is in {models_dir()}.")
+
+
+def _part(row: CatalogRow, file: CatalogFile) -> Path:
+    """Return where a file of the hub grows."""
+    return place(row, file).with_name(f"{Path(file.name).name}.part")
+
+
+def _get(
+    row: CatalogRow,
+    file: CatalogFile,
+    sources: list[Path | HubSource],
+    announce: Announce,
+    report: Callable[[int], None],
+) -> Path:
+    """Get one file with the right bytes beside its place, from the first source that has it."""
+    answers: list[str] = []
+    for source in sources:
+        try:
+            if isinstance(source, Path):
+                part = _take_given(row, file, source)
+            else:
+                part = _part(row, file)
+                if file.sha256 is None:
+                    part.unlink(missing_ok=True)  # it may be of another version, and no sum would tell
+                _download(source, file, part, report)
+            if wrong := mismatch(file, part, file.sha256):
+                part.unlink()
+                raise DownloadFailed(f"wrong bytes: {wrong}")
+            return part
+        except DownloadFailed as error:
+            answers.append(f"{source}: {error}")
+            if source is not sources[-1]:
+                announce(f"{answers[-1]}; trying the next source")
     raise DownloadFailed(
         f"{row.name}: {file.name} could not be had ({'; '.join(answers)}); try again where the hub can be "
         "reached, or give a file or folder that holds it with --from."
     )
-
-
-def _part(final: Path) -> Path:
-    """Return where a file of the hub grows."""
-    return final.with_name(f"{final.name}.part")
 
 
 def _take_given(row: CatalogRow, file: CatalogFile, given: Path) -> Path:
@@ -229,7 +207,7 @@ def _take_given(row: CatalogRow, file: CatalogFile, given: Path) -> Path:
     if found is None:
         raise DownloadFailed(f"does not hold {file.name}")
     # Not the hub's part: going on with that one would write into the user's file.
-    part = place(row, file).with_name(f"{Path(file.name).name}.given.part")
+    part = _part(row, file).with_suffix(".given")
     part.unlink(missing_ok=True)
     try:
         os.link(found.resolve(), part)
@@ -238,8 +216,8 @@ def _take_given(row: CatalogRow, file: CatalogFile, given: Path) -> Path:
     return part
 
 
-def _download(source: HubSource, file: CatalogFile, part: Path, report: Report) -> None:
-    """Fetch the file into `part`, which stays for a later try where DownloadFailed is raised."""
+def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable[[int], None]) -> None:
+    """Fetch the file into `part`, which stays for a later call where DownloadFailed is raised."""
     base = os.environ.get("LOCALEVAL_HUB") or "https://huggingface.co"
     if urllib.parse.urlsplit(base).scheme not in ("http", "https"):
         raise InputError(f"LOCALEVAL_HUB is {base!r}; it must begin with https:// or http://.")
@@ -247,84 +225,42 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Report) 
     url = f"{base.rstrip('/')}/{source.repo}/resolve/{source.revision}/{name}"
     answer = ""
     for attempt in range(TRIES):
-        if attempt:
-            time.sleep(PAUSE_S * 2 ** (attempt - 1))
+        time.sleep(PAUSE_S * attempt)
+        have = part.stat().st_size if part.exists() else 0
+        if file.size is not None and have >= file.size:
+            return  # whole, or too long: the caller's check tells
+        request = urllib.request.Request(url, headers={"User-Agent": "localeval"})  # noqa: S310 (http or https)
+        if have:
+            request.add_header("Range", f"bytes={have}-")
         try:
-            return _attempt(url, file, part, report)
-        except _UnreachableError as error:
-            answer = f"cannot be reached ({error})"
-            if attempt == 0:
-                break
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
+                if response.status != http.HTTPStatus.PARTIAL_CONTENT:
+                    have = 0  # the server sends the whole file, so start over
+                length = response.headers.get("Content-Length")
+                total = have + int(length) if length else None
+                if None not in (file.size, total) and file.size != total:
+                    raise DownloadFailed(f"wrong bytes: offers {total:,} bytes, expected {file.size:,}")
+                with part.open("ab" if have else "wb") as stream:
+                    while block := response.read(BLOCK):
+                        have += len(block)
+                        stream.write(block)
+                        report(have)
+            if total is None or have >= total:
+                return
+            answer = f"the connection ended after {have:,} of {total:,} bytes"
         except urllib.error.HTTPError as error:
             error.close()
             answer = f"HTTP {error.code} {shorten(error.reason)}"
-            if error.code not in PASSING:
+            if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                part.unlink(missing_ok=True)  # it is as long as the server's file, or longer: start over
+            elif error.code not in PASSING:
                 break
-        except (OSError, http.client.HTTPException, _EndedEarlyError) as error:
+        except urllib.error.URLError as error:
+            answer = f"cannot be reached ({shorten(error.reason)})"
+            if attempt == 0:
+                break
+        except (OSError, http.client.HTTPException) as error:
             if getattr(error, "errno", None) in DISK_FULL:
                 raise
             answer = shorten(error)
     raise DownloadFailed(answer)
-
-
-def _attempt(url: str, file: CatalogFile, part: Path, report: Report) -> None:
-    have = part.stat().st_size if part.exists() else 0
-    if file.size is not None and have >= file.size:
-        return  # whole, or too long: the caller's check tells
-    request = urllib.request.Request(url, headers={"User-Agent": "localeval"})  # noqa: S310 (http or https)
-    if have:
-        request.add_header("Range", f"bytes={have}-")
-    try:
-        response = _open(request)
-    except urllib.error.HTTPError as error:
-        if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not have:
-            raise
-        error.close()
-        if error.headers.get("Content-Range") == f"bytes */{have}":
-            return  # nothing is left to send
-        part.unlink()
-        raise _EndedEarlyError("the server knows a shorter file") from error
-    with response:
-        if response.status != http.HTTPStatus.PARTIAL_CONTENT:
-            have = 0  # the server sends the whole file, so start over
-        length = response.headers.get("Content-Length")
-        total = have + int(length) if length else None
-        if None not in (file.size, total) and file.size != total:
-            raise DownloadFailed(f"wrong bytes: offers {total:,} bytes, expected {file.size:,}")
-        with part.open("ab" if have else "wb") as stream:
-            # Without a Content-Length a server could go on forever; the caller's check tells.
-            while (file.size is None or have <= file.size) and (block := response.read(BLOCK)):
-                have += len(block)
-                stream.write(block)
-                report(have, total)
-    # http.client takes a connection that ended early for the end of the body.
-    if total is not None and have < total:
-        raise _EndedEarlyError(f"the connection ended after {have:,} of {total:,} bytes")
-
-
-def _open(request: urllib.request.Request) -> http.client.HTTPResponse:
-    """Return the server's answer, once its body begins. Raises HTTPError for a refusal.
-
-    Asked in a thread, because neither a resolver that is cut off nor a host of many dead addresses heeds a
-    socket's timeout.
-    """
-    answer: Future[http.client.HTTPResponse] = Future()
-
-    def ask() -> None:
-        try:
-            answer.set_result(urllib.request.urlopen(request, timeout=READ_S))  # noqa: S310 (http or https)
-        except Exception as error:  # noqa: BLE001 (raised again below)
-            answer.set_exception(error)
-
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        response = answer.result(REACH_S)
-    except urllib.error.HTTPError:
-        raise
-    except (OSError, http.client.HTTPException, NoAnswer) as error:
-        why = getattr(error, "reason", error)
-        raise _UnreachableError(shorten(why) or f"no answer within {REACH_S} s") from error
-    if request.full_url.startswith("https:") and not response.url.startswith("https:"):
-        response.close()
-        raise DownloadFailed("redirects from https to an unprotected address")
-    return response

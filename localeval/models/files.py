@@ -6,11 +6,9 @@ A file's sha256 is computed once and remembered in the user's cache folder until
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,8 @@ from localeval.errors import ModelBroken, ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import CatalogFile, CatalogRow, Kind
 from localeval.models.gguf import check_gguf, split_files
+from localeval.system.files import atomic_write
+from localeval.text.display import suggested
 
 SUMS = "SHA256SUMS"  # what `fetch` got for the unpinned files of a folder, in sha256sum's format
 
@@ -116,12 +116,12 @@ def verify(name_or_path: str | os.PathLike[str]) -> ModelFiles:
 def _resolve_row(row: CatalogRow, read_again: bool) -> ModelFiles:
     paths = {file.name: place(row, file) for file in row.files}
     remedy = f"run: localeval models fetch {row.name}"
-    for path in paths.values():
+    for file in row.files:
+        path = paths[file.name]
         if not path.is_file():
             raise ModelMissing(f"{row.name} is not here ({path} is missing); {remedy}")
-    for file in row.files:
-        if wrong := mismatch(file, paths[file.name], expected_sha256(row, file), read_again):
-            raise ModelBroken(f"{paths[file.name]} is not the catalog's file: {wrong}; {remedy}")
+        if wrong := mismatch(file, path, expected_sha256(row, file), read_again):
+            raise ModelBroken(f"{path} is not the catalog's file: {wrong}; {remedy}")
     path = models_dir() / row.name if row.is_folder else next(iter(paths.values()))
     return _model_files(row.name, path, paths, row)
 
@@ -133,14 +133,12 @@ def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: 
             raise ModelMissing(
                 f"{path} is not there; give a GGUF file, a model folder or a name of the catalog."
             )
-        names = list(catalog.rows())
-        near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}? Known" if near else "; known"
-        raise ModelMissing(f"{given!r} is no model of the catalog and no file{hint}: {', '.join(names)}.")
+        hint = suggested(given, list(catalog.rows()))
+        raise ModelMissing(f"{given!r} is no model of the catalog and no file; {hint}")
     if kind != "judge" and (path / "config.json").is_file():
-        found = {file.relative_to(path): file for file in sorted(path.rglob("*")) if file.is_file()}
-        hidden = {name for name in found if any(part.startswith(".") for part in name.parts)}
-        paths = {name.as_posix(): file for name, file in found.items() if name not in hidden}
+        names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
+        shown = [name for name in names if not any(part.startswith(".") for part in name.parts)]
+        paths = {name.as_posix(): path / name for name in shown}
         return _model_files(path.name, path, paths, None, read_again)
     if kind not in (None, "judge"):
         raise ModelBroken(
@@ -172,28 +170,25 @@ def listing() -> list[dict[str, object]]:
     The state is `missing`, `present` (not hashed yet), `verified`, or `wrong` (other size, or known to be of
     other bytes than the catalog's).
     """
+
+    def state(row: CatalogRow, file: CatalogFile) -> str:
+        path, expected = place(row, file), expected_sha256(row, file)
+        if not path.is_file():
+            return "missing"
+        found = _remembered(path)
+        if file.size not in (None, path.stat().st_size) or (found and expected and found != expected):
+            return "wrong"
+        return "verified" if found and expected else "present"
+
+    worst_first = ("missing", "wrong", "present", "verified")
     return [
         {
             **row.model_dump(mode="json", exclude={"files", "sources"}),
             "size": row.size,
-            "state": _state(row),
+            "state": min((state(row, file) for file in row.files), key=worst_first.index),
         }
         for row in catalog.rows().values()
     ]
-
-
-def _state(row: CatalogRow) -> str:
-    state = "verified"
-    for file in row.files:
-        path = place(row, file)
-        if not path.is_file():
-            return "missing"
-        found, expected = _remembered(path), expected_sha256(row, file)
-        if file.size not in (None, path.stat().st_size) or (found and expected and found != expected):
-            state = "wrong"
-        elif state == "verified" and not (found and expected):
-            state = "present"
-    return state
 
 
 def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bool = False) -> str:
@@ -251,10 +246,7 @@ def remember(path: Path, sha256: str) -> None:
     memory = _memory(path)
     with contextlib.suppress(OSError):
         memory.parent.mkdir(parents=True, exist_ok=True)
-        # Written beside and moved, so that no other process reads half of it.
-        with tempfile.NamedTemporaryFile("w", dir=memory.parent, suffix=".tmp", delete=False) as stream:
-            json.dump({**_identity(path), "sha256": sha256}, stream)
-        Path(stream.name).replace(memory)
+        atomic_write(memory, [json.dumps({**_identity(path), "sha256": sha256})])
 
 
 def _remembered(path: Path) -> str | None:

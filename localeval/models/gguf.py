@@ -19,7 +19,6 @@ TOKENIZERS = ("gpt2", "llama")
 _SPLIT = re.compile(r"^(?P<stem>.+)-\d{5}-of-(?P<parts>\d{5})\.gguf$")
 _NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
-_AGAIN = "the file is damaged or cut off: copy or fetch it again"
 
 
 def split_files(path: Path) -> list[Path]:
@@ -39,69 +38,56 @@ def check_gguf(path: Path) -> None:
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no regular file"
         raise ModelBroken(f"{path}: found {found}, expected one GGUF file (see: localeval models list).")
-    with path.open("rb") as stream:
-        header = stream.read(HEADER.size)
-        if len(header) < HEADER.size:
-            raise ModelBroken(
-                f"{path}: found {len(header)} bytes, expected a GGUF header and more; {_AGAIN}."
-            )
-        magic, version, *counts = HEADER.unpack(header)
-        if magic != b"GGUF":
-            raise ModelBroken(f"{path}: found {magic!r} at its start, expected b'GGUF'; give a GGUF file.")
-        if version not in (2, 3):
-            raise ModelBroken(f"{path}: found GGUF version {version}, expected 2 or 3; convert it anew.")
-        for count, what in zip(counts, ("tensors", "metadata pairs"), strict=True):
-            if count > MOST:
-                raise ModelBroken(f"{path}: found {count:,} {what}, expected at most {MOST:,}; {_AGAIN}.")
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            try:
-                metadata = _Metadata(data).pairs(counts[1])
-            except ValueError as error:
-                raise ModelBroken(f"{path}: {error}; {_AGAIN}.") from error
-    if (kind := metadata.get("tokenizer.ggml.model", "gpt2")) not in TOKENIZERS:
+    try:
+        if path.stat().st_size < HEADER.size:
+            raise ValueError(f"found {path.stat().st_size} bytes, expected a GGUF header and more")
+        with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            magic, version, tensors, pairs = HEADER.unpack_from(data)
+            if magic != b"GGUF" or version not in (2, 3):
+                raise ValueError(f"found {magic!r} of version {version}, expected b'GGUF' of version 2 or 3")
+            if max(tensors, pairs) > MOST:
+                raise ValueError(f"found {tensors:,} tensors and {pairs:,} metadata pairs, expected few")
+            kind = _metadata(data, pairs).get("tokenizer.ggml.model", "gpt2")
+    except ValueError as error:
+        raise ModelBroken(f"{path}: {error}; copy or fetch the file again.") from error
+    if kind not in TOKENIZERS:
         raise ModelBroken(
             f"{path}: found a tokenizer of the kind {kind!r:.40}, expected {' or '.join(TOKENIZERS)}; "
             "such a model can't judge: choose a Qwen2.5 or Qwen3 instruct model."
         )
 
 
-class _Metadata:
-    """The metadata of a file, value after value. Raises ValueError where one is not inside the file."""
+def _metadata(data: mmap.mmap, count: int) -> dict[str, Any]:
+    """Read the pairs behind the header, without lists. Raises ValueError where one leaves the file."""
+    at = HEADER.size
 
-    def __init__(self, data: mmap.mmap) -> None:
-        self._data, self._at = data, HEADER.size
+    def skip(length: int) -> int:
+        nonlocal at
+        at += length
+        if at > len(data):
+            raise ValueError(f"found the end of the file at byte {len(data):,}, expected more metadata")
+        return at - length
 
-    def pairs(self, count: int) -> dict[str, Any]:
-        return {self._string(): self._value(self._number("I")) for _ in range(count)}
+    def number(form: str) -> Any:
+        return struct.unpack_from(f"<{form}", data, skip(struct.calcsize(f"<{form}")))[0]
 
-    def _skip(self, length: int) -> int:
-        """Step over `length` bytes and return where they begin."""
-        begin = self._at
-        if length > len(self._data) - begin:
-            raise ValueError(f"found the end of the file at byte {len(self._data):,}, expected more metadata")
-        self._at += length
-        return begin
+    def string() -> str:
+        length = number("Q")
+        return data[skip(length) : at].decode("utf-8", "replace")
 
-    def _number(self, form: str) -> Any:
-        return struct.unpack_from(f"<{form}", self._data, self._skip(struct.calcsize(f"<{form}")))[0]
-
-    def _string(self) -> str:
-        length = self._number("Q")
-        begin = self._skip(length)
-        return self._data[begin : begin + length].decode("utf-8", "replace")
-
-    def _value(self, kind: int) -> Any:
-        """Return a number or string; None for a list, which is stepped over."""
+    def value(kind: int) -> Any:
         if kind in _NUMBERS:
-            return self._number(_NUMBERS[kind])
+            return number(_NUMBERS[kind])
         if kind == _STRING:
-            return self._string()
-        of, count = (self._number("I"), self._number("Q")) if kind == _ARRAY else (kind, 0)
+            return string()
+        of, size = (number("I"), number("Q")) if kind == _ARRAY else (kind, 0)
         if of in _NUMBERS:
-            self._skip(count * struct.calcsize(f"<{_NUMBERS[of]}"))
+            skip(size * struct.calcsize(f"<{_NUMBERS[of]}"))
         elif of == _STRING:
-            for _ in range(count):
-                self._skip(self._number("Q"))
+            for _ in range(size):
+                skip(number("Q"))
         else:
             raise ValueError(f"found metadata of type {of}, expected 0 to 12")
         return None
+
+    return {string(): value(number("I")) for _ in range(count)}

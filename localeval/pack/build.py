@@ -91,7 +91,13 @@ def build_wheel(build: LlamaBuild) -> Path:
     """
     if cached := build.cached_wheel:
         return cached
-    compiler = _c_compiler()
+    named = [os.environ["CC"]] if os.environ.get("CC") else ["cc", "gcc", "clang"]
+    compiler = next((words for words in map(shlex.split, named) if shutil.which(words[0])), None)
+    if compiler is None:
+        raise InputError(
+            f"pack compiles llama.cpp, and there is no C compiler here ({named[0]}); install one "
+            "(Debian: apt install build-essential)."
+        )
     build.cache_folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=build.cache_folder, prefix="compiling-") as scratch:
         base = build.version.partition("+")[0]
@@ -131,26 +137,12 @@ def _make_portable(source: Path, compiler: list[str]) -> None:
     cmake.write_text(text + "\n", encoding="utf-8")
 
 
-def _c_compiler() -> list[str]:
-    """The words that call the C compiler: those of CC, else the first that CMake would find."""
-    chosen = os.environ.get("CC")
-    for words in map(shlex.split, [chosen] if chosen else ["cc", "gcc", "clang"]):
-        if shutil.which(words[0]):
-            return words
-    raise InputError(
-        f"pack compiles llama.cpp, and there is no C compiler here ({chosen or 'cc'}); install one "
-        "(Debian: apt install build-essential)."
-    )
-
-
 def needed_glibc(wheel: Path) -> str:
     """Find the oldest glibc that a wheel compiled here runs with: that of its libraries' newest symbol."""
-    found = set()
     with zipfile.ZipFile(wheel) as archive:
-        for member in archive.namelist():
-            if ".so" in member:
-                found |= set(re.findall(rb"GLIBC_2\.(\d+)", archive.read(member)))
-    return f"2.{max(map(int, found))}" if found else ""
+        libraries = [archive.read(member) for member in archive.namelist() if ".so" in member]
+    found = {int(minor) for library in libraries for minor in re.findall(rb"GLIBC_2\.(\d+)", library)}
+    return f"2.{max(found)}" if found else ""
 
 
 def run_pip(command: str, *arguments: str, **environment: str) -> None:
@@ -164,12 +156,7 @@ def run_pip(command: str, *arguments: str, **environment: str) -> None:
         check=False,
         env={**os.environ, **environment},
     )
-    if not done.returncode:
-        return
-    if subprocesses.lacks("pip", done.stderr):
-        raise InputError(
-            f"this Python has no pip ({sys.executable}), and pack needs it; run: python -m ensurepip"
-        )
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    errors = [line for line in lines if "error:" in line.lower() and "subprocess-exited" not in line]
-    raise DownloadFailed(f"pip {command}: {shorten((errors or lines or ['no word from pip'])[0])}")
+    if done.returncode:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        errors = [line for line in lines if "error:" in line.lower() and "subprocess-exited" not in line]
+        raise DownloadFailed(f"pip {command}: {shorten((errors or lines or ['no word from pip'])[0])}")

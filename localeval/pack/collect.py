@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from localeval import models as store
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import ModelFiles, catalog
-from localeval.models.fetch import Announce, Progress, say
+from localeval.models.fetch import Announce, say
 from localeval.models.files import file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
@@ -64,6 +63,7 @@ class PackContents:
         """What will be fetched, compiled and copied, with sizes, and the space at the target."""
         there = next(folder for folder in (target, *target.parents) if folder.exists())
         compiled = "compiled before, from the cache" if self.llama.cached_wheel else "compiled now"
+        whole, free = self.wheel_bytes + self.model_bytes, shutil.disk_usage(there).free
         return [
             f"a pack for {platform.python_implementation()} {platform.python_version()} on "
             f"{platform.system()} {platform.machine()}, in {target}",
@@ -71,8 +71,7 @@ class PackContents:
             f"set up here; torch, if need be, from {CPU_INDEX}",
             f"  {LLAMA} {self.llama.version}: about {_mb(LLAMA_BYTES)}, {compiled}",
             *(f"  {model.name}: {_mb(model.size)}, copied" for model in self.models),
-            f"in all about {_mb(self.wheel_bytes + self.model_bytes)}; {_mb(shutil.disk_usage(there).free)} "
-            f"are free there; installed it takes about "
+            f"in all about {_mb(whole)}; {_mb(free)} are free there; installed it takes about "
             f"{_mb(self.unpacked * install.GROWTH + self.model_bytes)}",
         ]
 
@@ -144,64 +143,51 @@ def closure(name: str) -> dict[str, Distribution]:
     return found
 
 
-def check_target(target: Path) -> None:
-    """InputError unless the folder is new, empty, or one that `pack` made."""
-    if target.exists() and not target.is_dir():
-        raise InputError(f"{target} is no folder; give pack a new or an empty one.")
-    if target.is_dir() and _known_files(target) is None and (other := next(target.iterdir(), None)):
-        raise InputError(
-            f"{target} holds other things ({other.name}); give pack a new folder, or one that it made."
-        )
-
-
-def _known_files(target: Path) -> dict[str, Any] | None:
-    """The files of the manifest that `pack` left there, finished or not; None where there is none."""
-    for name in (install.PART, install.MANIFEST):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            files = dict(json.loads((target / name).read_text(encoding="utf-8"))["files"])
-            if all(map(install.is_safe, files)):
-                return files
-    return None
-
-
+@dataclass
 class PartialManifest:
     """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call.
 
-    known  every file that `pack` put there; {} for one that was not copied to its end
+    known  every file that `pack` put there
     files  those of this pack
     """
 
-    def __init__(self, target: Path) -> None:
-        target.mkdir(parents=True, exist_ok=True)
-        self.target = target
-        self.known = _known_files(target) or {}
-        self.files: dict[str, dict[str, Any]] = {}
-        self._write()  # from here on no half-changed pack can be taken for a whole one
-        (target / install.MANIFEST).unlink(missing_ok=True)
+    target: Path
+    known: dict[str, dict[str, Any]]
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def keep(self, name: str) -> bool:
-        """Whether the file is there with the bytes that were noted; then it belongs to the pack."""
-        path, entry = self.target / name, self.known.get(name)
-        if entry and path.is_file() and install.file_sha256(path) == entry["sha256"]:
-            self.files[name] = entry
-        return name in self.files
+    @classmethod
+    def open(cls, target: Path) -> PartialManifest:
+        """Read what `pack` left in the folder. Raises InputError unless it is new, empty, or a pack."""
+        if target.exists() and not target.is_dir():
+            raise InputError(f"{target} is no folder; give pack a new or an empty one.")
+        for name in (install.PART, install.MANIFEST):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                known = dict(json.loads((target / name).read_text(encoding="utf-8"))["files"])
+                if all(map(install.is_safe, known)):
+                    return cls(target, known)
+        if target.is_dir() and (other := next(target.iterdir(), None)):
+            raise InputError(
+                f"{target} holds other things ({other.name}); give pack a new folder, or one that it made."
+            )
+        return cls(target, {})
 
-    def add(self, source: Path, name: str, report: Callable[[int], None] | None = None) -> str:
-        """Copy `source` to `name`, and return its sha256. `report` gets the bytes of each block."""
+    def write(self) -> None:
+        part = json.dumps({"files": self.known}, indent=1, sort_keys=True)
+        atomic_write(self.target / install.PART, [part])
+
+    def add(self, source: Path, name: str, sha256: str = "") -> None:
+        """Put the file `source` at `name`, by a copy that is read again; one with this sha256 is kept."""
+        sha256 = sha256 or install.file_sha256(source)
         path = self.target / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.known[name] = {}
-        self._write()
-        digest = hashlib.sha256()
-        with source.open("rb") as given, path.open("wb") as copy:
-            while block := given.read(1 << 20):
-                copy.write(block)
-                digest.update(block)
-                if report:
-                    report(len(block))
-        self.files[name] = self.known[name] = {"size": path.stat().st_size, "sha256": digest.hexdigest()}
-        self._write()
-        return digest.hexdigest()
+        if not (path.is_file() and install.file_sha256(path) == sha256):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            copy = self.target / SCRATCH / f"{path.name}.copy"
+            shutil.copyfile(source, copy)
+            if install.file_sha256(copy) != sha256:
+                raise ModelBroken(f"{source} is damaged; run: localeval models verify")
+            copy.replace(path)
+        self.files[name] = self.known[name] = {"size": path.stat().st_size, "sha256": sha256}
+        self.write()
 
     def finish(self, facts: dict[str, Any]) -> Path:
         """Remove what only an earlier pack needed, and write the manifest."""
@@ -212,23 +198,21 @@ class PartialManifest:
         (self.target / install.PART).unlink()
         return manifest
 
-    def _write(self) -> None:
-        atomic_write(
-            self.target / install.PART, [json.dumps({"files": self.known}, indent=1, sort_keys=True)]
-        )
 
-
-def pack(
-    contents: PackContents, target: Path, announce: Announce = say, progress: Progress | None = None
-) -> Path:
+def pack(contents: PackContents, target: Path, announce: Announce = say) -> Path:
     """Fill `target` and return its manifest; what an earlier call left there whole is kept.
 
     Raises InputError for a folder with other things in it, a disk that is too small or full, and no compiler;
     DownloadFailed with pip's last words; ModelError for a model that is not what it should be.
     """
-    check_target(target)
+    so_far = PartialManifest.open(target)
     try:
-        so_far = PartialManifest(target)
+        # Beside the pack and not in /tmp, which is often small or in memory. A killed call leaves it there.
+        scratch = target / SCRATCH
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True)
+        so_far.write()  # from here on no half-changed pack can be taken for a whole one
+        (target / install.MANIFEST).unlink(missing_ok=True)
         there = sum(path.stat().st_size for name in so_far.known if (path := target / name).is_file())
         needed = contents.wheel_bytes + contents.model_bytes - there
         if needed > (free := shutil.disk_usage(target).free):
@@ -236,32 +220,38 @@ def pack(
                 f"the pack needs about {needed:,} more bytes in {target}, where {free:,} are free; "
                 "make room, or give another folder."
             )
-        # Beside the pack and not in /tmp, which is often small or in memory. A killed call leaves it there.
-        scratch = target / SCRATCH
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
         try:
             _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
-            _add_models(contents, so_far, announce, progress)
+            for model in contents.models:
+                announce(f"copying {model.name}")
+                for source in _model_paths(model):
+                    name = source.relative_to(store.models_dir()).as_posix()
+                    so_far.add(source, f"models/{name}", file_sha256(source))
             _download_wheels(contents, so_far, scratch, announce)
             for wheel in sorted(scratch.glob("*.whl")):
                 so_far.add(wheel, f"wheels/{wheel.name}")
                 wheel.unlink()
+            if not contents.llama.cached_wheel:
+                announce(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
+            llama = build_wheel(contents.llama)
+            so_far.add(llama, f"wheels/{llama.name}")
+            so_far.add(Path(install.__file__), "install.py")
+            so_far.add(catalog.catalog_path(), "catalog.toml")
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        if not contents.llama.cached_wheel:
-            announce(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
-        llama = build_wheel(contents.llama)
-        if not so_far.keep(f"wheels/{llama.name}"):
-            so_far.add(llama, f"wheels/{llama.name}")
-        so_far.add(Path(install.__file__), "install.py")
-        so_far.add(catalog.catalog_path(), "catalog.toml")
         return so_far.finish(_facts(contents, so_far, needed_glibc(llama)))
     except OSError as error:
         raise InputError(
             f"{error.filename or target}: {error.strerror or error}; mend that and pack again: "
             "it goes on from there."
         ) from error
+
+
+def _model_paths(model: ModelFiles) -> list[Path]:
+    assert model.row is not None  # noqa: S101 (a pack holds models of the catalog only)
+    paths = [store.place(model.row, file) for file in model.row.files]
+    sums = store.models_dir() / model.row.name / store.SUMS
+    return [*paths, sums] if sums.is_file() else paths
 
 
 def _make_own_wheel(folder: Path) -> None:
@@ -283,38 +273,17 @@ def _make_own_wheel(folder: Path) -> None:
         raise InputError(f"no wheel can be made of {place} ({error}); pack from a checkout.") from error
 
 
-def _add_models(
-    contents: PackContents, so_far: PartialManifest, announce: Announce, progress: Progress | None
-) -> None:
-    done = 0
-
-    def report(size: int) -> None:
-        nonlocal done
-        done += size
-        if progress:
-            progress(done, contents.model_bytes)
-
-    for model in contents.models:
-        row = model.row
-        assert row is not None  # noqa: S101 (a pack holds models of the catalog only)
-        sources = [store.place(row, file) for file in row.files]
-        sums = store.models_dir() / row.name / store.SUMS
-        for source in [*sources, sums] if sums.is_file() else sources:
-            name = f"models/{source.relative_to(store.models_dir()).as_posix()}"
-            if so_far.keep(name):
-                report(source.stat().st_size)
-            elif so_far.add(source, name, report) != file_sha256(source):
-                raise ModelBroken(f"{source} is damaged; run: localeval models verify {model.name}")
-        announce(f"{model.name} is in the pack")
-
-
 def _download_wheels(
     contents: PackContents, so_far: PartialManifest, scratch: Path, announce: Announce
 ) -> None:
     wanted = dict(contents.wheels)
     for path in [name for name in so_far.known if name.startswith("wheels/")]:
         name, version, *_ = parse_wheel_filename(Path(path).name)
-        if wanted.get(name) in ("", str(version)) and so_far.keep(path):
+        whole, entry = so_far.target / path, so_far.known[path]
+        if wanted.get(name) not in ("", str(version)) or not whole.is_file():
+            continue
+        if install.file_sha256(whole) == entry["sha256"]:
+            so_far.files[path] = entry
             del wanted[name]
     announce(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
     pins = [f"{name}=={version}" if version else name for name, version in wanted.items()]

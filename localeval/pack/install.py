@@ -59,17 +59,14 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
         )
     try:
         manifest = dict(json.loads(path.read_text(encoding="utf-8")))
-        version = manifest["localeval_pack"]
-        complete = version != FORMAT or manifest["pip"] in manifest["files"]
-    except (ValueError, KeyError, TypeError):
-        version, complete = FORMAT, False
-    if version != FORMAT:
-        raise Refused(f"{path} is of a newer kind of pack ({version!r}); use the install.py beside it.")
-    if not complete:
-        raise Refused(f"{path} is damaged; copy the pack again.", 3)
-    for name in manifest["files"]:
-        if not is_safe(name):
-            raise Refused(f"{path} names the file {name!r}, which no pack holds; do not use this pack.", 3)
+        if manifest["localeval_pack"] != FORMAT:
+            raise Refused(f"{path} is of a newer kind of pack; use the install.py beside it.")
+        strangers = [name for name in manifest["files"] if not is_safe(name)]
+        manifest["files"][manifest["pip"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused(f"{path} is damaged; copy the pack again.", 3) from error
+    if strangers:
+        raise Refused(f"{path} names {strangers[0]!r}, which no pack holds; do not use this pack.", 3)
     return {**manifest, "sha256": found}
 
 
@@ -86,16 +83,16 @@ def check_files(folder: Path, manifest: dict[str, Any], beginning: str = "") -> 
     """Read the pack's files whose names begin so; return their bytes. Refused names the first bad file."""
     total = 0
     for name, expected in sorted(manifest["files"].items()):
-        if not name.startswith(beginning):
-            continue
-        path = folder / name
-        try:
-            found = {"size": path.stat().st_size, "sha256": file_sha256(path)}
-        except OSError as error:
-            raise Refused(f"{path} is not readable ({error.strerror}); copy the pack again.", 3) from error
-        if found != expected:
-            raise Refused(f"{path} is damaged: found {found}, expected {expected}; copy the pack again.", 3)
-        total += found["size"]
+        if name.startswith(beginning):
+            path = folder / name
+            sha256 = file_sha256(path) if path.is_file() else "of no file"
+            if sha256 != expected["sha256"]:
+                raise Refused(
+                    f"{path} is damaged or missing: found the sha256 {sha256}, expected "
+                    f"{expected['sha256']}; copy the pack again.",
+                    3,
+                )
+            total += expected["size"]
     return total
 
 
@@ -149,12 +146,10 @@ def numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
-def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> set[str]:
+def cpu_flags() -> set[str]:
     """List what the processor can do, as Linux tells it; empty where it does not tell."""
-    try:
-        found = re.search(r"^(?:flags|Features)\s*:(.*)$", cpuinfo.read_text(), re.MULTILINE)
-    except OSError:
-        return set()
+    path = Path("/proc/cpuinfo")
+    found = re.search(r"(?m)^(?:flags|Features)\s*:(.*)$", path.read_text()) if path.exists() else None
     return set(found.group(1).split()) if found else set()
 
 
@@ -166,20 +161,15 @@ def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | N
     """
     marker, whole, python = into / MARKER, manifest["sha256"], into / "bin" / "python"
     state = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
-    if not state and into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise Refused(
-            f"{into} is there already and is no environment of a pack; give another folder with --into."
-        )
-    if state not in ("", "unfinished", whole):
-        raise Refused(
-            f"{into} was made of another pack; remove that folder, or give another one with --into."
-        )
     if state == whole:
         say(f"{into} is made of this pack already; its packages are left as they are.")
+    elif state not in ("", "unfinished") or (not state and into.exists() and any(into.iterdir())):
+        raise Refused(
+            f"{into} is there already, and not of this pack; remove it, or give another folder with --into."
+        )
     else:
-        if state:
-            shutil.rmtree(str(into))
-        into.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(str(into), ignore_errors=True)
+        into.mkdir(parents=True)
         needed, free = int(manifest["installed_bytes"] * GROWTH), shutil.disk_usage(str(into)).free
         if needed > free:
             into.rmdir()
@@ -195,26 +185,25 @@ def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | N
         options = ["--isolated", "--no-index", "--no-cache-dir", "--no-input", "--quiet"]
         # The checked wheels by name, and no folder to search: nothing else can get in.
         pip = [python, "-I", folder / manifest["pip"] / "pip", "install", "--disable-pip-version-check"]
-        _run([*pip, *options, *wheels], "pip could not install")
-        _run([python, "-I", "-c", SMOKE], "the installed packages do not load here")
+        for what, command in (
+            ("pip could not install", [*pip, *options, *wheels]),
+            ("the installed packages do not load here", [python, "-I", "-c", SMOKE]),
+        ):
+            done = subprocess.run(  # noqa: S603
+                [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            if done.returncode:
+                said = done.stdout.decode("utf-8", "replace").split("\n")
+                last = [line for line in said if line.startswith("ERROR")] or [line for line in said if line]
+                raise Refused(f"{what}: {last[-1] if last else done.returncode}", 3)
         marker.write_text(whole + "\n", encoding="utf-8")
     if manifest["models"]:
-        command = [str(python), "-I", "-m", "localeval", "unpack", str(folder)]
+        unpack = [str(python), "-I", "-m", "localeval", "unpack", str(folder)]
         chosen = {"LOCALEVAL_MODELS": str(models)} if models else {}
-        done = subprocess.call(command, stdout=sys.stderr, env={**os.environ, **chosen})  # noqa: S603
-        if done:
-            raise Refused("the models are not in place, see above; the same command goes on from here.", done)
+        exit_code = subprocess.call(unpack, stdout=sys.stderr, env={**os.environ, **chosen})  # noqa: S603
+        if exit_code:
+            raise Refused("the models are not in place; the same command goes on from here.", exit_code)
     return into / "bin" / "localeval"
-
-
-def _run(command: list[Any], what: str) -> None:
-    """Run it; Refused with its last words if it fails."""
-    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
-    if done.returncode:
-        said = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-        errors = [line for line in said if line.startswith("ERROR")]
-        last = (errors or said or [f"exit {done.returncode}"])[-1]
-        raise Refused(f"{what}: {last.strip()}", 3)
 
 
 def say(line: str) -> None:
@@ -222,24 +211,13 @@ def say(line: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description="Install the localeval pack that this file lies in, with no network."
-    )
+    parser = argparse.ArgumentParser(description="Install the localeval pack that this file lies in.")
     data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    parser.add_argument(
-        "--into",
-        type=Path,
-        metavar="FOLDER",
-        default=Path(data) / "localeval" / "venv",
-        help="of the environment; by default in the user's data folder",
-    )
-    parser.add_argument(
-        "--models", type=Path, metavar="FOLDER", help="of the models; by default the user's own"
-    )
+    into = Path(data) / "localeval" / "venv"
+    parser.add_argument("--into", type=Path, default=into, help="folder of the environment")
+    parser.add_argument("--models", type=Path, help="folder of the models; by default the user's own")
     parser.add_argument("--check", action="store_true", help="check every file, and do nothing else")
-    parser.add_argument(
-        "--sha256", default="", metavar="SUM", help=f"what {MANIFEST} must have, as pack printed it"
-    )
+    parser.add_argument("--sha256", default="", help=f"what {MANIFEST} must have, as pack printed it")
     given = parser.parse_args(arguments)
     folder = Path(__file__).resolve().parent
     try:
@@ -263,10 +241,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("\nInterrupted; the same command starts the environment anew.")
         return 130
-    shipped = into.glob("lib/python*/site-packages/localeval/examples/answers.jsonl")
     print(f"localeval {manifest['localeval']} is installed. Go on with:")
     print(f"  {program} doctor")
-    print(f"  {program} evaluate {next(shipped, 'answers.jsonl')} -m faithfulness -o example-run")
+    print(f"  {program} evaluate --example -m faithfulness -o example-run")
     if models:
         print(f"with LOCALEVAL_MODELS={models} in the environment")
     return 0

@@ -23,7 +23,7 @@ def unpack(
     """
     with _translated_errors():
         manifest = install.read_manifest(folder, sha256)
-        names = list(manifest["models"])
+        names: list[str] = manifest["models"]
         if unknown := [name for name in names if name not in catalog.rows()]:
             raise InputError(
                 f"{folder} holds models that this localeval does not know ({', '.join(unknown)}); "
@@ -31,16 +31,13 @@ def unpack(
             )
         announce(f"checking the models of {folder}" if names else f"{folder} holds no models.")
         install.check_files(folder, manifest, "models/")
-    return [
-        fetch(name, folder / "models", announce, progress, elsewhere=False) for name in manifest["models"]
-    ]
+    return [fetch(name, folder / "models", announce, progress, elsewhere=False) for name in names]
 
 
 def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:
-    """Do what the pack's install.py does: check every file, make the environment `into`, place the models.
+    """Do what the pack's install.py does, and return the environment's `localeval`.
 
-    Returns the environment's `localeval`. Raises what `unpack` raises, and InputError where the pack does not
-    fit this machine.
+    Raises what `unpack` raises, and InputError where the pack does not fit this machine.
     """
     with _translated_errors():
         manifest = install.read_manifest(folder, sha256)

@@ -27,8 +27,3 @@ def environment(**more: str) -> dict[str, str]:
     places = [str(Path(place).absolute()) for place in sys.path if place]
     own = str(Path(__file__).absolute().parents[2])
     return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([*places, own])}
-
-
-def lacks(name: str, said: str) -> bool:
-    """Whether a command of `module` could not find it, by what it said on stderr."""
-    return f"ImportError: No module named {name}" in said.splitlines()

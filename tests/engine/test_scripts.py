@@ -18,7 +18,7 @@ from localeval.judgements.journal import Journal
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.prompts.options import DEFAULTS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
 SPENT = TokenUsage(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, seconds=2.7)
 

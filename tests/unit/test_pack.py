@@ -1,16 +1,20 @@
-"""`pack`, with small wheels in a folder as pip's index and a tiny model: manifest, resuming, refusals."""
+"""A pack: filled with small wheels and a tiny model, carried over, and taken only as it was packed."""
 
 from __future__ import annotations
 
+import ast
 import ensurepip
 import hashlib
 import json
+import platform
 import re
 import resource
 import shlex
 import shutil
+import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from importlib.metadata import distribution, version
 from pathlib import Path
 
@@ -18,14 +22,15 @@ import pytest
 from click.testing import CliRunner
 from packaging.specifiers import SpecifierSet
 
-from localeval.cli import main
+from localeval import models
 from localeval.cli.pack import pack as pack_command
-from localeval.errors import DownloadFailed, InputError, ModelMissing
+from localeval.errors import DownloadFailed, InputError, ModelMissing, PackBroken
 from localeval.models import catalog, resolve
 from localeval.pack import install
 from localeval.pack.build import NO_AMX, PORTABLE, LlamaBuild, build_wheel, needed_glibc
 from localeval.pack.collect import PackContents, choose_contents, closure, default_models, pack
-from tests.loopback import BYTES, FILE, HUB, move_in, toml_row, write_wheel
+from localeval.pack.unpack import unpack
+from tests.loopback import BYTES, FILE, HUB, loopback_hub, move_in, toml_row, write_wheel
 
 PACKAGES = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")  # install.py imports them
 LLAMA = version("llama-cpp-python").partition("+")[0]
@@ -61,6 +66,8 @@ def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     write_wheel(build.cache_folder, "llama_cpp_python", {"llama_cpp.py": b""}, build.version)
     for name in PACKAGES:
         write_wheel(tmp_path / "index", name, {f"{name}.py": b""})
+    stranger = {"localeval/__main__.py": b"stranger"}
+    write_wheel(tmp_path / "index", "localeval", stranger, version("localeval"))
     shutil.copy(next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")), tmp_path / "index")
     return tmp_path / "index"
 
@@ -81,58 +88,67 @@ def check(folder: Path) -> None:
     install.check_files(folder, manifest)
 
 
-def test_a_pack_is_what_its_manifest_says_and_nothing_else(index: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "pack"
-    manifest = json.loads(pack(contents("tiny", "other"), folder).read_text())
-    check(folder)
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole pack with the model `tiny`."""
+    folder = tmp_path_factory.mktemp("original")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        set_up(monkeypatch, folder)
+        pack(contents("tiny"), folder / "pack")
+    return folder / "pack"
+
+
+def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> None:
+    manifest = json.loads((original / "manifest.json").read_text())
+    check(original)
     for name, entry in manifest["files"].items():
-        content = (folder / name).read_bytes()
+        content = (original / name).read_bytes()
         assert entry == {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    assert {f"models/{FILE}", f"models/other/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
-    assert manifest["models"] == ["tiny", "other"]
+    assert {f"models/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
+    assert manifest["models"] == ["tiny"]
     assert manifest["python"] == ".".join(map(str, sys.version_info[:2]))
     assert manifest["packages"]["llama-cpp-python"] == f"{LLAMA}+portable"
     assert manifest["llama"]["flags"] == ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF"]
-    assert (folder / "install.py").read_bytes() == Path(install.__file__).read_bytes()
-    install.check_machine(install.read_manifest(folder))
-    pack(contents("tiny"), folder)  # of another pack's files none is left
-    check(folder)
+    assert (original / "install.py").read_bytes() == Path(install.__file__).read_bytes()
+    install.check_machine(install.read_manifest(original))
+    with zipfile.ZipFile(next((original / "wheels").glob("localeval-*"))) as archive:
+        assert archive.read("localeval/__main__.py") == FAKE_MAIN  # and not what an index has by that name
 
 
-def test_an_interrupted_pack_goes_on_and_keeps_what_is_whole(index: Path, tmp_path: Path) -> None:
+def test_an_interrupted_pack_goes_on_and_the_next_call_mends_only_what_is_damaged(
+    index: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "pack"
     held_back = next(index.glob("sklearn-*.whl")).rename(tmp_path / "held-back")
     with pytest.raises(DownloadFailed, match="sklearn"):
-        pack(contents("tiny"), folder)
+        pack(contents("tiny", "other"), folder)
     with pytest.raises(install.Refused, match=r"is not finished; run localeval pack again"):
         install.read_manifest(folder)
-    before = (folder / "models" / FILE).stat().st_mtime_ns
-    held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
-    pack(contents("tiny"), folder)
-    assert (folder / "models" / FILE).stat().st_mtime_ns == before
-    check(folder)
-
-
-def test_packing_again_asks_pip_for_nothing_but_what_is_damaged(index: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "pack"
-    pack(contents("tiny"), folder)
     numpy, model = folder / "wheels" / "numpy-1.0-py3-none-any.whl", folder / "models" / FILE
-    numpy.write_bytes(numpy.read_bytes()[:-1] + b"\1")
-    model.write_bytes(model.read_bytes()[:-1])
+    before = model.stat().st_mtime_ns
+    held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
+    pack(contents("tiny"), folder)  # of another pack's files none is left
+    check(folder)
+    assert model.stat().st_mtime_ns == before
+    flip(numpy)
+    cut(model)
+    (folder / "models" / "mine.gguf").write_text("mine")
     for wheel in index.glob("*.whl"):
         if wheel.name.split("-")[0] != "numpy":
             wheel.unlink()
     pack(contents("tiny"), folder)
+    (folder / "models" / "mine.gguf").unlink()  # what a user laid there is left
     check(folder)
-    assert model.read_bytes() == BYTES
-
-
-def test_no_index_is_asked_for_localeval_itself(index: Path, tmp_path: Path) -> None:
-    """It is on none; a wheel of its name there is a stranger's."""
-    write_wheel(index, "localeval", {"localeval/__main__.py": b"stranger"}, version("localeval"))
-    pack(contents(), tmp_path / "pack")
-    with zipfile.ZipFile(next((tmp_path / "pack" / "wheels").glob("localeval-*"))) as archive:
-        assert archive.read("localeval/__main__.py") == FAKE_MAIN
 
 
 @pytest.mark.parametrize("lost", ["given/*.whl", "site/*/direct_url.json"])
@@ -157,20 +173,7 @@ def test_a_folder_with_other_things_is_refused_and_left_as_it_is(
     assert files_of(folder) == {name}
 
 
-def test_what_a_user_laid_beside_a_pack_is_left_there(index: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "pack"
-    pack(contents("tiny"), folder)
-    (folder / "models" / "mine.gguf").write_text("mine")
-    pack(contents(), folder)
-    assert (folder / "models" / "mine.gguf").read_text() == "mine"
-
-
-def test_a_target_too_small_is_refused_before_anything_is_fetched(index: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"needs about .* more bytes in .*, where .* are free; make room"):
-        pack(contents(unpacked=10**18), tmp_path / "pack")
-
-
-def test_a_full_target_is_one_sentence_and_the_next_call_goes_on(index: Path, tmp_path: Path) -> None:
+def test_a_full_target_is_one_sentence(index: Path, tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1500, before[1]))  # a stand-in for a disk that is full
     try:
@@ -178,8 +181,6 @@ def test_a_full_target_is_one_sentence_and_the_next_call_goes_on(index: Path, tm
             pack(contents("tiny"), tmp_path / "pack")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    pack(contents(), tmp_path / "pack")
-    check(tmp_path / "pack")
 
 
 FAKE_PIP = f"""
@@ -262,7 +263,7 @@ def test_a_build_for_this_processor_leaves_out_amx_as_the_set_up_does(
         assert wheel.read("init").decode() == f'__version__ = "{LLAMA}"\n'
         assert wheel.read("cmake").decode() == "set(LLAMA_BUILD_COMMON ON)\n"
         assert wheel.read("CXXFLAGS").decode() == " ".join(["-g", *NO_AMX])
-    assert f'no_amx="{" ".join(NO_AMX)}"' in (Path(__file__).parents[1] / "scripts/setup").read_text()
+    assert f'no_amx="{" ".join(NO_AMX)}"' in (Path(__file__).parents[2] / "scripts/setup").read_text()
 
 
 @pytest.mark.parametrize("chosen", ["", "nowhere -m64"])
@@ -297,17 +298,8 @@ def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path
     assert re.search(r"in all about [\d,]+ MB; [\d,]+ MB are free there", text)
 
 
-def test_by_default_the_quick_starts_models_are_packed_if_they_are_here(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert default_models("tiny", None) == ["tiny"]
-    assert default_models(None, None) == []
-    rows = [toml_row("qwen2.5-coder-1.5b", HUB), toml_row("bge-m3", HUB, kind="embedder")]
-    move_in(monkeypatch, tmp_path, *rows)
-    assert default_models(None, "bge-m3") == ["qwen2.5-coder-1.5b", "bge-m3"]
-
-
 def test_a_model_that_cannot_be_packed_is_refused(index: Path, tmp_path: Path) -> None:
+    assert (default_models("tiny", None), default_models(None, None)) == (["tiny"], [])
     for judge, embedder in (("other", None), (None, "tiny")):
         with pytest.raises(InputError, match=r"is no (judge|embedder) but a model of another kind"):
             default_models(judge, embedder)
@@ -328,10 +320,169 @@ def test_without_a_terminal_sizes_are_said_and_nothing_is_written_until_yes(
     assert not folder.exists()
 
 
-def test_options_that_exclude_one_another_are_told(
-    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def packed(original: Path, tmp_path: Path) -> Path:
+    """A copy of it on a disk that keeps no exec bits, to be spoiled."""
+    return shutil.copytree(original, tmp_path / "a stick" / "über", copy_function=shutil.copyfile)
+
+
+@pytest.fixture
+def elsewhere(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The models folder of another machine, which has none of the models yet."""
+    (tmp_path / "there").mkdir()
+    return move_in(monkeypatch, tmp_path / "there", toml_row("tiny", HUB))
+
+
+def change(packed: Path, **facts: object) -> None:
+    manifest = json.loads((packed / "manifest.json").read_text())
+    (packed / "manifest.json").write_text(json.dumps({**manifest, **facts}))
+
+
+def run_installer(packed: Path, *arguments: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", str(packed / "install.py"), *map(str, arguments)],
+        env={"HOME": str(home), "PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_read_it() -> None:
+    tree = ast.parse(Path(install.__file__).read_text(encoding="utf-8"), feature_version=(3, 7))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
+
+
+def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps_it(
+    packed: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(["pack", "--to", str(tmp_path / "pack"), "--models", "tiny", "--no-models"])
-    assert exit_.value.code == 2
-    assert "give one of them" in capsys.readouterr().err
+    models, home = tmp_path / "store", tmp_path / "home"
+    models.mkdir()
+    into = home / ".local" / "share" / "localeval" / "venv"
+    run = run_installer(packed, "--models", models, home=home)
+    assert run.returncode == 0, run.stderr
+    assert f"{into}/bin/localeval doctor" in run.stdout
+    assert (models / "asked").read_text() == f"unpack {packed}"  # the packed localeval places the models
+    assert list(into.glob("lib/python*/site-packages/numpy.py"))
+    (models / "asked").unlink()
+    again = run_installer(packed, "--models", models, home=home)
+    assert again.returncode == 0
+    assert "made of this pack already" in again.stderr
+    assert (models / "asked").exists()
+    (into / install.MARKER).write_text("another")
+    other = run_installer(packed, home=home)
+    assert other.returncode == 2
+    assert f"{into} is there already, and not of this pack" in other.stderr
+    (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
+    (into / "half").touch()
+    assert run_installer(packed, "--models", models, home=home).returncode == 0
+    assert not (into / "half").exists()
+
+
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [(flip, f"models/{FILE}"), (cut, "wheels/numpy-1.0-py3-none-any.whl"), (Path.unlink, f"models/{FILE}")],
+)
+def test_a_damaged_file_is_named_and_nothing_is_installed(
+    packed: Path, tmp_path: Path, damage: Callable[[Path], object], name: str
+) -> None:
+    damage(packed / name)
+    run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
+    assert run.returncode == 3
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith(f"install.py: {packed / name} is ")
+    assert last.endswith("copy the pack again.")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("../evil", "/etc/passwd", "models/../../evil", "wheels\\a", "evil.py", "models/C:evil"),
+        *("models/a\n", "", "./install.py"),
+    ],
+)
+def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: Path, name: str) -> None:
+    files = install.read_manifest(packed)["files"]
+    change(packed, files={**files, name: {"size": 1, "sha256": "0" * 64}})
+    with pytest.raises(install.Refused, match="which no pack holds") as refused:
+        install.read_manifest(packed)
+    assert refused.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        *((text, "is damaged") for text in ("", "[]", "{", "\x00" * 99)),
+        ('{"localeval_pack": 1, "files": []}', "is damaged"),
+        ('{"localeval_pack": 2}', "is of a newer kind of pack"),
+        (None, "is no pack of localeval's"),
+    ],
+)
+def test_a_folder_without_a_sound_manifest_is_told_apart(
+    content: str | None, message: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(install.Refused, match=message):
+        install.read_manifest(tmp_path)
+
+
+def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
+    told = install.read_manifest(packed)["sha256"]
+    assert install.read_manifest(packed, told)["models"] == ["tiny"]
+    change(packed, models=[])
+    with pytest.raises(install.Refused, match="it is not the pack you were told of"):
+        install.read_manifest(packed, told)
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"python": "3.99"}, r"this pack is for CPython 3\.99 .*, and this is .*; run .* with python3\.99"),
+        ({"implementation": "PyPy"}, "this pack is for PyPy"),
+        ({"machine": "riscv64"}, f"this pack is for .* {platform.system()} riscv64, and this is"),
+        ({"system": "Plan9"}, "this pack is for .* Plan9"),
+        ({"glibc": "2.999"}, r"this pack needs glibc 2\.999 or newer, and this system has"),
+        ({"cpu": ["avx4096"]}, "this processor has no avx4096, which the pack's llama.cpp needs"),
+    ],
+)
+def test_a_machine_that_does_not_fit_is_told_why(
+    packed: Path, facts: dict[str, object], message: str
+) -> None:
+    change(packed, **facts)
+    with pytest.raises(install.Refused, match=message) as refused:
+        install.check_machine(install.read_manifest(packed))
+    assert refused.value.exit_code == 2
+
+
+def test_too_little_room_is_refused_before_anything_is_written(packed: Path, tmp_path: Path) -> None:
+    change(packed, installed_bytes=10**18)
+    run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
+    assert run.returncode == 2
+    assert "free; make room, or choose another folder" in run.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_unpack_puts_the_checked_models_in_place_and_asks_no_hub(
+    packed: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with loopback_hub(tiny__gguf=BYTES) as hub:
+        monkeypatch.setenv("LOCALEVAL_HUB", hub.url)
+        assert [files.name for files in unpack(packed)] == ["tiny"]
+        assert models.resolve("tiny").path.read_bytes() == BYTES
+        before = (elsewhere / FILE).stat().st_ino
+        unpack(packed)
+        assert (elsewhere / FILE).stat().st_ino == before
+        flip(packed / "models" / FILE)
+        with pytest.raises(PackBroken, match=FILE):
+            unpack(packed)
+        assert hub.asked == []
+
+
+def test_models_that_this_localeval_does_not_know_are_refused(packed: Path, elsewhere: Path) -> None:
+    change(packed, models=["tiny", "newer"])
+    with pytest.raises(InputError, match=r"does not know \(newer\); install the pack's own localeval"):
+        unpack(packed)
