@@ -37,8 +37,7 @@ BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ..., th
 class Engine:
     """A `TreeEngine` on the GGUF file at `path`. Not for two threads at a time; `close()` frees it.
 
-    The weights are loaded when the first reply is asked for, so that a run whose judgements all stand in its
-    journal takes no time for them. To count tokens the vocabulary alone is read, in about a second.
+    The weights are loaded for the first reply; to count tokens the vocabulary alone is read, in a second.
 
     kept  where the states of trunks are read and kept; without it each engine computes its own
 
@@ -112,13 +111,7 @@ class Engine:
         if self._tokenizer is None:
             from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
 
-            tokenizer = Tokenizer(self.path)
-            try:
-                tokenizer.check_settings(self.settings)
-            except BaseException:
-                tokenizer.close()
-                raise
-            self._tokenizer = tokenizer
+            self._tokenizer = Tokenizer(self.path, self.settings)
         return self._tokenizer
 
     def _check_unchanged(self) -> None:
@@ -224,7 +217,7 @@ class Engine:
 
     @contextmanager
     def _leaves(self, number: int) -> Iterator[None]:
-        """Let leaves stand behind the branch while the block runs."""
+        """Let so many leaves stand behind the branch inside."""
         for leaf in range(1, 1 + number):
             self.llama.fork(BRANCH, leaf)
         yield
@@ -270,39 +263,37 @@ class Engine:
         """Decode the leaves of a chunk together, behind `end` tokens, until each is done."""
         # One call for what the leaves ask, equal beginnings once.
         nodes, ends = tree([decoder.feed for decoder in chunk])
-        last = set(ends)
+        last = {number: at for at, number in enumerate(sorted(set(ends)))}
         forced = beyond(nodes, [decoder.asked for decoder in chunk])
         lengths = [end + len(decoder.feed) for decoder in chunk]
         with self._leaves(len(chunk)):
             logits = self.llama.decode([node.row(end, number in last) for number, node in enumerate(nodes)])
             self._spend(leaves=len(nodes) - forced, forced=forced)
-            found = dict(zip(sorted(last), logits, strict=True))
             for decoder, number in zip(chunk, ends, strict=True):
-                decoder.advance([found[number]])
+                decoder.advance([logits[last[number]]])
             self._look_ahead(chunk, range(len(chunk)), lengths)
+            # Then one call after the other for all that grow: what each feeds, and its draft behind it.
             while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
-                self._step(chunk, growing, lengths)
-
-    def _step(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
-        """One call for all growing leaves: what each feeds and its draft. Wrong drafts are dropped."""
-        trim_drafts([chunk[i].draft for i in growing], self.settings.width)
-        rows = []
-        for i in growing:
-            decoder = chunk[i]
-            self._spend(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
-            rows += _rows(decoder.feed, lengths[i], 1 + i, wanted=True)
-            lengths[i] += len(decoder.feed)
-            rows += [Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(decoder.draft)]
-        logits = self.llama.decode(rows)
-        for i in growing:
-            decoder, drafted = chunk[i], len(chunk[i].draft)
-            decoder.advance(logits[: 1 + drafted])
-            logits = logits[1 + drafted :]
-            lengths[i] += decoder.kept
-            if decoder.kept < drafted:
-                self.llama.drop(1 + i, lengths[i])
-            self._spend(decoded=decoder.kept, guessed=drafted - decoder.kept)
-        self._look_ahead(chunk, growing, lengths)
+                trim_drafts([chunk[i].draft for i in growing], self.settings.width)
+                rows = []
+                for i in growing:
+                    decoder = chunk[i]
+                    self._spend(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
+                    rows += _rows(decoder.feed, lengths[i], 1 + i, wanted=True)
+                    lengths[i] += len(decoder.feed)
+                    rows += [
+                        Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(decoder.draft)
+                    ]
+                logits = self.llama.decode(rows)
+                for i in growing:
+                    decoder, drafted = chunk[i], len(chunk[i].draft)
+                    decoder.advance(logits[: 1 + drafted])
+                    logits = logits[1 + drafted :]
+                    lengths[i] += decoder.kept
+                    if decoder.kept < drafted:  # what was guessed wrongly is dropped
+                        self.llama.drop(1 + i, lengths[i])
+                    self._spend(decoded=decoder.kept, guessed=drafted - decoder.kept)
+                self._look_ahead(chunk, growing, lengths)
 
     def _look_ahead(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
         """Decode the continuations between which a leaf decides, where one token does not tell them apart."""

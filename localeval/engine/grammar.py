@@ -30,13 +30,12 @@ class Vocabulary:
         by_bytes: dict[bytes, list[int]] = {}
         for token, piece in self.bytes_of.items():
             by_bytes.setdefault(piece, []).append(token)
-        if missing := [b for b in range(256) if bytes([b]) not in by_bytes and b not in _NEVER_IN_UTF8]:
-            raise ValueError(f"the vocabulary has no token for {len(missing)} single bytes")
         self.byte_token = {piece[0]: ids[0] for piece, ids in by_bytes.items() if len(piece) == 1}
         self.core = CoreVocabulary(end_token, by_bytes)
 
 
-_NEVER_IN_UTF8 = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
+# A value of each JSON type, to walk past its field.
+_SMALLEST = {"string": b'""', "array": b"[]", "boolean": b"true", "null": b"null"}
 
 
 class Automaton:
@@ -122,10 +121,6 @@ class CompiledSchema:
     automaton: Automaton
     choices: dict[int, Choice]
 
-    def way_out(self, state: int) -> bytes:
-        """The shortest text from here to a choice, or to the end of the reply."""
-        return self.automaton.shortest(state, frozenset(self.choices))
-
 
 def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledSchema:
     """Compile a schema, in up to 1 s. Raises TypeError for a default, or for options alike at their start."""
@@ -150,16 +145,5 @@ def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledS
             choices[place] = Choice(name, options, tuple(e[shared:] for e in encoded))
             text += encoded[0] + b","
         else:
-            text += _SMALLEST[described[name]["type"]] + b","
+            text += _SMALLEST.get(described[name]["type"], b"0") + b","
     return CompiledSchema(schema, automaton, choices)
-
-
-# A value of each JSON type, to walk past its field.
-_SMALLEST = {
-    "string": b'""',
-    "array": b"[]",
-    "boolean": b"true",
-    "integer": b"0",
-    "number": b"0",
-    "null": b"null",
-}
