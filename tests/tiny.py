@@ -14,7 +14,7 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-WORDS = ("yes", "no", "not", "supported", "mentioned", "statement", "verdict")
+WORDS: tuple[str, ...] = ("yes", "no", "not", "supported", "mentioned", "statement", "verdict")
 WORDS += ('":"', '","', '"}', '["', '"]', "中文")
 N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
 

@@ -30,14 +30,6 @@ class Speed(NamedTuple):
     row: float
     step: float
 
-    def floor(self, spent: TokenUsage) -> float:
-        """The least time for these rows, everything in calls of the best size and nothing guessed wrongly.
-
-        >>> Speed(0.01, 0.02, 0.05).floor(TokenUsage(branch=60, leaves=40, decoded=10, guessed=5))
-        1.2
-        """
-        return self.cost(spent._replace(guessed=0))
-
     def cost(self, spent: TokenUsage) -> float:
         """The time that these rows take in calls of the best size, wrong guesses and all.
 

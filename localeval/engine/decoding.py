@@ -2,71 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from localeval.engine.grammar import Choice, CompiledSchema
+from localeval.engine.grammar import Choice, CompiledSchema, shared_length
 from localeval.engine.interface import Reply
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex, draft
 from localeval.engine.truncation import trim_incomplete, trim_repetition
 
 T = TypeVar("T", bound=BaseModel)
-Path = tuple[int, ...]
 
 
-class ChoiceScorer:
-    """Probabilities of options as token sequences, none of which begins another.
+def option_shares(logits: Logits, tokens: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Probabilities of options, each given by the first token that is its own; they sum to 1.
 
-    Where two options go apart, the model's logits are compared for just the tokens that go on to an
-    option. An option's probability is the product over such places: the probability of its whole token
-    sequence, given that it is one of the options.
+    >>> option_shares(np.log(np.array([3, 9, 1], dtype=np.float32)), [0, 2]).round(6).tolist()
+    [0.75, 0.25]
     """
-
-    def __init__(self, sequences: Sequence[Sequence[int]]) -> None:
-        self._sequences = [tuple(s) for s in sequences]
-        self._children: dict[Path, set[int]] = {}
-        for sequence in self._sequences:
-            for i, token in enumerate(sequence):
-                self._children.setdefault(sequence[:i], set()).add(token)
-
-    def lookahead(self) -> list[list[int]]:
-        """The places behind the first one whose logits are needed, as the tokens that lead there."""
-        return sorted(list(path) for path, tokens in self._children.items() if path and len(tokens) > 1)
-
-    def probabilities(self, logits: Mapping[Path, Logits]) -> npt.NDArray[np.float64]:
-        """(n_options,), summing to 1. `logits` has an entry for () and for each of `lookahead()`."""
-        totals = []
-        for sequence in self._sequences:
-            total = 0.0
-            for i, token in enumerate(sequence):
-                tokens = sorted(self._children[sequence[:i]])
-                if len(tokens) > 1:
-                    here = logits[sequence[:i]]
-                    values = here[tokens].astype(np.float64)
-                    top = values.max()
-                    total += float(here[token]) - top - float(np.log(np.exp(values - top).sum()))
-            totals.append(total)
-        shares = np.exp(np.array(totals))
-        return np.asarray(shares / shares.sum())
+    values = logits[sorted(tokens)].astype(np.float64)
+    top = values.max()
+    whole = float(np.log(np.exp(values - top).sum()))
+    shares = np.exp(np.array([float(logits[token]) - top - whole for token in tokens]))
+    return np.asarray(shares / shares.sum())
 
 
 class ReplyDecoder(Generic[T]):
     """Decides one reply. It never touches llama.cpp, so that many can be decoded together.
 
-    Decode `feed` behind the leaf, and `draft` behind that, and give `advance` the logits; where `lookahead`
-    has continuations, decode each behind the leaf and give `resolve` the logits; until `done`.
+    Decode `feed` behind the leaf, and `draft` behind that, and give `advance` the logits, until `done`.
 
-    feed       tokens that are decided, at first those of the leaf's prompt
-    asked      how many tokens of the first `feed` are no part of a reply
-    chosen     how many tokens of `feed` the model chose; what else a reply feeds is forced
-    draft      tokens that are guessed behind `feed`
-    kept       how many tokens of the last draft were right
-    lookahead  continuations between which a choice decides
+    feed    tokens that are decided, at first those of the leaf's prompt
+    asked   how many tokens of the first `feed` are no part of a reply
+    chosen  how many tokens of `feed` the model chose; what else a reply feeds is forced
+    draft   tokens that are guessed behind `feed`
+    kept    how many tokens of the last draft were right
     """
 
     def __init__(
@@ -95,7 +69,6 @@ class ReplyDecoder(Generic[T]):
         self.feed, self.asked, self.chosen = prompt, len(prompt), 0
         self.draft: list[int] = []
         self.kept = 0
-        self.lookahead: list[list[int]] = []
         self.done = False
         self._go_on()
 
@@ -110,12 +83,6 @@ class ReplyDecoder(Generic[T]):
         if self._temperature <= 0 and self.feed and self._choice is None:
             self.draft = draft(self._tokens, self._prompt, self._branch)[: self._left]
 
-    def resolve(self, logits: list[Logits]) -> None:
-        """Go on with the logits behind each of `lookahead`."""
-        self._seen.update({tuple(path): found for path, found in zip(self.lookahead, logits, strict=True)})
-        self.lookahead = []
-        self._choose()
-
     def reply(self) -> Reply[T]:
         value = self._schema.schema.model_validate_json(self._written)
         text = self._written.decode()
@@ -125,10 +92,15 @@ class ReplyDecoder(Generic[T]):
         """Decide a choice, or a token of free text; where the budget or the list is at its end, close it."""
         self.feed, self.chosen = [], 0
         if self._choice is not None:
-            self._seen: dict[Path, Logits] = {(): logits.copy()}
-            self.lookahead = self._scorer.lookahead()
-            if not self.lookahead:
-                self._choose()
+            choice, self._choice = self._choice, None
+            shares = option_shares(logits, self._parting)
+            self._probabilities[choice.name] = dict(zip(choice.options, map(float, shares), strict=True))
+            best = int(np.argmax(shares))
+            if self._temperature > 0:
+                best = self._draw(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
+            self._state = self._schema.automaton.walk(self._fed, self._state)
+            self._written += self._fed
+            self._go_on((self._text + choice.encoded[best])[len(self._fed) :])
             return
         if self._left <= 0:
             self._cut("budget", trim_incomplete(self._written))
@@ -164,15 +136,13 @@ class ReplyDecoder(Generic[T]):
             for token in tokens[: len(tokens) - left_to_the_model]:
                 self._take(token)
             return
-        # Feed what all options begin with, token by token; what is left of each is to be compared.
+        # Feed what both options begin with, token by token; they are compared where they part.
         encoded = self._choice.encoded
         ways = [self._tokenize(text + e + automaton.forced(automaton.walk(e, place))[0]) for e in encoded]
-        shared = 0
-        while len({tuple(way[: shared + 1]) for way in ways}) == 1:
-            shared += 1
-        self.feed += ways[0][:shared]
-        self._text, self._fed = text, b"".join(self._pieces[token] for token in ways[0][:shared])
-        self._scorer = ChoiceScorer([way[shared:] for way in ways])
+        parting = shared_length(ways)
+        shared, self._parting = ways[0][:parting], [way[parting] for way in ways]
+        self.feed += shared
+        self._text, self._fed = text, b"".join(self._pieces[token] for token in shared)
 
     def _take(self, token: int) -> None:
         """Feed a token and stand behind it."""
@@ -180,18 +150,6 @@ class ReplyDecoder(Generic[T]):
         self._written += self._pieces[token]
         self._tokens.append(token)
         self.feed.append(token)
-
-    def _choose(self) -> None:
-        choice, self._choice = self._choice, None
-        assert choice is not None  # noqa: S101
-        shares = self._scorer.probabilities(self._seen)
-        self._probabilities[choice.name] = dict(zip(choice.options, map(float, shares), strict=True))
-        best = int(np.argmax(shares))
-        if self._temperature > 0:
-            best = self._draw(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
-        self._state = self._schema.automaton.walk(self._fed, self._state)
-        self._written += self._fed
-        self._go_on((self._text + choice.encoded[best])[len(self._fed) :])
 
     def _draw(self, logits: Any) -> int:
         """The number of one of them. Held against the largest first: near 0 degrees all else vanishes."""

@@ -26,12 +26,12 @@ from localeval.prompts.prefix import PromptPrefix
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
     from localeval.engine.grammar import CompiledSchema
-    from localeval.engine.llama import Llama, Logits, Tokenizer
+    from localeval.engine.llama import Llama, Tokenizer
     from localeval.engine.prefix_cache import PrefixCache
 
 T = TypeVar("T", bound=BaseModel)
 
-BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ..., their forks behind them
+BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ...
 
 
 class Engine:
@@ -271,7 +271,6 @@ class Engine:
             self._spend(leaves=len(nodes) - forced, forced=forced)
             for decoder, number in zip(chunk, ends, strict=True):
                 decoder.advance([logits[last[number]]])
-            self._look_ahead(chunk, range(len(chunk)), lengths)
             # Then one call after the other for all that grow: what each feeds, and its draft behind it.
             while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
                 trim_drafts([chunk[i].draft for i in growing], self.settings.width)
@@ -293,20 +292,6 @@ class Engine:
                     if decoder.kept < drafted:  # what was guessed wrongly is dropped
                         self.llama.drop(1 + i, lengths[i])
                     self._spend(decoded=decoder.kept, guessed=drafted - decoder.kept)
-                self._look_ahead(chunk, growing, lengths)
-
-    def _look_ahead(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
-        """Decode the continuations between which a leaf decides, where one token does not tell them apart."""
-        for i in growing:
-            found: list[Logits] = []
-            fork = 1 + len(chunk) + i  # the leaf stays as it is
-            for path in chunk[i].lookahead:
-                self.llama.fork(1 + i, fork)
-                found.append(self.llama.decode(_rows(path, lengths[i], fork, wanted=True))[0].copy())
-                self.llama.drop(fork)
-                self._spend(forced=len(path))
-            if found:
-                chunk[i].resolve(found)
 
     def _spend(self, **rows: int) -> None:
         self._spent = self._spent.plus(**rows)

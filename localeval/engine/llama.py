@@ -149,13 +149,14 @@ class Tokenizer:
 class Llama(Tokenizer):
     """One GGUF model with one multi-sequence context. Not for two threads at a time.
 
-    Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit the file,
-    this build or this machine's memory. An unknown file is tried in another process before.
+    Raises as `Tokenizer` does, and InputError where this machine's memory is too small.
     """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self.settings = settings
-        self.n_sequences = 2 * settings.width + 1  # the branch, the leaves, and a fork for each
+        self.n_sequences = (
+            2 * settings.width + 1
+        )  # more than branch and leaves, as it bounds the outputs of a call too
         self.seconds = 0.0  # spent in llama_decode
         self._tap = StateTap()
         self._context: Any = None

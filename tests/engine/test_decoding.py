@@ -14,7 +14,7 @@ from outlines.types import JsonSchema
 from outlines.types.dsl import to_regex
 from pydantic import BaseModel, create_model
 
-from localeval.engine.decoding import ChoiceScorer, ReplyDecoder
+from localeval.engine.decoding import ReplyDecoder
 from localeval.engine.engine import Engine
 from localeval.engine.grammar import CompiledSchema, compile_schema
 from localeval.engine.interface import EngineSettings
@@ -29,7 +29,7 @@ PROMPT = "Sentence: Tea grows on the hills of Assam, and tea is drunk with milk 
 
 class Mixed(BaseModel):
     reason: str
-    verdict: Literal["not mentioned", "not supported", "supported"]
+    verdict: Literal["not supported", "supported"]
     items: list[str]
     more: Literal[1, 2]
 
@@ -48,7 +48,7 @@ def test_the_beginning_of_a_reply_is_forced_and_every_choice_has_its_place(tiny:
     assert automaton.forced(automaton.start)[0] == b'{"reason":"'
     places = [WHOLE.index(b"supported"), WHOLE.index(b"2")]
     found = [schema.choices[automaton.walk(WHOLE[:place])].options for place in places]
-    assert found == [("not mentioned", "not supported", "supported"), (1, 2)]
+    assert found == [("not supported", "supported"), (1, 2)]
     assert len(schema.choices) == 2
 
 
@@ -68,17 +68,6 @@ def test_the_shortest_way_out_of_any_beginning_is_legal(tiny: Engine) -> None:
 def test_a_schema_that_cannot_be_decoded_is_refused(tiny: Engine, field: Any) -> None:
     with pytest.raises(TypeError):
         compiled(tiny, create_model("Given", verdict=field))
-
-
-def test_options_of_several_tokens_get_the_probability_of_their_whole_sequence() -> None:
-    # Tokens: 0 then 1, 0 then 2, 3. Logits of log(3), log(1) at the first place, log(1), log(4) behind 0.
-    options = ChoiceScorer([[0, 1], [0, 2], [3]])
-    assert options.lookahead() == [[0]]
-    at_first = np.log(np.array([3, 9, 9, 1], dtype=np.float32))
-    behind_0 = np.log(np.array([9, 1, 4, 9], dtype=np.float32))
-    shares = options.probabilities({(): at_first, (0,): behind_0})
-    assert shares == pytest.approx([3 / 4 * 1 / 5, 3 / 4 * 4 / 5, 1 / 4])
-    assert ChoiceScorer([[1, 9], [2, 9]]).lookahead() == []  # they part at once
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,13 @@ class Nested(BaseModel):
     parts: list[DirectReply]
     sure: bool
     count: int
-    verdict: Literal["not mentioned", "not supported", "supported"]
+    verdict: Literal["not mentioned", "not supported"]
+
+
+@pytest.fixture(autouse=True)
+def unprobed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe tells what loading tells, in a second more."""
+    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)
 
 
 def leaves(n: int, seed: int) -> list[str]:
@@ -144,10 +150,7 @@ def test_text_that_does_not_fit_is_refused_before_anything_is_decoded_or_asked_i
     assert len(tiny.generate(TRUNK, "branch", asked, DirectReply)) == 9
 
 
-def test_a_model_that_can_not_judge_is_refused(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)  # a probe would tell the same
+def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(tiny_path.read_bytes()[:-50_000])
     for path, why in (
@@ -221,13 +224,9 @@ def test_a_trunk_is_framed_as_the_template_says_with_texts_left_as_they_are_and_
         "{{ raise_exception('no system role') }}",
         "{{ messages[0].content }}",
         "{{ ''.__class__.__mro__ }}",
-        "{{ [1, 2] | random }}" + CHATML,
         "{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}",
     ],
 )
-def test_a_template_that_does_not_work_is_a_broken_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str
-) -> None:
-    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)  # a probe would tell the same
+def test_a_template_that_does_not_work_is_a_broken_model(tmp_path: Path, template: str) -> None:
     with pytest.raises(ModelBroken, match="chat template"):
         Engine(write_tiny_model(tmp_path / "chat.gguf", template)).frame(TURNS)

@@ -27,6 +27,7 @@ SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows o
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)
     return tmp_path / "localeval" / "trunks"
 
 

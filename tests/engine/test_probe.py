@@ -30,7 +30,7 @@ from localeval.models.gguf import check_gguf
 from tests.loopback import HUB, move_in, toml_row
 from tests.tiny import CHATML, write_tiny_model
 
-SHARE = float(os.environ.get("LOCALEVAL_TEST_DAMAGE", "0.03"))
+SHARE = float(os.environ.get("LOCALEVAL_TEST_DAMAGE", "0.01"))
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
 
 
@@ -125,7 +125,11 @@ def test_a_probe_runs_no_file_of_the_current_folder_and_takes_any_name(
     assert not (folder / "it-was-run").exists()
 
 
-def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp_path: Path) -> None:
+def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "IN_CHILD", True)
+
     def score(judge: Judge, text: str) -> Score:
         sample = {"user_input": "?", "response": "Tea grows.", "retrieved_contexts": [text]}
         return judge.score("faithfulness", sample, statements="sentences")
@@ -136,6 +140,7 @@ def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp
         assert alone.status == "scored"
         assert score(judge, "Tea 茶 grows.") == Score.failed("engine_error")
         assert score(judge, "Tea grows.") == alone
+    monkeypatch.setattr(probe, "IN_CHILD", False)
     with pytest.raises(ModelBroken, match="the model answers with NaN or infinity"):
         load(write_tiny_model(tmp_path / "worse.gguf", lost=ord("a")))  # for a text of the probe
 
