@@ -48,14 +48,14 @@ class Engine:
     def __init__(
         self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
-        self.path, self.settings, self._kept = path, settings or EngineSettings(), kept
+        self.path, self.settings, self._prefix_cache = path, settings or EngineSettings(), kept
         self._files = {file: _identity(file) for file in split_files(path)}
         self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
         self._llama: Llama | None = None
         self._frames: dict[PromptPrefix, Frame] = {}
         self._schemas: dict[type[BaseModel], CompiledSchema] = {}
         self._states: dict[PromptPrefix, bytes] = {}
-        self._standing: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
+        self._prefilled: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
         self._spent = TokenUsage()
 
     # The model
@@ -87,12 +87,12 @@ class Engine:
         """Free the model."""
         if self._tokenizer:
             self._tokenizer.close()
-        self._tokenizer = self._llama = self._standing = None
+        self._tokenizer = self._llama = self._prefilled = None
         self._states.clear()
 
     def layers(self) -> int:
         """How many the model has."""
-        return self._reading().number("block_count")
+        return self._get_tokenizer().number("block_count")
 
     def memory(self, trunks: int = 0) -> int | None:
         """Bytes that the loaded model takes, beside them the kept states of so many tokens of trunks.
@@ -101,13 +101,13 @@ class Engine:
         """
         if self.settings.n_gpu_layers:
             return None
-        return needed(self.path, self.settings, self._reading().number, trunks)
+        return needed(self.path, self.settings, self._get_tokenizer().number, trunks)
 
     @property
     def spent(self) -> TokenUsage:
         return self._spent._replace(seconds=self._llama.seconds if self._llama else 0.0)
 
-    def _reading(self) -> Tokenizer:
+    def _get_tokenizer(self) -> Tokenizer:
         if self._tokenizer is None:
             from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
 
@@ -126,7 +126,7 @@ class Engine:
     # Texts
 
     def tokens(self, text: str) -> list[int]:
-        return self._reading().tokenize(text.encode("utf-8", "replace"))
+        return self._get_tokenizer().tokenize(text.encode("utf-8", "replace"))
 
     def count(self, text: str) -> int:
         return len(self.tokens(text))
@@ -135,11 +135,13 @@ class Engine:
         if trunk not in self._frames:
             from localeval.engine.chat import frame
 
-            self._frames[trunk] = frame(self._reading(), trunk)
+            self._frames[trunk] = frame(self._get_tokenizer(), trunk)
         return self._frames[trunk]
 
     def stands(self, trunk: PromptPrefix) -> bool:
-        return trunk in self._states or bool(self._kept and self._kept.has(self.frame(trunk).before))
+        return trunk in self._states or bool(
+            self._prefix_cache and self._prefix_cache.has(self.frame(trunk).before)
+        )
 
     def room(self, trunk: PromptPrefix) -> int:
         before, after = self.frame(trunk)
@@ -186,9 +188,9 @@ class Engine:
         feeds = [len(decoder.feed) for decoder in decoders]
         together = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
         with self._decoding():
-            self._stand(trunk, branch_tokens)
+            self._prefill(trunk, branch_tokens)
             for chunk in together:
-                self._grow([decoders[i] for i in chunk], stem)
+                self._decode_replies([decoders[i] for i in chunk], stem)
         return [decoder.reply() for decoder in decoders]
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
@@ -199,16 +201,16 @@ class Engine:
         together = chunks(sizes, [0] * len(texts), len(stem), settings.n_ctx, settings.width)
         found: list[States] = []
         with self._decoding():
-            if self._standing != (tuple(layers), stem):
+            if self._prefilled != (tuple(layers), stem):
                 llama.clear()
                 llama.states(_rows(stem, 0, BRANCH), layers)
-                self._spend(read=len(stem))
-                self._standing = (tuple(layers), stem)
+                self._count_rows(read=len(stem))
+                self._prefilled = (tuple(layers), stem)
             for chunk in together:
                 nodes, _ = tree([texts[i] for i in chunk])
                 with self._leaves(len(chunk)):
                     values = llama.states([node.row(len(stem), wanted=False) for node in nodes], layers)
-                self._spend(read=len(nodes))
+                self._count_rows(read=len(nodes))
                 for leaf, i in enumerate(chunk):
                     own = [number for number, node in enumerate(nodes) if leaf in node.leaves]
                     ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in texts[i])
@@ -230,36 +232,36 @@ class Engine:
         try:
             yield
         except BaseException as error:
-            self._standing = None
+            self._prefilled = None
             self.llama.clear(data=True)  # what is NaN in a cell reaches rows that do not even look at it
             if isinstance(error, EngineError):
                 self._check_unchanged()
             raise
         self._check_unchanged()
 
-    def _stand(self, trunk: PromptPrefix, branch: list[int]) -> None:
+    def _prefill(self, trunk: PromptPrefix, branch: list[int]) -> None:
         """Let the cache hold trunk and branch, and nothing else."""
-        if self._standing == (trunk, branch):
+        if self._prefilled == (trunk, branch):
             return
         llama, before = self.llama, [*self.frame(trunk).before]
         if trunk not in self._states:
-            state = self._kept.get(before) if self._kept else None
+            state = self._prefix_cache.get(before) if self._prefix_cache else None
             if state is None:
                 llama.clear()
                 llama.decode(_rows(before, 0, BRANCH))
                 state = llama.save(BRANCH)
-                self._spend(trunk=len(before))
-                if self._kept:
+                self._count_rows(trunk=len(before))
+                if self._prefix_cache:
                     self._check_unchanged()
-                    self._kept.put(before, state)
+                    self._prefix_cache.put(before, state)
             self._states[trunk] = state
         llama.clear()
         llama.restore(self._states[trunk], BRANCH)
         llama.decode(_rows(branch, len(before), BRANCH))
-        self._spend(branch=len(branch))
-        self._standing = (trunk, branch)
+        self._count_rows(branch=len(branch))
+        self._prefilled = (trunk, branch)
 
-    def _grow(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
+    def _decode_replies(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
         """Decode the leaves of a chunk together, behind `end` tokens, until each is done."""
         # One call for what the leaves ask, equal beginnings once.
         nodes, ends = tree([decoder.feed for decoder in chunk])
@@ -268,7 +270,7 @@ class Engine:
         lengths = [end + len(decoder.feed) for decoder in chunk]
         with self._leaves(len(chunk)):
             logits = self.llama.decode([node.row(end, number in last) for number, node in enumerate(nodes)])
-            self._spend(leaves=len(nodes) - forced, forced=forced)
+            self._count_rows(leaves=len(nodes) - forced, forced=forced)
             for decoder, number in zip(chunk, ends, strict=True):
                 decoder.advance([logits[last[number]]])
             # Then one call after the other for all that grow: what each feeds, and its draft behind it.
@@ -277,7 +279,7 @@ class Engine:
                 rows = []
                 for i in growing:
                     decoder = chunk[i]
-                    self._spend(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
+                    self._count_rows(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
                     rows += _rows(decoder.feed, lengths[i], 1 + i, wanted=True)
                     lengths[i] += len(decoder.feed)
                     rows += [
@@ -291,9 +293,9 @@ class Engine:
                     lengths[i] += decoder.kept
                     if decoder.kept < drafted:  # what was guessed wrongly is dropped
                         self.llama.drop(1 + i, lengths[i])
-                    self._spend(decoded=decoder.kept, guessed=drafted - decoder.kept)
+                    self._count_rows(decoded=decoder.kept, guessed=drafted - decoder.kept)
 
-    def _spend(self, **rows: int) -> None:
+    def _count_rows(self, **rows: int) -> None:
         self._spent = self._spent.plus(**rows)
 
 

@@ -112,19 +112,6 @@ def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pyt
         probe_model(path, SETTINGS)
 
 
-def test_a_probe_runs_no_file_of_the_current_folder_and_takes_any_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8les"))  # no UTF-8
-    folder.mkdir()
-    for name in ("llama_cpp", "localeval", "runpy"):
-        (folder / f"{name}.py").write_text("open('it-was-run', 'w')")
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as in an interactive Python
-    load(write_tiny_model(folder / "mine.gguf"))
-    assert not (folder / "it-was-run").exists()
-
-
 def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
