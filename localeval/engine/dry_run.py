@@ -46,7 +46,7 @@ class DryRunEngine:
         self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
         self._engine = engine
         self._trunks: set[PromptPrefix] = set()
-        self._prefilled: tuple[PromptPrefix | None, str] | None = None
+        self._standing: tuple[PromptPrefix | None, str] | None = None
         self.asked: list[TokenUsage] = []
 
     def stands(self, trunk: PromptPrefix) -> bool:
@@ -92,7 +92,7 @@ class DryRunEngine:
             self.asked.append(
                 TokenUsage(
                     trunk=0 if self.stands(trunk) else len(before),
-                    branch=0 if self._prefilled == (trunk, branch) else read,
+                    branch=0 if self._standing == (trunk, branch) else read,
                     leaves=len(nodes) - forced,
                     forced=forced + later * len(chunk),
                     decoded=round(decoded),
@@ -100,7 +100,7 @@ class DryRunEngine:
                 )
             )
             self._trunks.add(trunk)
-            self._prefilled = (trunk, branch)
+            self._standing = (trunk, branch)
         value: dict[str, Any] = {}
         even: dict[str, dict[Any, float]] = {}
         for name, field in schema.model_fields.items():
@@ -115,9 +115,9 @@ class DryRunEngine:
         texts = [self.tokens(item) for item in items]
         for chunk in chunks([*map(len, texts)], [0] * len(texts), stem, settings.n_ctx, settings.width):
             rows = len(tree([texts[i] for i in chunk])[0])
-            before = 0 if self._prefilled == (None, context) else stem
+            before = 0 if self._standing == (None, context) else stem
             self.asked.append(TokenUsage(read=before + rows))
-            self._prefilled = (None, context)
+            self._standing = (None, context)
         return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
 
     def _forced(self, schema: type[BaseModel]) -> tuple[list[int], int]:

@@ -55,7 +55,7 @@ class Engine:
         self._frames: dict[PromptPrefix, Frame] = {}
         self._schemas: dict[type[BaseModel], CompiledSchema] = {}
         self._states: dict[PromptPrefix, bytes] = {}
-        self._prefilled: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
+        self._standing: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
         self._spent = TokenUsage()
 
     # The model
@@ -87,7 +87,7 @@ class Engine:
         """Free the model."""
         if self._tokenizer:
             self._tokenizer.close()
-        self._tokenizer = self._llama = self._prefilled = None
+        self._tokenizer = self._llama = self._standing = None
         self._states.clear()
 
     def layers(self) -> int:
@@ -201,11 +201,11 @@ class Engine:
         together = chunks(sizes, [0] * len(texts), len(stem), settings.n_ctx, settings.width)
         found: list[States] = []
         with self._decoding():
-            if self._prefilled != (tuple(layers), stem):
+            if self._standing != (tuple(layers), stem):
                 llama.clear()
                 llama.states(_rows(stem, 0, BRANCH), layers)
                 self._count_rows(read=len(stem))
-                self._prefilled = (tuple(layers), stem)
+                self._standing = (tuple(layers), stem)
             for chunk in together:
                 nodes, _ = tree([texts[i] for i in chunk])
                 with self._leaves(len(chunk)):
@@ -232,7 +232,7 @@ class Engine:
         try:
             yield
         except BaseException as error:
-            self._prefilled = None
+            self._standing = None
             self.llama.clear(data=True)  # what is NaN in a cell reaches rows that do not even look at it
             if isinstance(error, EngineError):
                 self._check_unchanged()
@@ -241,7 +241,7 @@ class Engine:
 
     def _prefill(self, trunk: PromptPrefix, branch: list[int]) -> None:
         """Let the cache hold trunk and branch, and nothing else."""
-        if self._prefilled == (trunk, branch):
+        if self._standing == (trunk, branch):
             return
         llama, before = self.llama, [*self.frame(trunk).before]
         if trunk not in self._states:
@@ -259,7 +259,7 @@ class Engine:
         llama.restore(self._states[trunk], BRANCH)
         llama.decode(_rows(branch, len(before), BRANCH))
         self._count_rows(branch=len(branch))
-        self._prefilled = (trunk, branch)
+        self._standing = (trunk, branch)
 
     def _decode_replies(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
         """Decode the leaves of a chunk together, behind `end` tokens, until each is done."""
