@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +38,7 @@ class Mixed(BaseModel):
 WHOLE = '{"reason":"因为 \\" so","verdict":"supported","items":["a","b"],"more":2}'.encode()
 
 
+@cache
 def compiled(engine: Engine, schema: type[BaseModel]) -> CompiledSchema:
     assert engine.llama  # it loads
     return compile_schema(schema, engine._vocabulary)
