@@ -29,7 +29,7 @@ from packaging.requirements import Requirement
 from pydantic import BaseModel
 
 from localeval import models
-from localeval.engine import build
+from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
@@ -274,7 +274,7 @@ def _packages(context: CheckContext) -> str:
 
 def _processor(context: CheckContext) -> str:
     """Cores, threads and features; what llama.cpp was built to use, as it says itself."""
-    cores, features = physical_cores(), build.processor()["features"].split()
+    cores, features = physical_cores(), probe.processor()["features"].split()
     used = next((line["llama"] for line in context.imports[0] if "llama" in line), "")
     built = [part.split(" = ")[0] for part in shorten(used, 600).split(" | ") if part.endswith(" = 1")]
     remedy = "choose at most as many --threads as there are cores, or 0 for all of them"

@@ -36,13 +36,14 @@ class Line:
 
     def figures(self, speed: Speed) -> dict[str, Any]:
         own = self.spent.rows - self.spent.trunk
+        floor = speed.cost(self.spent._replace(guessed=0))
         return {
             "sample": self.name,
             **self.spent._asdict(),
             "rows_without_trunk": own,
             "wall": self.wall,
-            "floor": speed.floor(self.spent),
-            "floor_of_wall": speed.floor(self.spent) / self.wall,
+            "floor": floor,
+            "floor_of_wall": floor / self.wall,
             "wall_of_cost": self.wall / speed.cost(self.spent),
             "overhead": 1 - self.spent.seconds / self.wall,
         }

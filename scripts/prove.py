@@ -53,12 +53,12 @@ CAMPAIGNS = (
     Campaign(
         "damaged-models",
         "1,100 damaged GGUF files: none ends or hangs the process that was to load them",
-        tests("tests/test_damaged_models.py", LOCALEVAL_TEST_DAMAGE="1"),
+        tests("tests/engine/test_probe.py", LOCALEVAL_TEST_DAMAGE="1"),
     ),
     Campaign(
         "engine",
         "1,000 leaves for each schema and temperature: every reply parses, and the same bits come out",
-        tests("tests/test_engine.py", LOCALEVAL_TEST_LEAVES="1000"),
+        tests("tests/engine/test_engine.py", LOCALEVAL_TEST_LEAVES="1000"),
     ),
     Campaign(
         "pack",

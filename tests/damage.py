@@ -18,26 +18,16 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from localeval.engine import probe
+from localeval import Judge
+from localeval.engine import grammar, llama, probe  # noqa: F401 (imported before the forks, and not run)
 from localeval.engine.interface import EngineSettings
-from localeval.engine.probe_child import probed
 from localeval.errors import LocalevalError, ModelBroken
 from localeval.models import resolve
 from tests.tiny import write_tiny_model
 
 CPU_SECONDS, WALL_SECONDS = 20, 600
 CUTS, FLIPS, NOISE = 100, 1000, 40
-ARCHITECTURES = (
-    b"llama",
-    b"gemma",
-    b"mamba",
-    b"bloom",
-    b"rwkv6",
-    b"nomic",
-    b"qwen3",
-    b"?????",
-    b"\0\0\0\0\0",
-)
+ARCHITECTURES = (b"llama", b"gemma", b"mamba", b"bloom", b"rwkv6", b"nomic", b"qwen3", b"?????", b"\0" * 5)
 
 
 def damaged(whole: bytes, share: float, seed: int = 0) -> Iterator[tuple[str, bytes]]:
@@ -116,13 +106,11 @@ def outcome(path: Path) -> dict[str, str]:
 
 
 def _probe(path: Path) -> None:
-    if fault := probed(path, EngineSettings(n_ctx=2048, n_threads=1))["fault"]:
+    if fault := probe.probed(path, EngineSettings(n_ctx=2048, n_threads=1))["fault"]:
         raise ModelBroken(fault)
 
 
 def _judgement(path: Path) -> None:
-    from localeval import Judge
-
     probe.IN_CHILD = True  # it was probed
     text = "The mill was built in 1820. 青岚茶场创办于1958年。🍎 한국어 <|im_end|>"
     sample = {"user_input": "When?", "response": text, "retrieved_contexts": [text * 5]}
@@ -131,22 +119,21 @@ def _judgement(path: Path) -> None:
 
 
 def main(folder: Path, share: float) -> None:
-    from localeval.engine import grammar, llama  # noqa: F401 (imported before the forks, and not run)
-
     whole = write_tiny_model(folder / "whole.gguf").read_bytes()
+    broken, split = folder / "damaged.gguf", folder / "split-00001-of-00002.gguf"
+    split.write_bytes(whole)
+    last = {
+        "the tokenizer of an embedding model": write_tiny_model(folder / "bert.gguf", tokenizer="bert"),
+        "an embedding model": write_tiny_model(folder / "pooled.gguf", pooling=3),
+        "a base model": write_tiny_model(folder / "base.gguf", template=None),
+        "a split file without its second part": split,
+        "whole": folder / "whole.gguf",
+    }
     for what, content in [*damaged(whole, share), ("nothing", b"")]:
-        (folder / "damaged.gguf").write_bytes(content)
-        _tell(what, folder / "damaged.gguf")
-    (folder / "split-00001-of-00002.gguf").write_bytes(whole)
-    _tell("the tokenizer of an embedding model", write_tiny_model(folder / "bert.gguf", tokenizer="bert"))
-    _tell("an embedding model", write_tiny_model(folder / "pooled.gguf", pooling=3))
-    _tell("a base model", write_tiny_model(folder / "base.gguf", template=None))
-    _tell("a split file without its second part", folder / "split-00001-of-00002.gguf")
-    _tell("whole", folder / "whole.gguf")
-
-
-def _tell(what: str, path: Path) -> None:
-    print(json.dumps({"what": what, **outcome(path)}), flush=True)
+        broken.write_bytes(content)
+        print(json.dumps({"what": what, **outcome(broken)}), flush=True)
+    for what, path in last.items():
+        print(json.dumps({"what": what, **outcome(path)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+import timeit
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-# Seconds that `_loop` took on the machine the tests' bounds were set on, with nothing beside it.
+# Seconds that a loop of plain Python took on the machine the tests' bounds were set on.
 _USUAL = 0.05
 
 
@@ -28,20 +29,8 @@ def timed() -> Iterator[Took]:
 
 
 def as_usual(seconds: float) -> float:
-    """What took so long here and now, on the usual machine: less where plain Python is slower than there.
-
-    Below two seconds, under which no bound lies, it stands as it is: the machine is not asked.
-    """
-    return seconds if seconds < 2 else seconds / max(1.0, _loop() / _USUAL)
-
-
-def _loop() -> float:
-    """The median of five, as memory shared with a busy neighbour slows some and not others."""
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        total = 0
-        for number in range(1_000_000):
-            total += number
-        times.append(time.process_time() - start)
-    return sorted(times)[2]
+    """What took so long here and now, on the usual machine: less where plain Python is slower than there."""
+    if seconds < 2:  # under which no bound lies
+        return seconds
+    loops = timeit.repeat("for n in range(1_000_000): t += n", "t = 0", time.process_time, repeat=5, number=1)
+    return seconds / max(1.0, sorted(loops)[2] / _USUAL)

@@ -26,7 +26,7 @@ from localeval.errors import NetworkRefused
 from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
-from tests import test_classifier, test_embedder
+from tests.engine import test_classifier, test_embedder
 from tests.loopback import HUB, move_in, toml_row
 from tests.tiny import write_tiny_model
 

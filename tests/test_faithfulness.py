@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localeval import Sample, Score, evaluate
+from localeval.engine.batching import cut
 from localeval.engine.interface import ContextTooLong, EngineError
-from localeval.engine.windows import cut
 from localeval.judgements.statements import StatementFilter
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict, closest_evidence
 from localeval.metrics.support import faithfulness
@@ -284,7 +284,7 @@ def test_long_contexts_without_a_sentence_to_cut_at_fail_with_their_reason() -> 
     engine = FakeEngine([{"statements": ["A."]}], n_ctx=12_000)
     score = fake_judge(engine).score("faithfulness", sample("Tea grows.", ["tea " * 5_000]))
     assert score == Score.failed("context_too_long")
-    with pytest.raises(ContextTooLong, match="text without a sentence to cut at"):
+    with pytest.raises(ContextTooLong, match="fit a window"):
         cut([], [], 100)
 
 

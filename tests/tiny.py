@@ -14,21 +14,8 @@ CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-WORDS = (
-    "yes",
-    "no",
-    "not",
-    "supported",
-    "mentioned",
-    "statement",
-    "verdict",
-    '":"',
-    '","',
-    '"}',
-    '["',
-    '"]',
-    "中文",
-)
+WORDS: tuple[str, ...] = ("yes", "no", "not", "supported", "mentioned", "statement", "verdict")
+WORDS += ('":"', '","', '"}', '["', '"]', "中文")
 N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
 
 
@@ -137,7 +124,10 @@ def _tensors(n_vocab: int, seed: int) -> dict[str, np.ndarray]:
 
 def _vocabulary() -> tuple[list[str], list[str]]:
     """The 256 bytes as GPT-2 writes them, a few words built from them by merges, the control tokens."""
-    letters = _byte_letters()
+    # GPT-2's mapping: printable bytes as themselves, the others as letters from U+0100 on.
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [b for b in range(256) if b not in plain]
+    letters = {b: chr(b) for b in plain} | {b: chr(0x100 + i) for i, b in enumerate(others)}
     tokens, merges = [letters[b] for b in range(256)], []
     for word in WORDS:
         written = "".join(letters[b] for b in word.encode())
@@ -146,10 +136,3 @@ def _vocabulary() -> tuple[list[str], list[str]]:
                 tokens.append(written[:end])
                 merges.append(f"{written[: end - 1]} {written[end - 1]}")
     return [*tokens, *CONTROL], merges
-
-
-def _byte_letters() -> dict[int, str]:
-    """GPT-2's mapping: printable bytes as themselves, the others as letters from U+0100 on."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [b for b in range(256) if b not in plain]
-    return {b: chr(b) for b in plain} | {b: chr(0x100 + i) for i, b in enumerate(others)}

@@ -61,7 +61,7 @@ def _number_or_auto(given: str) -> int | str:
 @click.option(
     "--workers",
     type=_number_or_auto,
-    default=1,
+    default="1",
     metavar="NUMBER|auto",
     envvar="LOCALEVAL_WORKERS",
     show_envvar=True,

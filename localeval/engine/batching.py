@@ -1,4 +1,4 @@
-"""What is decoded together, and what of it only once: decided by lengths and tokens alone."""
+"""What is decoded together, what of it only once, and texts cut into windows: by lengths and tokens alone."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from localeval.engine.interface import ContextTooLong
+from localeval.prompts import join
 
 GLUE_TOKENS = 64
 """Glue, options and closings are fed beside a leaf's budget: what they take is small and bounded."""
+
+MOST_WINDOWS = 8
 
 GROUP = 16
 """Rows that llama.cpp's kernels for the usual quantizations take together."""
@@ -23,16 +26,15 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
     >>> chunks([10, 10, 10], [26, 26, 26], stem=800, n_ctx=1000, width=32)
     [range(0, 2), range(2, 3)]
     """
-    room = n_ctx - stem
     found: list[range] = []
     left = 0
     for i, (feed, budget) in enumerate(zip(feeds, budgets, strict=True)):
         need = feed + budget + GLUE_TOKENS
-        if need > room:
+        if stem + need > n_ctx:
             raise ContextTooLong(f"{stem + need} tokens, {n_ctx} possible")
-        if not found or need > left or len(found[-1]) == width:
+        if need > left or len(found[-1]) == width:
             found.append(range(i, i))
-            left = room
+            left = n_ctx - stem
         found[-1] = range(found[-1].start, i + 1)
         left -= need
     return found
@@ -102,3 +104,29 @@ def beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
     2
     """
     return sum(node.place >= asked[node.leaves[0]] for node in nodes)
+
+
+def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
+    """Windows of whole sentences, joined, each with the last sentence of the one before it.
+
+    `sizes` are the tokens of each sentence, `room` a window's.
+    Raises ContextTooLong for more than MOST_WINDOWS, or a sentence that no window holds.
+
+    >>> cut(["A.", "B.", "C."], [1, 1, 1], 2)
+    ['A.\\nB.', 'B.\\nC.']
+    """
+    found: list[str] = []
+    start = 0
+    while start < len(sentences) and len(found) <= MOST_WINDOWS and max(sizes) <= room:
+        end, used = start, 0
+        while end < len(sentences) and used + sizes[end] <= room:
+            used += sizes[end]
+            end += 1
+        found.append(join(sentences[start:end]))
+        # The next window begins with this one's last sentence, unless that would not move on.
+        start = end if end == len(sentences) or end - 1 <= start else end - 1
+    if not found or len(found) > MOST_WINDOWS:
+        raise ContextTooLong(
+            f"{sum(sizes)} tokens of context, {room} fit a window, {MOST_WINDOWS} windows at most"
+        )
+    return found

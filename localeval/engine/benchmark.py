@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,14 +30,6 @@ class Speed(NamedTuple):
     row: float
     step: float
 
-    def floor(self, spent: TokenUsage) -> float:
-        """The least time for these rows, everything in calls of the best size and nothing guessed wrongly.
-
-        >>> Speed(0.01, 0.02, 0.05).floor(TokenUsage(branch=60, leaves=40, decoded=10, guessed=5))
-        1.2
-        """
-        return self.cost(spent._replace(guessed=0))
-
     def cost(self, spent: TokenUsage) -> float:
         """The time that these rows take in calls of the best size, wrong guesses and all.
 
@@ -53,15 +46,14 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
     `behind` is how many tokens stand in the cache before each call. Every row attends to all of them, so
     that a row behind a run's worked examples costs more than one in an empty cache.
     """
-    llama = Llama(path, settings or EngineSettings())
-    sequences = min(SEQUENCES, llama.n_sequences - 1)
-    try:
+    with closing(Llama(path, settings or EngineSettings())) as llama:
+        sequences = min(SEQUENCES, llama.n_sequences - 1)
         token = llama.tokenize(b"the")[0]
         text = [Row(token, behind + i, (0,), i == BATCH - 1) for i in range(BATCH)]
         if behind:
             llama.decode([Row(token, i, (0,), False) for i in range(behind)])
 
-        def best_of_two(run: Callable[[], object]) -> float:
+        def best_of_two(calls: Sequence[list[Row]]) -> float:
             """Seconds, behind a run that warms up: what disturbs a run only makes it longer."""
             found = []
             for _ in range(3):
@@ -70,18 +62,17 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
                     llama.drop(sequence)
                     llama.fork(0, sequence)
                 start = time.perf_counter()
-                run()
+                for rows in calls:
+                    llama.decode(rows)
                 found.append(time.perf_counter() - start)
             return min(found[1:])
 
-        def steps(n: int) -> None:
-            for position in range(behind, behind + STEPS):
-                llama.decode([Row(token, position, (sequence,), True) for sequence in range(1, n + 1)])
+        def steps(n: int) -> list[list[Row]]:
+            places = range(behind, behind + STEPS)
+            return [[Row(token, place, (one,), True) for one in range(1, n + 1)] for place in places]
 
         return Speed(
-            best_of_two(lambda: llama.decode(text)) / BATCH,
-            best_of_two(lambda: steps(sequences)) / STEPS / sequences,
-            best_of_two(lambda: steps(1)) / STEPS,
+            best_of_two([text]) / BATCH,
+            best_of_two(steps(sequences)) / STEPS / sequences,
+            best_of_two(steps(1)) / STEPS,
         )
-    finally:
-        llama.close()

@@ -7,7 +7,6 @@ markers, and only its own pieces are read with control tokens. So nothing a text
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import jinja2
 import jinja2.sandbox
@@ -58,14 +57,7 @@ def frame(model: Tokenizer, trunk: PromptPrefix) -> Frame:
 
 @lru_cache(maxsize=4)
 def _compiled(source: str) -> jinja2.Template:
-    # A template comes from outside: the sandbox keeps it to text.
+    # A template comes from outside: the sandbox keeps it to text. (Its `raise_exception` is undefined, and
+    # raises too.)
     environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-    environment.globals["raise_exception"] = _refuse
-    # The same every time: what a probe saw of a template is what it does here.
-    environment.globals.pop("lipsum")
-    environment.filters.pop("random")
     return environment.from_string(source)
-
-
-def _refuse(message: Any) -> None:
-    raise jinja2.TemplateRuntimeError(str(message))

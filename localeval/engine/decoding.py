@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from localeval.engine.grammar import Choice, CompiledSchema
+from localeval.engine.grammar import Choice, CompiledSchema, shared_length
 from localeval.engine.interface import Reply
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex, draft
 from localeval.engine.truncation import trim_incomplete, trim_repetition
 
 T = TypeVar("T", bound=BaseModel)
-Path = tuple[int, ...]
 
 
-class ChoiceScorer:
-    """Probabilities of options as token sequences, none of which begins another.
+def option_shares(logits: Logits, tokens: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Probabilities of options, each given by the first token that is its own; they sum to 1.
 
-    Where two options go apart, the model's logits are compared for just the tokens that go on to an
-    option. An option's probability is the product over such places: the probability of its whole token
-    sequence, given that it is one of the options.
+    >>> option_shares(np.log(np.array([3, 9, 1], dtype=np.float32)), [0, 2]).round(6).tolist()
+    [0.75, 0.25]
     """
-
-    def __init__(self, sequences: Sequence[Sequence[int]]) -> None:
-        self._sequences = [tuple(s) for s in sequences]
-        self._children: dict[Path, set[int]] = {}
-        for sequence in self._sequences:
-            for i, token in enumerate(sequence):
-                self._children.setdefault(sequence[:i], set()).add(token)
-
-    def lookahead(self) -> list[list[int]]:
-        """The places behind the first one whose logits are needed, as the tokens that lead there."""
-        return sorted(list(path) for path, tokens in self._children.items() if path and len(tokens) > 1)
-
-    def probabilities(self, logits: Mapping[Path, Logits]) -> npt.NDArray[np.float64]:
-        """(n_options,), summing to 1. `logits` has an entry for () and for each of `lookahead()`."""
-        shares = np.exp(np.array([self._log_share(sequence, logits) for sequence in self._sequences]))
-        return np.asarray(shares / shares.sum())
-
-    def _log_share(self, sequence: Path, logits: Mapping[Path, Logits]) -> float:
-        total = 0.0
-        for i, token in enumerate(sequence):
-            tokens = sorted(self._children[sequence[:i]])
-            if len(tokens) > 1:
-                values = logits[sequence[:i]][tokens].astype(np.float64)
-                top = values.max()
-                total += float(logits[sequence[:i]][token]) - top - float(np.log(np.exp(values - top).sum()))
-        return total
+    values = logits[sorted(tokens)].astype(np.float64)
+    top = values.max()
+    whole = float(np.log(np.exp(values - top).sum()))
+    shares = np.exp(np.array([float(logits[token]) - top - whole for token in tokens]))
+    return np.asarray(shares / shares.sum())
 
 
 class ReplyDecoder(Generic[T]):
     """Decides one reply. It never touches llama.cpp, so that many can be decoded together.
 
-    Decode `feed` behind the leaf, and `draft` behind that, and give `advance` the logits; where `lookahead`
-    has continuations, decode each behind the leaf and give `resolve` the logits; until `done`.
+    Decode `feed` behind the leaf, and `draft` behind that, and give `advance` the logits, until `done`.
 
-    feed       tokens that are decided, at first those of the leaf's prompt
-    asked      how many tokens of the first `feed` are no part of a reply
-    chosen     how many tokens of `feed` the model chose; what else a reply feeds is forced
-    draft      tokens that are guessed behind `feed`
-    kept       how many tokens of the last draft were right
-    lookahead  continuations between which a choice decides
+    feed    tokens that are decided, at first those of the leaf's prompt
+    asked   how many tokens of the first `feed` are no part of a reply
+    chosen  how many tokens of `feed` the model chose; what else a reply feeds is forced
+    draft   tokens that are guessed behind `feed`
+    kept    how many tokens of the last draft were right
     """
 
     def __init__(
@@ -88,14 +63,12 @@ class ReplyDecoder(Generic[T]):
         self._generator = np.random.default_rng(seed)
         self._written, self._tokens = b"", list[int]()
         self._state = schema.automaton.start
-        self._scorer: ChoiceScorer | None = None  # while a choice is open
+        self._choice: Choice | None = None  # while one is open
         self._probabilities: dict[str, dict[Any, float]] = {}
-        self._truncated = ""
-        self._decoded = 0
+        self._truncated, self._decoded = "", 0
         self.feed, self.asked, self.chosen = prompt, len(prompt), 0
         self.draft: list[int] = []
         self.kept = 0
-        self.lookahead: list[list[int]] = []
         self.done = False
         self._go_on()
 
@@ -103,18 +76,12 @@ class ReplyDecoder(Generic[T]):
         """Go on with the logits behind `feed`, and behind each token of `draft`."""
         drafted, self.draft, self.kept = self.draft, [], 0
         self._step(logits[0])
-        while self.feed == drafted[self.kept : self.kept + 1] != [] and self._scorer is None:
+        while self.feed == drafted[self.kept : self.kept + 1] != [] and self._choice is None:
             self.kept += 1
             self._step(logits[self.kept])
         # What is drawn at a temperature is mostly new, and each wrong draft is a row.
-        if self._temperature <= 0 and self.feed and self._scorer is None:
+        if self._temperature <= 0 and self.feed and self._choice is None:
             self.draft = draft(self._tokens, self._prompt, self._branch)[: self._left]
-
-    def resolve(self, logits: list[Logits]) -> None:
-        """Go on with the logits behind each of `lookahead`."""
-        self._seen.update({tuple(path): found for path, found in zip(self.lookahead, logits, strict=True)})
-        self.lookahead = []
-        self._choose()
 
     def reply(self) -> Reply[T]:
         value = self._schema.schema.model_validate_json(self._written)
@@ -122,73 +89,19 @@ class ReplyDecoder(Generic[T]):
         return Reply(value, text, self._probabilities, self._truncated, self._decoded)  # type: ignore[arg-type]
 
     def _step(self, logits: Logits) -> None:
+        """Decide a choice, or a token of free text; where the budget or the list is at its end, close it."""
         self.feed, self.chosen = [], 0
-        if self._scorer is None:
-            self._write(logits)
+        if self._choice is not None:
+            choice, self._choice = self._choice, None
+            shares = option_shares(logits, self._parting)
+            self._probabilities[choice.name] = dict(zip(choice.options, map(float, shares), strict=True))
+            best = int(np.argmax(shares))
+            if self._temperature > 0:
+                best = self._draw(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
+            self._state = self._schema.automaton.walk(self._fed, self._state)
+            self._written += self._fed
+            self._go_on((self._text + choice.encoded[best])[len(self._fed) :])
             return
-        self._seen: dict[Path, Logits] = {(): logits.copy()}
-        self.lookahead = self._scorer.lookahead()
-        if not self.lookahead:
-            self._choose()
-
-    def _go_on(self, pending: bytes = b"") -> None:
-        """Feed what is decided (`pending`) or can only follow, up to the next decision.
-
-        The last token before free text is not fed but left to the model, together with what follows it:
-        a tokenizer that would write `["` as one token takes a lone `[` for the sign of an empty list.
-        """
-        automaton = self._schema.automaton
-        run, place = automaton.forced(automaton.walk(pending, self._state))
-        text = pending + run
-        if automaton.final(place):
-            self._written += text
-            self.feed, self.done = [], True
-            return
-        choice = self._schema.choices.get(place)
-        if choice is not None:
-            self._open_choice(choice, text, place)
-            return
-        tokens = self._tokenize(text) if text else []
-        left_to_the_model = 1 if self.feed or len(tokens) > 1 else 0  # something must be fed to have logits
-        for token in tokens[: len(tokens) - left_to_the_model]:
-            self._take(token)
-
-    def _take(self, token: int) -> None:
-        """Feed a token and stand behind it."""
-        self._state = self._schema.automaton.next(self._state, token)
-        self._written += self._pieces[token]
-        self._tokens.append(token)
-        self.feed.append(token)
-
-    def _open_choice(self, choice: Choice, text: bytes, place: int) -> None:
-        """Feed what all options begin with, token by token; what is left of each is to be compared."""
-        self._choice, self._text = choice, text
-        automaton = self._schema.automaton
-        ways = [text + e + automaton.forced(automaton.walk(e, place))[0] for e in choice.encoded]
-        sequences = [self._tokenize(way) for way in ways]
-        shared = 0
-        while len({tuple(s[: shared + 1]) for s in sequences}) == 1:
-            shared += 1
-        self.feed += sequences[0][:shared]
-        self._fed = b"".join(self._pieces[t] for t in sequences[0][:shared])
-        self._scorer = ChoiceScorer([s[shared:] for s in sequences])
-
-    def _choose(self) -> None:
-        assert self._scorer is not None  # noqa: S101
-        shares = self._scorer.probabilities(self._seen)
-        self._probabilities[self._choice.name] = dict(
-            zip(self._choice.options, map(float, shares), strict=True)
-        )
-        best = int(np.argmax(shares))
-        if self._temperature > 0:
-            best = self._draw(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
-        self._scorer = None
-        self._state = self._schema.automaton.walk(self._fed, self._state)
-        self._written += self._fed
-        self._go_on((self._text + self._choice.encoded[best])[len(self._fed) :])
-
-    def _write(self, logits: Logits) -> None:
-        """Choose a token of free text; where the budget or the list is at its end, close the text."""
         if self._left <= 0:
             self._cut("budget", trim_incomplete(self._written))
             return
@@ -203,6 +116,41 @@ class ReplyDecoder(Generic[T]):
         else:
             self._go_on()
 
+    def _go_on(self, pending: bytes = b"") -> None:
+        """Feed what is decided (`pending`) or can only follow, up to the next decision.
+
+        The last token before free text is not fed but left to the model, together with what follows it:
+        a tokenizer that would write `["` as one token takes a lone `[` for the sign of an empty list.
+        """
+        automaton = self._schema.automaton
+        run, place = automaton.forced(automaton.walk(pending, self._state))
+        text = pending + run
+        if automaton.final(place):
+            self._written += text
+            self.feed, self.done = [], True
+            return
+        self._choice = self._schema.choices.get(place)
+        if self._choice is None:
+            tokens = self._tokenize(text) if text else []
+            left_to_the_model = 1 if self.feed or len(tokens) > 1 else 0  # no logits without a token fed
+            for token in tokens[: len(tokens) - left_to_the_model]:
+                self._take(token)
+            return
+        # Feed what both options begin with, token by token; they are compared where they part.
+        encoded = self._choice.encoded
+        ways = [self._tokenize(text + e + automaton.forced(automaton.walk(e, place))[0]) for e in encoded]
+        parting = shared_length(ways)
+        shared, self._parting = ways[0][:parting], [way[parting] for way in ways]
+        self.feed += shared
+        self._text, self._fed = text, b"".join(self._pieces[token] for token in shared)
+
+    def _take(self, token: int) -> None:
+        """Feed a token and stand behind it."""
+        self._state = self._schema.automaton.next(self._state, token)
+        self._written += self._pieces[token]
+        self._tokens.append(token)
+        self.feed.append(token)
+
     def _draw(self, logits: Any) -> int:
         """The number of one of them. Held against the largest first: near 0 degrees all else vanishes."""
         shares = np.exp((logits - logits.max()) / self._temperature)
@@ -212,4 +160,4 @@ class ReplyDecoder(Generic[T]):
         """End the free text here, legally; the next choice is still made, and the reply parses."""
         self._truncated = self._truncated or why
         self._written, self._state = kept, self._schema.automaton.walk(kept)
-        self._go_on(self._schema.way_out(self._state))
+        self._go_on(self._schema.automaton.shortest(self._state, frozenset(self._schema.choices)))

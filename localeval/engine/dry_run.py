@@ -78,10 +78,17 @@ class DryRunEngine:
         feeds = [[*text, *after, *opening] for text in own]
         budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
         lengths, stem = [len(feed) for feed in feeds], len(before) + read
+        free = {name: field for name, field in schema.model_fields.items() if not _options(field)}
+        lists = sum(get_origin(field.annotation) is list for field in free.values())
+        texts = sum(
+            TEXT_TOKENS.get(n, OTHER_TEXT_TOKENS)
+            for n, f in free.items()
+            if get_origin(f.annotation) is not list
+        )
         for chunk in chunks(lengths, budgets, stem, settings.n_ctx, settings.width):
             nodes, _ = tree([feeds[i] for i in chunk])
             forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
-            decoded = sum(min(budgets[i], _written(schema, len(own[i]))) for i in chunk)
+            decoded = sum(min(budgets[i], texts + LIST_SHARE * lists * len(own[i])) for i in chunk)
             self.asked.append(
                 TokenUsage(
                     trunk=0 if self.stands(trunk) else len(before),
@@ -94,7 +101,13 @@ class DryRunEngine:
             )
             self._trunks.add(trunk)
             self._standing = (trunk, branch)
-        return [_unwritten(schema) for _ in leaves]
+        value: dict[str, Any] = {}
+        even: dict[str, dict[Any, float]] = {}
+        for name, field in schema.model_fields.items():
+            value[name] = [] if get_origin(field.annotation) is list else ""
+            if options := _options(field):
+                value[name], even[name] = options[0], dict.fromkeys(options, 1 / len(options))
+        return [Reply(schema(**value), "", even, truncated="budget") for _ in leaves]
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
         """States of nothing but zeros, one wide."""
@@ -131,25 +144,3 @@ def blank_states(text: str, tokens: int, layers: Sequence[int]) -> States:
 def _options(field: FieldInfo) -> tuple[str, ...]:
     """What a `Literal` field may be; nothing for a free one."""
     return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-
-
-def _written(schema: type[BaseModel], size: int) -> float:
-    """Estimate the tokens that the model will choose in a reply to a leaf of `size` tokens."""
-    total = 0.0
-    for name, field in schema.model_fields.items():
-        if get_origin(field.annotation) is list:
-            total += LIST_SHARE * size
-        elif not _options(field):
-            total += TEXT_TOKENS.get(name, OTHER_TEXT_TOKENS)
-    return total
-
-
-def _unwritten(schema: type[T]) -> Reply[T]:
-    fields = schema.model_fields
-    choices = {name: options for name, field in fields.items() if (options := _options(field))}
-    value: dict[str, Any] = {
-        name: [] if get_origin(field.annotation) is list else "" for name, field in fields.items()
-    }
-    value |= {name: options[0] for name, options in choices.items()}
-    even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
-    return Reply(schema(**value), "", even, truncated="budget")

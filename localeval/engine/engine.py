@@ -26,19 +26,18 @@ from localeval.prompts.prefix import PromptPrefix
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
     from localeval.engine.grammar import CompiledSchema
-    from localeval.engine.llama import Llama, Logits, Tokenizer
+    from localeval.engine.llama import Llama, Tokenizer
     from localeval.engine.prefix_cache import PrefixCache
 
 T = TypeVar("T", bound=BaseModel)
 
-BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ..., their forks behind them
+BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ...
 
 
 class Engine:
     """A `TreeEngine` on the GGUF file at `path`. Not for two threads at a time; `close()` frees it.
 
-    The weights are loaded when the first reply is asked for, so that a run whose judgements all stand in its
-    journal takes no time for them. To count tokens the vocabulary alone is read, in about a second.
+    The weights are loaded for the first reply; to count tokens the vocabulary alone is read, in a second.
 
     kept  where the states of trunks are read and kept; without it each engine computes its own
 
@@ -49,7 +48,7 @@ class Engine:
     def __init__(
         self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
-        self.path, self.settings, self._kept = path, settings or EngineSettings(), kept
+        self.path, self.settings, self._prefix_cache = path, settings or EngineSettings(), kept
         self._files = {file: _identity(file) for file in split_files(path)}
         self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
         self._llama: Llama | None = None
@@ -93,7 +92,7 @@ class Engine:
 
     def layers(self) -> int:
         """How many the model has."""
-        return self._reading().number("block_count")
+        return self._get_tokenizer().number("block_count")
 
     def memory(self, trunks: int = 0) -> int | None:
         """Bytes that the loaded model takes, beside them the kept states of so many tokens of trunks.
@@ -102,23 +101,17 @@ class Engine:
         """
         if self.settings.n_gpu_layers:
             return None
-        return needed(self.path, self.settings, self._reading().number, trunks)
+        return needed(self.path, self.settings, self._get_tokenizer().number, trunks)
 
     @property
     def spent(self) -> TokenUsage:
         return self._spent._replace(seconds=self._llama.seconds if self._llama else 0.0)
 
-    def _reading(self) -> Tokenizer:
+    def _get_tokenizer(self) -> Tokenizer:
         if self._tokenizer is None:
             from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
 
-            tokenizer = Tokenizer(self.path)
-            try:
-                tokenizer.check_settings(self.settings)
-            except BaseException:
-                tokenizer.close()
-                raise
-            self._tokenizer = tokenizer
+            self._tokenizer = Tokenizer(self.path, self.settings)
         return self._tokenizer
 
     def _check_unchanged(self) -> None:
@@ -133,7 +126,7 @@ class Engine:
     # Texts
 
     def tokens(self, text: str) -> list[int]:
-        return self._reading().tokenize(text.encode("utf-8", "replace"))
+        return self._get_tokenizer().tokenize(text.encode("utf-8", "replace"))
 
     def count(self, text: str) -> int:
         return len(self.tokens(text))
@@ -142,11 +135,13 @@ class Engine:
         if trunk not in self._frames:
             from localeval.engine.chat import frame
 
-            self._frames[trunk] = frame(self._reading(), trunk)
+            self._frames[trunk] = frame(self._get_tokenizer(), trunk)
         return self._frames[trunk]
 
     def stands(self, trunk: PromptPrefix) -> bool:
-        return trunk in self._states or bool(self._kept and self._kept.has(self.frame(trunk).before))
+        return trunk in self._states or bool(
+            self._prefix_cache and self._prefix_cache.has(self.frame(trunk).before)
+        )
 
     def room(self, trunk: PromptPrefix) -> int:
         before, after = self.frame(trunk)
@@ -193,9 +188,9 @@ class Engine:
         feeds = [len(decoder.feed) for decoder in decoders]
         together = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
         with self._decoding():
-            self._stand(trunk, branch_tokens)
+            self._prefill(trunk, branch_tokens)
             for chunk in together:
-                self._grow([decoders[i] for i in chunk], stem)
+                self._decode_replies([decoders[i] for i in chunk], stem)
         return [decoder.reply() for decoder in decoders]
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
@@ -209,13 +204,13 @@ class Engine:
             if self._standing != (tuple(layers), stem):
                 llama.clear()
                 llama.states(_rows(stem, 0, BRANCH), layers)
-                self._spend(read=len(stem))
+                self._count_rows(read=len(stem))
                 self._standing = (tuple(layers), stem)
             for chunk in together:
                 nodes, _ = tree([texts[i] for i in chunk])
                 with self._leaves(len(chunk)):
                     values = llama.states([node.row(len(stem), wanted=False) for node in nodes], layers)
-                self._spend(read=len(nodes))
+                self._count_rows(read=len(nodes))
                 for leaf, i in enumerate(chunk):
                     own = [number for number, node in enumerate(nodes) if leaf in node.leaves]
                     ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in texts[i])
@@ -224,7 +219,7 @@ class Engine:
 
     @contextmanager
     def _leaves(self, number: int) -> Iterator[None]:
-        """Let leaves stand behind the branch while the block runs."""
+        """Let so many leaves stand behind the branch inside."""
         for leaf in range(1, 1 + number):
             self.llama.fork(BRANCH, leaf)
         yield
@@ -244,80 +239,63 @@ class Engine:
             raise
         self._check_unchanged()
 
-    def _stand(self, trunk: PromptPrefix, branch: list[int]) -> None:
+    def _prefill(self, trunk: PromptPrefix, branch: list[int]) -> None:
         """Let the cache hold trunk and branch, and nothing else."""
         if self._standing == (trunk, branch):
             return
         llama, before = self.llama, [*self.frame(trunk).before]
         if trunk not in self._states:
-            state = self._kept.get(before) if self._kept else None
+            state = self._prefix_cache.get(before) if self._prefix_cache else None
             if state is None:
                 llama.clear()
                 llama.decode(_rows(before, 0, BRANCH))
                 state = llama.save(BRANCH)
-                self._spend(trunk=len(before))
-                if self._kept:
+                self._count_rows(trunk=len(before))
+                if self._prefix_cache:
                     self._check_unchanged()
-                    self._kept.put(before, state)
+                    self._prefix_cache.put(before, state)
             self._states[trunk] = state
         llama.clear()
         llama.restore(self._states[trunk], BRANCH)
         llama.decode(_rows(branch, len(before), BRANCH))
-        self._spend(branch=len(branch))
+        self._count_rows(branch=len(branch))
         self._standing = (trunk, branch)
 
-    def _grow(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
+    def _decode_replies(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
         """Decode the leaves of a chunk together, behind `end` tokens, until each is done."""
         # One call for what the leaves ask, equal beginnings once.
         nodes, ends = tree([decoder.feed for decoder in chunk])
-        last = set(ends)
+        last = {number: at for at, number in enumerate(sorted(set(ends)))}
         forced = beyond(nodes, [decoder.asked for decoder in chunk])
         lengths = [end + len(decoder.feed) for decoder in chunk]
         with self._leaves(len(chunk)):
             logits = self.llama.decode([node.row(end, number in last) for number, node in enumerate(nodes)])
-            self._spend(leaves=len(nodes) - forced, forced=forced)
-            found = dict(zip(sorted(last), logits, strict=True))
+            self._count_rows(leaves=len(nodes) - forced, forced=forced)
             for decoder, number in zip(chunk, ends, strict=True):
-                decoder.advance([found[number]])
-            self._look_ahead(chunk, range(len(chunk)), lengths)
+                decoder.advance([logits[last[number]]])
+            # Then one call after the other for all that grow: what each feeds, and its draft behind it.
             while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
-                self._step(chunk, growing, lengths)
+                trim_drafts([chunk[i].draft for i in growing], self.settings.width)
+                rows = []
+                for i in growing:
+                    decoder = chunk[i]
+                    self._count_rows(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
+                    rows += _rows(decoder.feed, lengths[i], 1 + i, wanted=True)
+                    lengths[i] += len(decoder.feed)
+                    rows += [
+                        Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(decoder.draft)
+                    ]
+                logits = self.llama.decode(rows)
+                for i in growing:
+                    decoder, drafted = chunk[i], len(chunk[i].draft)
+                    decoder.advance(logits[: 1 + drafted])
+                    logits = logits[1 + drafted :]
+                    lengths[i] += decoder.kept
+                    if decoder.kept < drafted:  # what was guessed wrongly is dropped
+                        self.llama.drop(1 + i, lengths[i])
+                    self._count_rows(decoded=decoder.kept, guessed=drafted - decoder.kept)
 
-    def _step(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
-        """One call for all growing leaves: what each feeds and its draft. Wrong drafts are dropped."""
-        trim_drafts([chunk[i].draft for i in growing], self.settings.width)
-        rows = []
-        for i in growing:
-            decoder = chunk[i]
-            self._spend(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
-            rows += _rows(decoder.feed, lengths[i], 1 + i, wanted=True)
-            lengths[i] += len(decoder.feed)
-            rows += [Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(decoder.draft)]
-        logits = self.llama.decode(rows)
-        for i in growing:
-            decoder, drafted = chunk[i], len(chunk[i].draft)
-            decoder.advance(logits[: 1 + drafted])
-            logits = logits[1 + drafted :]
-            lengths[i] += decoder.kept
-            if decoder.kept < drafted:
-                self.llama.drop(1 + i, lengths[i])
-            self._spend(decoded=decoder.kept, guessed=drafted - decoder.kept)
-        self._look_ahead(chunk, growing, lengths)
-
-    def _look_ahead(self, chunk: list[ReplyDecoder[T]], growing: Sequence[int], lengths: list[int]) -> None:
-        """Decode the continuations between which a leaf decides, where one token does not tell them apart."""
-        for i in growing:
-            found: list[Logits] = []
-            fork = 1 + len(chunk) + i  # the leaf stays as it is
-            for path in chunk[i].lookahead:
-                self.llama.fork(1 + i, fork)
-                found.append(self.llama.decode(_rows(path, lengths[i], fork, wanted=True))[0].copy())
-                self.llama.drop(fork)
-                self._spend(forced=len(path))
-            if found:
-                chunk[i].resolve(found)
-
-    def _spend(self, **rows: int) -> None:
+    def _count_rows(self, **rows: int) -> None:
         self._spent = self._spent.plus(**rows)
 
 

@@ -8,7 +8,7 @@ sampled. A `Literal` field is a `Choice`, whose state is known, so that its prob
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -30,13 +30,12 @@ class Vocabulary:
         by_bytes: dict[bytes, list[int]] = {}
         for token, piece in self.bytes_of.items():
             by_bytes.setdefault(piece, []).append(token)
-        if missing := [b for b in range(256) if bytes([b]) not in by_bytes and b not in _NEVER_IN_UTF8]:
-            raise ValueError(f"the vocabulary has no token for {len(missing)} single bytes")
         self.byte_token = {piece[0]: ids[0] for piece, ids in by_bytes.items() if len(piece) == 1}
         self.core = CoreVocabulary(end_token, by_bytes)
 
 
-_NEVER_IN_UTF8 = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
+# A value of each JSON type, to walk past its field.
+_SMALLEST = {"string": b'""', "array": b"[]", "boolean": b"true", "null": b"null"}
 
 
 class Automaton:
@@ -107,7 +106,7 @@ class Automaton:
 
 @dataclass(frozen=True)
 class Choice:
-    """A `Literal` field. `encoded[i]` is option i as JSON, less the beginning that all options share."""
+    """A `Literal` field. `encoded[i]` is option i as JSON, less the beginning that both options share."""
 
     name: str
     options: tuple[Any, ...]
@@ -122,13 +121,19 @@ class CompiledSchema:
     automaton: Automaton
     choices: dict[int, Choice]
 
-    def way_out(self, state: int) -> bytes:
-        """The shortest text from here to a choice, or to the end of the reply."""
-        return self.automaton.shortest(state, frozenset(self.choices))
+
+def shared_length(sequences: Sequence[Sequence[int]]) -> int:
+    """How many of their first items all sequences have alike.
+
+    >>> shared_length([b"not so", b"no"])
+    2
+    """
+    places = enumerate(zip(*sequences, strict=False))
+    return next((i for i, items in places if len(set(items)) > 1), min(map(len, sequences)))
 
 
 def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledSchema:
-    """Compile a schema, in up to 1 s. Raises TypeError for a default, or for options alike at their start."""
+    """Compile a schema, in up to 1 s. Raises TypeError for a default, or a `Literal` but of two options."""
     # No optional white space: only so are there runs of forced tokens.
     automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary)
     described = schema.model_json_schema()["properties"]
@@ -141,25 +146,12 @@ def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledS
         if get_origin(info.annotation) is Literal:
             options = get_args(info.annotation)
             encoded = [json.dumps(option, ensure_ascii=False).encode() for option in options]
-            if len(set(encoded)) < 2 or any(a != b and b.startswith(a) for a in encoded for b in encoded):
-                raise TypeError(f"{name}: a Literal needs two or more options, none of which begins another")
-            shared = 0  # a quote, at least, for strings
-            while len({e[: shared + 1] for e in encoded}) == 1:
-                shared += 1
+            shared = shared_length(encoded)  # a quote, at least, for strings
+            if len(encoded) != 2 or shared in map(len, encoded):
+                raise TypeError(f"{name}: a Literal needs two options, neither of which begins the other")
             place = automaton.walk(text + encoded[0][:shared])
             choices[place] = Choice(name, options, tuple(e[shared:] for e in encoded))
             text += encoded[0] + b","
         else:
-            text += _SMALLEST[described[name]["type"]] + b","
+            text += _SMALLEST.get(described[name]["type"], b"0") + b","
     return CompiledSchema(schema, automaton, choices)
-
-
-# A value of each JSON type, to walk past its field.
-_SMALLEST = {
-    "string": b'""',
-    "array": b"[]",
-    "boolean": b"true",
-    "integer": b"0",
-    "number": b"0",
-    "null": b"null",
-}

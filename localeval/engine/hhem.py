@@ -1,7 +1,7 @@
 """HHEM-2.1-Open, a classifier: how likely a hypothesis is consistent with a premise. English only.
 
-It is the encoder of flan-t5-base with a head of two labels. transformers and torch are imported only when the
-weights are first needed.
+It is the encoder of flan-t5-base with a head of two labels. transformers and torch are imported at the first
+question.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from localeval.engine.batching import cut
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
 from localeval.engine.torch_runtime import on_threads, unheard
-from localeval.engine.windows import cut
 from localeval.errors import InputError, ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER
@@ -29,7 +29,6 @@ from localeval.text.sentences import split
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
 _MOST_PLACES = 1 << 23  # of a batch, pairs x tokens x tokens: half of that
-_SHARED, _TWIN = "t5.transformer.shared.weight", "t5.transformer.encoder.embed_tokens.weight"
 
 
 class Classifier:
@@ -62,16 +61,13 @@ class Classifier:
         batch_size: int = 10,
         threads: int = 0,
     ) -> Classifier:
-        """Open a catalog name, or a path to a folder of the same files.
-
-        The files are checked now; the weights are loaded at the first question.
+        """Open a catalog name, or a path to a folder of the same files; the weights at the first question.
 
         device      "cpu", "cuda", "cuda:1" or "mps"
         batch_size  the most pairs computed together; fewer where they are long
         threads     how many compute, where it is the processor that does; 0 for the physical cores
 
-        Raises ModelMissing or ModelBroken, InputError for a device that is not here, or a batch_size or
-        number of threads that can't be.
+        Raises ModelMissing or ModelBroken, InputError for a device that is not here or a number out of range.
         """
         together = whole("batch_size", batch_size, 1)
         if device != "cpu":
@@ -91,13 +87,26 @@ class Classifier:
         Raises ModelBroken where the folder can't be loaded, ContextTooLong for a pair of more than LONGEST
         tokens, EngineError where the device fails.
         """
-        if not pairs:
-            return []
         net, reader = self._loaded()
+        import torch  # once that is silenced and offline
+
         rows = [reader.row(premise, hypothesis) for premise, hypothesis in pairs]
-        if (longest := max(map(len, rows))) > LONGEST:
+        if (longest := max(map(len, rows), default=0)) > LONGEST:
             raise ContextTooLong(f"{longest} tokens of premise and hypothesis, {LONGEST} at most")
-        return [p for batch in batches(rows, self.batch_size) for p in self._ask(net, batch, reader.pad)]
+        found: list[float] = []
+        try:
+            for batch in batches(rows, self.batch_size):
+                width = max(map(len, batch))
+                padded = [row + [reader.pad] * (width - len(row)) for row in batch]
+                ids = torch.tensor(padded, device=self.device)
+                lengths = torch.tensor([len(row) for row in batch], device=self.device)
+                mask = torch.arange(width, device=self.device) < lengths[:, None]
+                with torch.inference_mode(), on_threads(self.threads):
+                    logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
+                    found += torch.softmax(logits, dim=-1)[:, 1].tolist()
+        except RuntimeError as error:  # above all: out of memory
+            raise EngineError(f"{self.name} on {self.device}: {shorten(error)}") from error
+        return found
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
         """Return (probability that the contexts, joined, support each statement; number of windows).
@@ -125,20 +134,6 @@ class Classifier:
         """Free the model."""
         self._held = None
 
-    def _ask(self, net: Any, rows: Sequence[list[int]], pad: int) -> list[float]:
-        import torch
-
-        width = max(map(len, rows))
-        try:
-            ids = torch.tensor([row + [pad] * (width - len(row)) for row in rows], device=self.device)
-            lengths = torch.tensor([len(row) for row in rows], device=self.device)
-            mask = torch.arange(width, device=self.device) < lengths[:, None]
-            with torch.inference_mode(), on_threads(self.threads):
-                logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
-                return [float(p) for p in torch.softmax(logits, dim=-1)[:, 1]]
-        except RuntimeError as error:  # above all: out of memory
-            raise EngineError(f"{self.name} on {self.device}: {shorten(error)}") from error
-
     def _loaded(self) -> tuple[Any, Reader]:
         with self._lock:
             if self._held is None:
@@ -155,20 +150,20 @@ class Classifier:
             return self._held
 
 
-def batches(rows: Sequence[list[int]], batch_size: int) -> Iterator[list[list[int]]]:
-    """Group the rows (one at least) in order, `batch_size` together, fewer where they are long.
+def batches(rows: Sequence[list[int]], batch_size: int) -> list[list[list[int]]]:
+    """Group the rows in order, `batch_size` together, fewer where they are long.
 
     >>> [len(batch) for batch in batches([[1] * 20] * 3 + [[1] * 4000] * 2, 2)]
     [2, 1, 1, 1]
     """
-    batch: list[list[int]] = []
+    found: list[list[list[int]]] = []
     for row in rows:
-        places = (len(batch) + 1) * max(map(len, [*batch, row])) ** 2
-        if batch and (len(batch) == batch_size or places > _MOST_PLACES):
-            yield batch
-            batch = []
-        batch.append(row)
-    yield batch
+        batch = [*(found[-1] if found else ()), row]
+        if found and len(batch) <= batch_size and len(batch) * max(map(len, batch)) ** 2 <= _MOST_PLACES:
+            found[-1] = batch
+        else:
+            found.append([row])
+    return found
 
 
 class Reader:
@@ -179,18 +174,14 @@ class Reader:
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises ValueError where the file is of another family."""
         from tokenizers import Tokenizer
 
-        data = _json(path)
-        try:
-            vocabulary = data["model"]["vocab"]
-            control = {token["content"]: token["id"] for token in data["added_tokens"]}
-            for number in set(control.values()) & set(range(len(vocabulary))):
-                vocabulary[number][0] = f" {number}"
-            self.pad, self._end = control["<pad>"], control["</s>"]
-        except (LookupError, TypeError) as error:
-            raise ValueError(f"{path.name} is no tokenizer of the T5 family") from error
+        data = json.loads(path.read_text(encoding="utf-8"))
+        vocabulary = data["model"]["vocab"]
+        control = {token["content"]: token["id"] for token in data["added_tokens"]}
+        for number in set(control.values()) & set(range(len(vocabulary))):
+            vocabulary[number][0] = f" {number}"
+        self.pad, self._end = control["<pad>"], control["</s>"]
         data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
         self._plain: Any = Tokenizer.from_str(json.dumps(data))
         self.size = self._plain.get_vocab_size()
@@ -207,15 +198,15 @@ class Reader:
 
 def network(folder: Path) -> Any:
     """Load the weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
-    fields = _json(folder / "config.json")
-    if fields.get("model_type") != "t5":
-        raise ValueError(f"config.json is of the model type {fields.get('model_type')}, expected t5")
+    fields = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if fields["model_type"] != "t5":
+        raise ValueError(f"config.json is of the model type {fields['model_type']}, expected t5")
     with unheard():
         import torch
-        from safetensors import safe_open
         from transformers import T5Config, T5ForTokenClassification
 
-        net: Any = T5ForTokenClassification.from_pretrained(
+        net: Any
+        net, report = T5ForTokenClassification.from_pretrained(
             folder,
             config=T5Config.from_dict(fields, num_labels=2),
             key_mapping={r"^t5\.": ""},
@@ -223,23 +214,10 @@ def network(folder: Path) -> Any:
             local_files_only=True,
             use_safetensors=True,
             ignore_mismatched_sizes=True,  # they are named below; transformers would only point to its log
+            output_loading_info=True,
         )
-        with safe_open(folder / "model.safetensors", "pt") as file:
-            names = list(file.keys())
-            given: dict[str, Any] = {name: tuple(file.get_slice(name).get_shape()) for name in names}
     # transformers fills what is missing or of another shape with random numbers, and says so in its log.
-    wanted = {f"t5.{name}": tuple(tensor.shape) for name, tensor in net.state_dict().items()}
-    twins = (given.get(_TWIN), given.get(_SHARED))  # the embedding's two names: either, or both if equal
-    given |= {_TWIN: twins[0] or twins[1], _SHARED: twins[1] or twins[0]}
-    if wrong := sorted(name for name in {*given, *wanted} if given.get(name) != wanted.get(name)):
+    kinds = ("missing_keys", "unexpected_keys", "mismatched_keys")
+    if wrong := sorted(str(tensor) for kind in kinds for tensor in report[kind]):
         raise ValueError(f"tensors missing, unexpected or of another shape: {', '.join(wrong)}")
-    if net.transformer.encoder.embed_tokens.weight is not net.transformer.shared.weight:
-        raise ValueError(f"tensors: {_TWIN} is not the shared one")
     return net.eval()
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path.name} is no JSON object") from error

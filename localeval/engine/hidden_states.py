@@ -25,11 +25,10 @@ def _ggml() -> Any:
     """The ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
     for path in sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*")):
         library = ctypes.CDLL(str(path))
-        library.ggml_get_name.restype = ctypes.c_char_p
-        library.ggml_get_data.restype = ctypes.c_void_p
-        library.ggml_nbytes.restype = ctypes.c_size_t
-        for function in (library.ggml_get_name, library.ggml_get_data, library.ggml_nbytes):
-            function.argtypes = [ctypes.c_void_p]
+        answers = {"get_name": ctypes.c_char_p, "get_data": ctypes.c_void_p, "nbytes": ctypes.c_size_t}
+        for name, kind in answers.items():
+            function = getattr(library, f"ggml_{name}")
+            function.restype, function.argtypes = kind, [ctypes.c_void_p]
         return library
     return None
 
@@ -64,8 +63,8 @@ class StateTap:
     def reading(self, layers: Sequence[int]) -> Iterator[None]:
         """Copy the residual behind `layers` of every row that is decoded within, and compute nothing above.
 
-        What is decoded within leaves cells whose upper layers are empty, and gives no logits. Raises
-        EngineError where this build of llama.cpp does not show its graph.
+        That leaves cells whose upper layers are empty, and no logits. Raises EngineError where this build of
+        llama.cpp does not show its graph.
         """
         if _ggml() is None:
             raise EngineError("this build of llama.cpp shows no hidden states")
@@ -100,8 +99,8 @@ def signals_held() -> Iterator[None]:
         yield  # no signal is answered here
         return
     came: list[int] = []
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-    ours = {one: handler for one, handler in before.items() if callable(handler)}
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    ours = {one: handler for one, handler in handlers.items() if callable(handler)}
     try:
         for one in ours:
             signal.signal(one, lambda number, _: came.append(number))

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import sub
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, Field
 from pydantic.dataclasses import dataclass
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 
 
-_QUOTA = Path("/sys/fs/cgroup/cpu.max")
-
-
 class EngineError(Exception):
     """The engine could not answer. The sample is *failed* with `engine_error`; the run goes on."""
 
@@ -40,80 +37,70 @@ class ContextTooLong(EngineError):
 class EngineSettings(Settings):
     """What the engine computes with; part of every score's signature. Raises InputError out of range."""
 
-    n_ctx: Annotated[
-        Whole,
-        Field(
-            ge=2048,
-            le=1 << 20,
-            description="Tokens of context, for trunk, branch and the leaves of one chunk together.",
-        ),
-    ] = 8192
-    n_threads: Annotated[
-        Whole, Field(ge=0, le=1024, description="Threads; 0 becomes the number of physical cores.")
-    ] = 0
-    n_gpu_layers: Annotated[
-        Whole,
-        Field(
-            ge=-1,
-            le=1000,
-            description="Layers on a GPU, -1 for all; needs a llama.cpp build with GPU support.",
-        ),
-    ] = 0
-    n_batch: Annotated[
-        Whole,
-        Field(
-            ge=0,
-            le=8192,
-            description="Rows that one call of llama.cpp takes, 32 at least; 0 becomes 512 on a GPU, and 256 "
-            "on a CPU, where a row of 512 takes a tenth longer.",
-        ),
-    ] = 0
-    width: Annotated[Whole, Field(ge=1, le=120, description="Leaves that are decoded together.")] = 32
-    flash_attention: Annotated[
-        bool | None,
-        Field(
-            description="None becomes False on a CPU, where it costs a third more time, and True on a GPU; a "
-            "cache of 8 bits needs it."
-        ),
-    ] = None
-    cache_type: Annotated[
-        Literal["f16", "q8_0"], Field(description="Of keys and values; q8_0 takes half the memory.")
-    ] = "f16"
-    mmap: Annotated[bool, Field(description="Map the model file into memory instead of reading it.")] = True
+    n_ctx: Whole = Field(
+        default=8192,
+        ge=2048,
+        le=1 << 20,
+        description="Tokens of context, for trunk, branch and the leaves of one chunk together.",
+    )
+    n_threads: Whole = Field(
+        default=0, ge=0, le=1024, description="Threads; 0 becomes the number of physical cores."
+    )
+    n_gpu_layers: Whole = Field(
+        default=0,
+        ge=-1,
+        le=1000,
+        description="Layers on a GPU, -1 for all; needs a llama.cpp build with GPU support.",
+    )
+    # A row of 512 takes a tenth longer on a CPU.
+    n_batch: Whole = Field(
+        default=0,
+        ge=0,
+        le=8192,
+        description="Rows of one call, 32 at least; 0 becomes 512 on a GPU, 256 on a CPU.",
+    )
+    width: Whole = Field(default=32, ge=1, le=120, description="Leaves that are decoded together.")
+    # On a CPU it costs a third more time.
+    flash_attention: bool | None = Field(
+        default=None, description="None becomes True on a GPU, and for a cache of 8 bits, which needs it."
+    )
+    cache_type: Literal["f16", "q8_0"] = Field(
+        default="f16", description="Of keys and values; q8_0 takes half the memory."
+    )
+    mmap: bool = Field(default=True, description="Map the model file into memory instead of reading it.")
 
     def __post_init__(self) -> None:
         """Resolve what was left to the engine."""
         if self.cache_type != "f16" and self.flash_attention is False:
             raise InputError(f"cache_type {self.cache_type} needs flash_attention; leave that out.")
+        on_gpu = self.n_gpu_layers != 0
         resolved = {
-            "n_batch": self.n_batch or (512 if self.n_gpu_layers else 256),
+            "n_batch": self.n_batch or (512 if on_gpu else 256),
             "n_threads": self.n_threads or physical_cores(),
-            "flash_attention": self.flash_attention,
+            "flash_attention": (on_gpu or self.cache_type != "f16")
+            if self.flash_attention is None
+            else self.flash_attention,
         }
-        if self.flash_attention is None:
-            resolved["flash_attention"] = self.n_gpu_layers != 0 or self.cache_type != "f16"
         for name, value in resolved.items():
             object.__setattr__(self, name, value)
         if not 32 <= self.n_batch <= self.n_ctx:
             raise InputError(f"n_batch is {self.n_batch}; choose 32 to n_ctx ({self.n_ctx}), or 0.")
 
 
-def physical_cores(quota: Path = _QUOTA) -> int:
+def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Count the cores this process may run on, hyper-threads once where Linux tells; at least 1.
 
     Not more than the processor time that a container is allowed (cgroup v2, `quota`): threads beyond it would
     wait for each other.
     """
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
-    cores = set()
-    for cpu in allowed:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        cores.add(siblings.read_text() if siblings.exists() else str(cpu))
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    told = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed]
+    cores = len({path.read_text() if path.exists() else str(path) for path in told})
     try:
         microseconds, period = map(int, quota.read_text().split())  # "max" where there is no limit
     except (OSError, ValueError):
-        return max(1, len(cores))
-    return max(1, min(len(cores), -(-microseconds // period)))
+        return cores
+    return max(1, min(cores, -(-microseconds // period)))
 
 
 class Frame(NamedTuple):

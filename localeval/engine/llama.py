@@ -1,7 +1,7 @@
 """llama.cpp through its C interface: the tokenizer of a GGUF file, and the model with its cache.
 
-Some misuse of llama.cpp ends the process instead of raising: a file that it can't bear, a sequence number or
-a token out of range, more outputs than a context has. Each is refused here in Python first.
+Some misuse ends the process instead of raising: a file that llama.cpp can't bear, which is probed first; a
+sequence or token out of range, or more outputs than a context has, which the engine never asks for.
 """
 
 from __future__ import annotations
@@ -63,10 +63,12 @@ def _loading() -> Iterator[None]:
 class Tokenizer:
     """Text to tokens and back, by the vocabulary of a GGUF file. It reads no weights.
 
-    Raises ModelBroken when llama.cpp can't load the file.
+    Raises ModelBroken when llama.cpp can't load the file, InputError for settings that do not suit it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, settings: EngineSettings) -> None:
+        self.settings = settings
+        _check_gpu(settings)
         probe_model(path)
         with _loading():
             self._open(path, vocab_only=True)
@@ -85,6 +87,13 @@ class Tokenizer:
             )
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
+        trained = self.number("context_length")  # without weights llama.cpp's own call tells none
+        if self.settings.n_ctx > trained:
+            self.close()
+            raise InputError(
+                f"n_ctx is {self.settings.n_ctx}, but {path.name} was trained on {trained} tokens; "
+                f"choose at most {trained}."
+            )
 
     def close(self) -> None:
         """Free everything; calling it again does nothing."""
@@ -92,23 +101,10 @@ class Tokenizer:
         if model:
             llama_cpp.llama_model_free(model)
 
-    def check_settings(self, settings: EngineSettings) -> None:
-        """Raise InputError where the settings do not suit the model, or this build of llama.cpp."""
-        _check_gpu(settings)
-        trained = self.number("context_length")  # without weights llama.cpp's own call tells none
-        if settings.n_ctx > trained:
-            raise InputError(
-                f"n_ctx is {settings.n_ctx}, but {self.path.name} was trained on {trained} tokens; "
-                f"choose at most {trained}."
-            )
-
     def number(self, name: str) -> int:
         """A number in the metadata, by its name behind the architecture ("block_count"); 0 without it."""
-        text = self._architecture_value(name)
+        text = self._value(f"{self._value('general.architecture')}.{name}")
         return int(text) if text.isdecimal() else 0
-
-    def _architecture_value(self, name: str) -> str:
-        return self._value(f"{self._value('general.architecture')}.{name}")
 
     def _value(self, key: str) -> str:
         """A value of the metadata as text; empty where there is none."""
@@ -121,8 +117,6 @@ class Tokenizer:
         room = len(text) + 1
         tokens = (llama_cpp.llama_token * room)()
         n = llama_cpp.llama_tokenize(self._vocab, text, len(text), tokens, room, False, special)
-        if n < 0:
-            raise EngineError(f"the tokenizer refused a text of {len(text)} bytes")
         return list(tokens[:n])
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
@@ -155,13 +149,14 @@ class Tokenizer:
 class Llama(Tokenizer):
     """One GGUF model with one multi-sequence context. Not for two threads at a time.
 
-    Raises ModelBroken when llama.cpp can't load the file, InputError when a setting does not suit the file,
-    this build or this machine's memory. An unknown file is tried in another process before.
+    Raises as `Tokenizer` does, and InputError where this machine's memory is too small.
     """
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self.settings = settings
-        self.n_sequences = 2 * settings.width + 1  # the branch, the leaves, and a fork for each
+        self.n_sequences = (
+            2 * settings.width + 1
+        )  # more than branch and leaves, as it bounds the outputs of a call too
         self.seconds = 0.0  # spent in llama_decode
         self._tap = StateTap()
         self._context: Any = None
@@ -173,9 +168,23 @@ class Llama(Tokenizer):
             self._open(path, n_gpu_layers=settings.n_gpu_layers, use_mmap=settings.mmap)
             try:
                 self._check_kind()
-                self.check_settings(settings)
                 check(path, needed(path, settings, self.number), free)
-                self._context = self._new_context()
+                params = llama_cpp.llama_context_default_params()
+                params.n_ctx = settings.n_ctx
+                params.n_batch = params.n_ubatch = settings.n_batch
+                params.n_seq_max = params.n_outputs_max = self.n_sequences
+                params.n_threads = params.n_threads_batch = settings.n_threads
+                params.kv_unified = True
+                params.flash_attn_type = int(bool(settings.flash_attention))
+                params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
+                params.no_perf = True
+                params.cb_eval = self._tap.callback
+                self._context = llama_cpp.llama_init_from_model(self._model, params)
+                if not self._context:
+                    raise ModelBroken(
+                        f"{path}: llama.cpp can't make a context of {settings.n_ctx} tokens for this model; "
+                        "choose a smaller --n-ctx, or a smaller model."
+                    )
             except BaseException:
                 self.close()
                 raise
@@ -195,31 +204,12 @@ class Llama(Tokenizer):
         # A reply is written piece by piece, and has no space between. llama.cpp's default is true.
         elif spm and self._value("tokenizer.ggml.add_space_prefix") != "false":
             fault = "this tokenizer puts a space before every text, as Llama 2's and Mistral 7B's do"
-        elif self._architecture_value("pooling_type"):
+        elif self.number("pooling_type"):
             fault = "this is a model for embeddings"
         if fault:
             raise ModelBroken(
                 f"{self.path}: {fault}, so it can't judge; choose a Qwen2.5 or Qwen3 instruct model."
             )
-
-    def _new_context(self) -> Any:
-        settings, params = self.settings, llama_cpp.llama_context_default_params()
-        params.n_ctx = settings.n_ctx
-        params.n_batch = params.n_ubatch = settings.n_batch
-        params.n_seq_max = params.n_outputs_max = self.n_sequences
-        params.n_threads = params.n_threads_batch = settings.n_threads
-        params.kv_unified = True
-        params.flash_attn_type = int(bool(settings.flash_attention))
-        params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
-        params.no_perf = True
-        params.cb_eval = self._tap.callback
-        context = llama_cpp.llama_init_from_model(self._model, params)
-        if not context:
-            raise ModelBroken(
-                f"{self.path}: llama.cpp can't make a context of {settings.n_ctx} tokens for this model; "
-                "choose a smaller --n-ctx, or a smaller model."
-            )
-        return context
 
     def close(self) -> None:
         context, self._context = self._context, None
@@ -236,20 +226,17 @@ class Llama(Tokenizer):
 
     def fork(self, source: int, target: int) -> None:
         """Let `target` see all cells of `source`; copies no cell."""
-        self._check(source, target)
         llama_cpp.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
     def drop(self, sequence: int, position: int = 0) -> None:
         """Forget a sequence from `position` on."""
-        self._check(sequence)
         llama_cpp.llama_memory_seq_rm(self._memory, sequence, position, -1)
 
     def save(self, sequence: int) -> bytes:
         """The state of one sequence, for `restore`."""
         size = llama_cpp.llama_state_seq_get_size(self._context, sequence)
         buffer = (ctypes.c_uint8 * size)()
-        if llama_cpp.llama_state_seq_get_data(self._context, buffer, size, sequence) != size:
-            raise EngineError("llama.cpp could not save a sequence")
+        llama_cpp.llama_state_seq_get_data(self._context, buffer, size, sequence)
         return bytes(buffer)
 
     def restore(self, state: bytes, sequence: int) -> None:
@@ -287,17 +274,10 @@ class Llama(Tokenizer):
         batch = self._batch
         batch.n_tokens = len(rows)
         for i, row in enumerate(rows):
-            if not 0 <= row.token < self.n_vocab or not 0 <= row.position < self.settings.n_ctx:
-                raise EngineError(f"token {row.token} at position {row.position} is out of range")
-            self._check(*row.sequences)
-            batch.token[i], batch.pos[i] = row.token, row.position
-            batch.n_seq_id[i] = len(row.sequences)
+            batch.token[i], batch.pos[i], batch.n_seq_id[i] = row.token, row.position, len(row.sequences)
             for k, sequence in enumerate(row.sequences):
                 batch.seq_id[i][k] = sequence
             batch.logits[i] = row.wanted
-        wanted = [i for i, row in enumerate(rows) if row.wanted]
-        if len(wanted) > self.n_sequences:
-            raise EngineError(f"{len(wanted)} outputs asked for, {self.n_sequences} possible")
         before = time.perf_counter()
         with signals_held():
             answer = llama_cpp.llama_decode(self._context, batch)
@@ -306,15 +286,12 @@ class Llama(Tokenizer):
             raise EngineError(f"llama_decode returned {answer} for {len(rows)} rows")
         found = [
             np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, i), shape=(self.n_vocab,))
-            for i in wanted
+            for i, row in enumerate(rows)
+            if row.wanted
         ]
         if not all(np.isfinite(logits).all() for logits in found):
             raise EngineError("the model answers with NaN or infinity")
         return found
-
-    def _check(self, *sequences: int) -> None:
-        if not sequences or min(sequences) < 0 or max(sequences) >= self.n_sequences:
-            raise EngineError(f"sequences {sequences} are out of range (0 to {self.n_sequences - 1})")
 
 
 def _check_gpu(settings: EngineSettings) -> None:

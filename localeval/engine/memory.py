@@ -17,11 +17,9 @@ Numbers = Callable[[str], int]
 """A number in a GGUF file's metadata, by its name behind the architecture ("block_count"); 0 without it."""
 
 _BITS = {"f16": 16.0, "q8_0": 8.5}  # of a value in the cache
-_MEMINFO = Path("/proc/meminfo")
-_GROUP = Path("/sys/fs/cgroup")
 
 
-def available(meminfo: Path = _MEMINFO, group: Path = _GROUP) -> int | None:
+def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
     """Bytes that this process may still take without swapping; None where the system does not tell.
 
     The least of what the machine has and what a container is allowed (cgroup v2). What either keeps of

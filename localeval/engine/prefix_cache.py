@@ -15,8 +15,8 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from localeval.engine import build
 from localeval.engine.interface import EngineSettings
+from localeval.engine.probe import library, processor
 from localeval.system.versions import digest, package_versions
 
 MOST = 1_000_000_000
@@ -63,10 +63,9 @@ class PrefixCache:
             file.parent.mkdir(parents=True, exist_ok=True)
             beside.write_bytes(hashlib.sha256(state).digest() + state)
             beside.replace(file)
-            found = [(file.stat(), file) for file in self._folder.iterdir()]
             total = 0
-            for status, old in sorted(found, key=lambda one: one[0].st_mtime_ns, reverse=True):
-                total += status.st_size
+            for old in sorted(self._folder.iterdir(), key=lambda one: one.stat().st_mtime_ns, reverse=True):
+                total += old.stat().st_size
                 if total > MOST:
                     old.unlink(missing_ok=True)
         except OSError as error:
@@ -79,8 +78,8 @@ class PrefixCache:
             "model": self._model,
             "settings": vars(self._settings),
             "llama-cpp-python": package_versions()["llama-cpp-python"],
-            "library": build.library(),
-            "processor": build.processor(),
+            "library": library(),
+            "processor": processor(),
             "trunk": [*trunk],
         }
         return self._folder / f"{digest(decides)}.state"

@@ -1,4 +1,4 @@
-"""A GGUF file is first loaded and asked in a process of its own (`localeval.engine.probe_child`).
+"""A GGUF file is first loaded and asked in a process of its own, which is this module as a program.
 
 llama.cpp ends the process on some damaged or hostile files, or runs for ever; and on every file where it was
 compiled for another processor, or wrongly. That must never be the caller's process. Bytes that passed are
@@ -8,23 +8,27 @@ remembered, by their sha256, with the processor and the build, and probed no mor
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
+import platform
 import signal
 import subprocess
 import sys
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 import platformdirs
+from pydantic import BaseModel
 
-from localeval.engine.build import library, processor
-from localeval.engine.interface import EngineSettings
+from localeval.engine.interface import EngineError, EngineSettings
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.models.catalog import rows
-from localeval.models.files import file_sha256
+from localeval.models.files import file_sha256, hash_file
 from localeval.models.gguf import check_gguf, split_files
+from localeval.prompts.prefix import PromptPrefix
 from localeval.system import subprocesses
-from localeval.system.offline import SWITCHES
+from localeval.system.offline import SWITCHES, offline
 from localeval.system.versions import digest, package_versions
 from localeval.text.display import shorten
 
@@ -37,10 +41,36 @@ VERSION = 2
 IN_CHILD = False
 """Set in a process that may end by what it loads: nothing is probed elsewhere first."""
 
+BESIDE = 6 << 30
+"""Bytes of address space beside the weights: Python, its libraries, stacks of threads, buffers, a cache."""
+
+MOST_EXAMPLES = 64
+"""A chat template is tried with so many worked examples, and with fewer; built-in prompts have up to 18."""
+
 # No debugger at an abort; no address space for threads that do nothing.
 _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
-
 _CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
+_TRUNK = PromptPrefix(
+    "Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}'))
+)
+_TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎👩‍👩‍👧 \U0010ffff naïve, 12 345.\r\n\t"
+
+
+def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
+    """The processor's name and, where Linux tells them, its features."""
+    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
+    told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    name = told.get("model name") or platform.processor() or platform.machine()
+    return {"name": name, "features": told.get("flags", told.get("Features", ""))}
+
+
+@cache
+def library() -> str:
+    """A digest of llama.cpp's compiled libraries: one version compiled in two ways gives two."""
+    found = find_spec("llama_cpp")
+    places = [Path(place) / "lib" for place in (found and found.submodule_search_locations) or ()]
+    files = sorted(file for place in places for file in place.glob("lib*") if "so." not in file.name)
+    return digest([(file.name, hash_file(file)) for file in files])
 
 
 def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
@@ -60,32 +90,18 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
     if known and settings is None:
         return
     settings = settings or EngineSettings()
-    passed = _passed(sums, settings)
+    names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
+    proved = {name: getattr(settings, name) for name in names}
+    here = {"packages": package_versions(), "library": library(), "processor": processor()}
+    key = digest({"files": sums, **here, "settings": proved, "trial": VERSION})
+    passed = platformdirs.user_cache_path("localeval") / "tried" / key
     if passed.exists():
         return
     if not known:
         for file in files:
             check_gguf(file)
     seconds = SECONDS + sum(file.stat().st_size for file in files) // BYTES_A_SECOND
-    fault: LocalevalError | None
-    try:
-        done = _run(path, settings, seconds)
-    except subprocess.TimeoutExpired:
-        fault = _broken(path, f"loading it did not end within {seconds} seconds")
-    except OSError as error:
-        fault = ModelError(
-            f"{path}: no process can be started to probe it in ({error.strerror}); "
-            f"run once, with the same localeval: python -m localeval doctor --judge {path}"
-        )
-    else:
-        if known and -done.returncode in _CRASHES:
-            how = _signal(-done.returncode)
-            raise ModelError(
-                f"{path}: llama.cpp ends the process on this model ({how}), whose bytes are the "
-                "catalog's, so it was not compiled for this processor; compile it again here "
-                "(in a checkout: rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
-            )
-        fault = _fault(path, done)
+    fault = _fault(path, settings, seconds, known)
     if fault is None:
         with contextlib.suppress(OSError):  # then it is probed again next time
             passed.parent.mkdir(parents=True, exist_ok=True)
@@ -96,12 +112,10 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
 
 def _run(path: Path, settings: EngineSettings, seconds: int) -> subprocess.CompletedProcess[str]:
     """The probe itself. Raises TimeoutExpired, and OSError where no process can be started."""
-    if getattr(sys, "frozen", False):  # it would start itself again
-        raise OSError(errno.ENOENT, "a frozen program has no Python")
     threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
     small = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
     return subprocess.run(  # noqa: S603 (this Python, with a path for its data)
-        subprocesses.module("localeval.engine.probe_child", str(path), json.dumps(small)),
+        subprocesses.module("localeval.engine.probe", str(path), json.dumps(small)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -112,18 +126,29 @@ def _run(path: Path, settings: EngineSettings, seconds: int) -> subprocess.Compl
     )
 
 
-def _fault(path: Path, done: subprocess.CompletedProcess[str]) -> LocalevalError | None:
-    """What the probe found; None if the model passed."""
+def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> LocalevalError | None:
+    """What a probe finds; None if the model passes. Raises ModelError where the build is wrong."""
     try:
-        answer = json.loads(done.stdout.splitlines()[-1])
-        fault, kind = answer["fault"], answer["kind"]
-    except (IndexError, ValueError, KeyError, TypeError):  # it did not come to its end
-        fault = kind = ""
-    if fault:
-        return {"InputError": InputError, "ModelError": ModelError}.get(kind, ModelBroken)(fault)
-    if done.returncode == 0 and fault is None:
-        return None
-    how = _signal(-done.returncode) if done.returncode < 0 else f"exit code {done.returncode}"
+        done = _run(path, settings, seconds)
+    except subprocess.TimeoutExpired:
+        return _broken(path, f"loading it did not end within {seconds} seconds")
+    except OSError as error:
+        return ModelError(
+            f"{path}: no process can be started to probe it in ({error.strerror}); "
+            f"run once, with the same localeval: python -m localeval doctor --judge {path}"
+        )
+    code = -done.returncode
+    how = next((one.name for one in signal.Signals if one == code), f"exit code {done.returncode}")
+    if known and code in _CRASHES:
+        raise ModelError(
+            f"{path}: llama.cpp ends the process on this model ({how}), whose bytes are the "
+            "catalog's, so it was not compiled for this processor; compile it again here "
+            "(in a checkout: rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
+        )
+    if done.returncode == 0 and (lines := done.stdout.splitlines()):
+        answer = json.loads(lines[-1])
+        kinds = {"InputError": InputError, "ModelError": ModelError}
+        return kinds.get(answer["kind"], ModelBroken)(answer["fault"]) if answer["fault"] else None
     last = next((shorten(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
     return _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")
 
@@ -134,14 +159,53 @@ def _broken(path: Path, what: str) -> ModelBroken:
     )
 
 
-def _signal(number: int) -> str:
-    return next((one.name for one in signal.Signals if one == number), f"signal {number}")
+class _Answer(BaseModel):
+    word: str
+    verdict: Literal["yes", "no"]
 
 
-def _passed(sums: list[str], settings: EngineSettings) -> Path:
-    """The file that says these bytes passed here, with this build and what of the settings is proved."""
-    names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
-    proved = {name: getattr(settings, name) for name in names}
-    here = {"packages": package_versions(), "library": library(), "processor": processor()}
-    key = digest({"files": sums, **here, "settings": proved, "trial": VERSION})
-    return platformdirs.user_cache_path("localeval") / "tried" / key
+def probed(path: Path, settings: EngineSettings) -> dict[str, str | None]:
+    """Load the model in this process, frame prompts of every length, and let it reply to every sort of text.
+
+    Returns what came of it as a JSON object: a fault's sentence and the name of its error, or neither.
+    """
+    from localeval.engine.engine import Engine
+
+    global IN_CHILD
+    IN_CHILD = True
+    try:
+        _limit(sum(file.stat().st_size for file in split_files(path)), settings)
+        engine = Engine(path, settings)
+        assert engine.llama  # noqa: S101 (it loads)
+        for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns
+            engine.frame(PromptPrefix("", (("", ""),) * examples))
+        engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4)
+        engine.close()
+    except EngineError as error:
+        fault = f"{path}: {error}; copy or fetch it again, or choose another file."
+    except LocalevalError as error:
+        return {"fault": str(error), "kind": type(error).__name__}
+    except Exception as error:  # noqa: BLE001 (a file can make the libraries raise anything)
+        fault = f"{path}: this file can't be used ({shorten(repr(error))}); choose another file."
+    else:
+        return {"fault": None, "kind": ""}
+    return {"fault": fault, "kind": "ModelBroken"}
+
+
+def _limit(weights: int, settings: EngineSettings) -> None:
+    """Hold this process to the memory that an honest file of this size can need; it leaves no core file."""
+    import resource  # not on Windows
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux" and not settings.n_gpu_layers:  # a GPU's driver maps far more than it uses
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        wanted = 2 * weights + BESIDE
+        wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+if __name__ == "__main__":
+    from localeval.engine import probe  # the module that the engine asks, not this copy of it
+
+    offline()
+    print(json.dumps(probe.probed(Path(sys.argv[1]), EngineSettings(**json.loads(sys.argv[2])))), flush=True)

@@ -13,10 +13,8 @@ from localeval.engine.batching import GROUP
 
 LONGEST = 6
 _LONGEST_END = 3
-_FEWEST_LEAVES = 3
-
-_FEW = 4
-_GOOD_SIZES = ((8, GROUP), (20, 2 * GROUP))
+_FEWEST_LEAVES, _FEW = 3, 4
+_GOOD_SIZES = ((_FEWEST_LEAVES - 1, _FEW), (8, GROUP), (20, 2 * GROUP))
 
 
 class NgramIndex:
@@ -70,8 +68,6 @@ def call_size(leaves: int, width: int) -> int:
     >>> [call_size(leaves, width=32) for leaves in (1, 5, 10, 32)]
     [4, 16, 32, 64]
     """
-    if leaves < _FEWEST_LEAVES:
-        return min(_FEW, 2 * width)
     return min(next((rows for most, rows in _GOOD_SIZES if leaves <= most), 2 * width), 2 * width)
 
 

@@ -16,7 +16,7 @@ _COUNTING = threading.RLock()
 def on_threads(number: int) -> Iterator[None]:
     """Let torch compute with so many threads inside: another number gives other bits.
 
-    The number is the whole process's, so that one block waits for another; what the host had set is put back.
+    The number is the whole process's: one block waits for another, and puts back what the host had set.
     """
     import torch
 

@@ -22,7 +22,7 @@ def trim_incomplete(text: bytes) -> bytes:
     opened = text.find(b'"', last)
     if opened < 0:
         return text
-    if text[:opened].endswith((b"[", b",")) and lists:
+    if lists and text[:opened].endswith((b"[", b",")):
         return text[:opened].rstrip(b",")
     backslashes = len(text) - len(text.rstrip(b"\\"))
     return text[:-1] if backslashes % 2 else text

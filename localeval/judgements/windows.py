@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from localeval.engine.batching import GLUE_TOKENS
+from localeval.engine.batching import GLUE_TOKENS, cut
 from localeval.engine.interface import Reply, TreeEngine
-from localeval.engine.windows import cut
 from localeval.prompts import fence, join
 from localeval.prompts.prefix import PromptPrefix
 from localeval.text.overlap import context_sentences

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
+from contextlib import closing
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from outlines.types import JsonSchema
 from outlines.types.dsl import to_regex
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
-from localeval.engine.decoding import ChoiceScorer, ReplyDecoder
+from localeval.engine.decoding import ReplyDecoder
 from localeval.engine.engine import Engine
 from localeval.engine.grammar import CompiledSchema, compile_schema
 from localeval.engine.interface import EngineSettings
@@ -28,7 +30,7 @@ PROMPT = "Sentence: Tea grows on the hills of Assam, and tea is drunk with milk 
 
 class Mixed(BaseModel):
     reason: str
-    verdict: Literal["not mentioned", "not supported", "supported"]
+    verdict: Literal["not supported", "supported"]
     items: list[str]
     more: Literal[1, 2]
 
@@ -36,6 +38,7 @@ class Mixed(BaseModel):
 WHOLE = '{"reason":"因为 \\" so","verdict":"supported","items":["a","b"],"more":2}'.encode()
 
 
+@cache
 def compiled(engine: Engine, schema: type[BaseModel]) -> CompiledSchema:
     assert engine.llama  # it loads
     return compile_schema(schema, engine._vocabulary)
@@ -47,7 +50,7 @@ def test_the_beginning_of_a_reply_is_forced_and_every_choice_has_its_place(tiny:
     assert automaton.forced(automaton.start)[0] == b'{"reason":"'
     places = [WHOLE.index(b"supported"), WHOLE.index(b"2")]
     found = [schema.choices[automaton.walk(WHOLE[:place])].options for place in places]
-    assert found == [("not mentioned", "not supported", "supported"), (1, 2)]
+    assert found == [("not supported", "supported"), (1, 2)]
     assert len(schema.choices) == 2
 
 
@@ -61,33 +64,12 @@ def test_the_shortest_way_out_of_any_beginning_is_legal(tiny: Engine) -> None:
         assert regex.fullmatch(text.decode()), text
 
 
-class Optional(BaseModel):
-    verdict: Literal["yes", "no"] = "no"
-
-
-class OneOption(BaseModel):
-    verdict: Literal["yes"]
-
-
-class Ambiguous(BaseModel):
-    rank: Literal[1, 10]
-
-
-@pytest.mark.parametrize("schema", [Optional, OneOption, Ambiguous])
-def test_a_schema_that_cannot_be_decoded_is_refused(tiny: Engine, schema: type[BaseModel]) -> None:
+@pytest.mark.parametrize(
+    "field", [(Literal["yes", "no"], "no"), (Literal["yes"], ...), (Literal[1, 10], ...)]
+)
+def test_a_schema_that_cannot_be_decoded_is_refused(tiny: Engine, field: Any) -> None:
     with pytest.raises(TypeError):
-        compiled(tiny, schema)
-
-
-def test_options_of_several_tokens_get_the_probability_of_their_whole_sequence() -> None:
-    # Tokens: 0 then 1, 0 then 2, 3. Logits of log(3), log(1) at the first place, log(1), log(4) behind 0.
-    options = ChoiceScorer([[0, 1], [0, 2], [3]])
-    assert options.lookahead() == [[0]]
-    at_first = np.log(np.array([3, 9, 9, 1], dtype=np.float32))
-    behind_0 = np.log(np.array([9, 1, 4, 9], dtype=np.float32))
-    shares = options.probabilities({(): at_first, (0,): behind_0})
-    assert shares == pytest.approx([3 / 4 * 1 / 5, 3 / 4 * 4 / 5, 1 / 4])
-    assert ChoiceScorer([[1, 9], [2, 9]]).lookahead() == []  # they part at once
+        compiled(tiny, create_model("Given", verdict=field))
 
 
 @pytest.mark.parametrize(
@@ -125,14 +107,12 @@ def test_an_item_that_stood_in_the_list_before_ends_it(text: str, kept: str | No
     assert trim_repetition(text.encode()) == (kept.encode() if kept else None)
 
 
-def write(
-    engine: Engine, schema: CompiledSchema, seed: int, temperature: float, drafts: bool
-) -> tuple[str, int, int, int]:
-    """(the reply, the tokens chosen, the calls that it took, the drafted tokens kept)."""
-    llama = engine.llama
+def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engine) -> None:
+    llama, schema = tiny.llama, compiled(tiny, StatementsReply)
     (end,) = llama.tokenize(b'"]')
+    prompt = llama.tokenize(PROMPT.encode())
 
-    def logits(tokens: list[int]) -> Logits:
+    def logits(seed: int, tokens: list[int]) -> Logits:
         """Those of a model in miniature, which likes what stood behind the last token before."""
         random = np.random.default_rng([seed, *tokens[-4:]]).normal(size=llama.n_vocab)
         for token, following in itertools.pairwise(tokens):
@@ -140,40 +120,29 @@ def write(
         random[end] += 3
         return random.astype(np.float32)
 
-    before: list[int] = []
-    decoder = ReplyDecoder[StatementsReply](
-        schema,
-        llama.tokenize(PROMPT.encode()),
-        NgramIndex(()),
-        llama.tokenize,
-        engine._vocabulary.bytes_of,
-        60,
-        temperature,
-        [seed],
-    )
-    calls = kept = 0
-    while not decoder.done:
-        drafted = decoder.draft if drafts else []
-        decoder.draft = drafted
-        calls += 1
-        before += decoder.feed
-        decoder.advance([logits(before + drafted[:n]) for n in range(len(drafted) + 1)])
-        before += drafted[: decoder.kept]
-        kept += decoder.kept
-    reply = decoder.reply()
-    return reply.text, reply.decoded, calls, kept
+    def write(seed: int, drafts: bool) -> tuple[str, int, int, int]:
+        """(the reply, the tokens chosen, the calls that it took, the drafted tokens kept)."""
+        before: list[int] = []
+        pieces = tiny._vocabulary.bytes_of
+        decoder = ReplyDecoder[StatementsReply](schema, [*prompt], NgramIndex(()), llama.tokenize, pieces, 60)
+        calls = kept = 0
+        while not decoder.done:
+            drafted = decoder.draft = decoder.draft if drafts else []
+            calls += 1
+            before += decoder.feed
+            decoder.advance([logits(seed, before + drafted[:n]) for n in range(len(drafted) + 1)])
+            before += drafted[: decoder.kept]
+            kept += decoder.kept
+        reply = decoder.reply()
+        return reply.text, reply.decoded, calls, kept
 
-
-@pytest.mark.parametrize("temperature", [0.0, 0.7])
-def test_a_reply_is_the_same_with_and_without_drafts(tiny: Engine, temperature: float) -> None:
-    saved, schema = 0, compiled(tiny, StatementsReply)
+    saved = 0
     for seed in range(20):
-        plain = write(tiny, schema, seed, temperature, drafts=False)
-        drafted = write(tiny, schema, seed, temperature, drafts=True)
+        plain, drafted = write(seed, drafts=False), write(seed, drafts=True)
         assert drafted[:2] == plain[:2]
         assert drafted[2] == plain[2] - drafted[3]
         saved += drafted[3]
-    assert saved > 10 if temperature == 0 else saved == 0  # what is drawn is not guessed at
+    assert saved > 10
 
 
 @pytest.mark.parametrize(
@@ -214,19 +183,14 @@ def test_drafts_fill_a_call_up_to_a_good_size(lengths: list[int], left: list[int
     drafts = [[0] * n for n in lengths]
     trim_drafts(drafts, width=32)
     assert [len(one) for one in drafts] == left
-
-
-@pytest.mark.parametrize("width", [1, 2, 3, 9, 32])
-def test_a_call_never_has_more_rows_than_an_engine_of_this_width_can_answer(width: int) -> None:
-    for leaves in range(1, width + 1):
-        drafts = [[0] * LONGEST for _ in range(leaves)]
+    for width in (1, 2, 9):  # no more rows than an engine of this width can answer
+        drafts = [[0] * LONGEST for _ in range(width)]
         trim_drafts(drafts, width)
-        assert leaves + sum(map(len, drafts)) <= 2 * width
+        assert width + sum(map(len, drafts)) <= 2 * width
 
 
 def test_an_engine_that_decodes_one_leaf_at_a_time_drafts_too(tiny_path: Path) -> None:
-    engine = Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=1))
     trunk = PromptPrefix("Write down what each sentence claims.", ())
-    replies = engine.generate(trunk, "tea tea tea tea", [PROMPT, PROMPT], StatementsReply, budget=60)
+    with closing(Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=1))) as engine:
+        replies = engine.generate(trunk, "tea tea tea tea", [PROMPT, PROMPT], StatementsReply, budget=60)
     assert [reply.decoded > 0 for reply in replies] == [True, True]
-    engine.close()

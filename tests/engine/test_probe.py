@@ -11,23 +11,26 @@ import struct
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
 from localeval import Judge
-from localeval.engine import llama, probe
+from localeval.cli import main
+from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
 from localeval.engine.probe import probe_model
-from localeval.errors import InputError, ModelBroken, ModelError
+from localeval.errors import ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.files import hash_file
 from localeval.models.gguf import check_gguf
 from tests.loopback import HUB, move_in, toml_row
 from tests.tiny import CHATML, write_tiny_model
 
-SHARE = float(os.environ.get("LOCALEVAL_TEST_DAMAGE", "0.03"))
+SHARE = float(os.environ.get("LOCALEVAL_TEST_DAMAGE", "0.01"))
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
 
 
@@ -39,11 +42,9 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def aborting(tiny_path: Path, tmp_path: Path) -> Path:
     """A file on which llama.cpp ends the process: its number of layers is beyond all bounds."""
-    content = bytearray(tiny_path.read_bytes())
-    at = content.index(b"qwen2.block_count") + len(b"qwen2.block_count") + 4  # behind the type
-    content[at : at + 4] = struct.pack("<I", 1 << 20)
-    path = tmp_path / "aborting.gguf"
-    path.write_bytes(content)
+    whole, path = tiny_path.read_bytes(), tmp_path / "aborting.gguf"
+    at = whole.index(b"qwen2.block_count") + len(b"qwen2.block_count") + 4  # behind the type
+    path.write_bytes(whole[:at] + struct.pack("<I", 1 << 20) + whole[at + 4 :])
     return path
 
 
@@ -56,9 +57,8 @@ def no_process(*_: object, **__: object) -> None:
 
 
 def load(path: Path) -> None:
-    engine = Engine(path, SETTINGS)
-    assert engine.llama
-    engine.close()
+    with closing(Engine(path, SETTINGS)) as engine:
+        assert engine.llama
 
 
 def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sente
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     found = [json.loads(line) for line in done.stdout.splitlines()]
     print(f"{len(found)} files: {dict(Counter((row['stopped'], row['how']) for row in found))}")
@@ -90,45 +90,33 @@ def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sente
     assert set(last.values()) == {"tables", "probe"}
 
 
-def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(aborting: Path, tmp_path: Path) -> None:
-    from tests.test_cli import fault, localeval
-
+def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(
+    aborting: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     check_gguf(aborting)  # its tables are sound
     with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG"):
         load(aborting)
     (tmp_path / "data.jsonl").write_text('{"response": "Tea.", "contexts": ["Tea."]}')
-    run = localeval("evaluate", "data.jsonl", "--judge", aborting, "-q", cwd=tmp_path)
-    assert run.returncode == 3
-    assert "aborting.gguf: llama.cpp ended on it" in fault(run)
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", str(tmp_path / "data.jsonl"), "--judge", str(aborting), "-q"])
+    assert ended.value.code == 3
+    assert "aborting.gguf: llama.cpp ended on it" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("turns", [None, 38])  # of any prompt, or behind 18 worked examples alone
-def test_what_never_ends_is_stopped_and_refused(
-    turns: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loops = "".join("{% for i in range(99999) %}" for _ in range(4)) + "{% endfor %}" * 4
-    if turns:
-        loops = f"{{% if messages|length == {turns} %}}{loops}{{% endif %}}"
+    loops = f"{{% if messages|length == 38 %}}{loops}{{% endif %}}"  # behind 18 worked examples alone
     path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
-    monkeypatch.setattr(probe, "SECONDS", 10)
-    with pytest.raises(ModelBroken, match="did not end within 10 seconds"):
+    monkeypatch.setattr(probe, "SECONDS", 6)
+    with pytest.raises(ModelBroken, match="did not end within 6 seconds"):
         probe_model(path, SETTINGS)
 
 
-def test_a_probe_runs_no_file_of_the_current_folder_and_takes_any_name(
+def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8les"))  # no UTF-8
-    folder.mkdir()
-    for name in ("llama_cpp", "localeval", "runpy"):
-        (folder / f"{name}.py").write_text("open('it-was-run', 'w')")
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as in an interactive Python
-    load(write_tiny_model(folder / "mine.gguf"))
-    assert not (folder / "it-was-run").exists()
+    monkeypatch.setattr(probe, "IN_CHILD", True)
 
-
-def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp_path: Path) -> None:
     def score(judge: Judge, text: str) -> Score:
         sample = {"user_input": "?", "response": "Tea grows.", "retrieved_contexts": [text]}
         return judge.score("faithfulness", sample, statements="sentences")
@@ -139,17 +127,9 @@ def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(tmp
         assert alone.status == "scored"
         assert score(judge, "Tea 茶 grows.") == Score.failed("engine_error")
         assert score(judge, "Tea grows.") == alone
+    monkeypatch.setattr(probe, "IN_CHILD", False)
     with pytest.raises(ModelBroken, match="the model answers with NaN or infinity"):
         load(write_tiny_model(tmp_path / "worse.gguf", lost=ord("a")))  # for a text of the probe
-
-
-def test_a_model_too_large_for_the_memory_is_not_even_probed(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subprocess, "run", no_process)
-    monkeypatch.setattr(llama, "available", lambda: 1000)
-    with pytest.raises(InputError, match=r"0\.0 GB are free"):
-        load(tiny_path)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -177,35 +157,44 @@ def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
     aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_the_catalog(aborting, monkeypatch, tmp_path)
-    for _ in range(2):  # a failure is not remembered
-        with pytest.raises(ModelError, match=r"\(SIG.*not compiled for this processor"):
-            load(aborting)
+    with pytest.raises(ModelError, match=r"\(SIG.*not compiled for this processor"):
+        load(aborting)
 
 
 def test_what_the_tables_tell_of_a_file_is_not_believed_and_never_reaches_llama_cpp(
     tiny_path: Path, tmp_path: Path
 ) -> None:
-    path = tmp_path / "m.gguf"
+    path, whole = tmp_path / "m.gguf", tiny_path.read_bytes()
     for at, value, found in (
         (8, 1 << 40, "1,099,511,627,776 tensors"),
         (16, 1 << 40, "1,099,511,627,776 metadata pairs"),
         (24, 1 << 62, "the end of the file"),
     ):
-        content = bytearray(tiny_path.read_bytes())
-        content[at : at + 8] = struct.pack("<Q", value)
-        path.write_bytes(content)
+        path.write_bytes(whole[:at] + struct.pack("<Q", value) + whole[at + 8 :])
         with pytest.raises(ModelBroken, match=found):
             check_gguf(path)
     with pytest.raises(ModelBroken, match="'bert'"):
         check_gguf(write_tiny_model(path, tokenizer="bert"))
 
 
-def test_a_frozen_program_has_no_python_to_probe_in_and_loads_what_the_catalog_knows(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_two_processors_of_one_name_and_other_features_are_two(tmp_path: Path) -> None:
+    file = tmp_path / "cpuinfo"
+    for features in ("avx512f", "avx512f amx_tile"):
+        file.write_text(f"processor\t: 0\nmodel name\t: Some name\nflags\t\t: fpu avx2 {features}\n")
+        assert probe.processor(file) == {"name": "Some name", "features": f"fpu avx2 {features}"}
+
+
+def test_one_version_compiled_in_two_ways_is_two_builds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subprocess, "run", no_process)
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    with pytest.raises(ModelError, match=r"python -m localeval doctor --judge .*tiny\.gguf"):
-        load(tiny_path)
-    in_the_catalog(tiny_path, monkeypatch, tmp_path)
-    load(tiny_path)
+    here = ModuleSpec("llama_cpp", None, is_package=True)
+    here.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(probe, "find_spec", lambda _: here)
+    (tmp_path / "lib").mkdir()
+    made = set()
+    for content in ("without AMX", "with AMX", "without AMX"):
+        (tmp_path / "lib" / "libggml-cpu.so").write_text(content)
+        probe.library.cache_clear()
+        made.add(probe.library())
+    probe.library.cache_clear()
+    assert len(made) == 2

@@ -28,9 +28,6 @@ CONFIG: dict[str, Any] = {
     "tie_word_embeddings": False,
     "vocab_size": 96,
 }
-SHARED = "t5.transformer.shared.weight"
-TWIN = "t5.transformer.encoder.embed_tokens.weight"
-DECODER = "t5.transformer.decoder.block.0.layer.0.SelfAttention.q.weight"
 QUERY = "t5.transformer.encoder.block.1.layer.0.SelfAttention.q.weight"
 PAIRS = [
     ("Tea is grown in Assam.", "Tea grows."),
@@ -69,7 +66,7 @@ def tensors() -> Tensors:
     drawn = torch.Generator().manual_seed(1)
     places = T5ForTokenClassification(T5Config(**CONFIG)).state_dict()
     shapes = {f"t5.{name}": place.shape for name, place in places.items()}
-    del shapes[TWIN]
+    del shapes["t5.transformer.encoder.embed_tokens.weight"]
     return {name: torch.randn(shape, generator=drawn) * 0.7 for name, shape in shapes.items()}
 
 
@@ -157,19 +154,16 @@ def test_a_hypothesis_is_never_cut_off(classifier: Classifier) -> None:
         classifier.probabilities([("", "the " * LONGEST)])
 
 
-def test_contexts_are_joined_by_a_newline_and_read_whole_where_they_fit(classifier: Classifier) -> None:
-    alone = classifier.probabilities([("Tea is\ngrown.", "Tea grows.")])
-    assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
-    assert classifier.support(["Tea."], []) == ([], 0)
-
-
 def sentences(number: int) -> str:
     return " ".join(f"Filler sentence number {i} says nothing of note." for i in range(number))
 
 
-def test_long_contexts_are_read_in_windows_and_the_best_one_decides(
+def test_contexts_are_read_whole_where_they_fit_else_in_windows_of_which_the_best_decides(
     monkeypatch: pytest.MonkeyPatch, classifier: Classifier
 ) -> None:
+    alone = classifier.probabilities([("Tea is\ngrown.", "Tea grows.")])
+    assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
+    assert classifier.support(["Tea."], []) == ([], 0)
     monkeypatch.setattr("localeval.engine.hhem.WINDOW", 300)
     seen: dict[tuple[str, str], float] = {}
     ask = classifier.probabilities
@@ -184,10 +178,8 @@ def test_long_contexts_are_read_in_windows_and_the_best_one_decides(
     parts = {part for part, _ in seen}
     assert len(parts) == count == 3
     assert max(len(classifier._loaded()[1].ids(part)) for part in parts) <= 300
-    assert found == [max(seen[part, text] for part in parts) for text in statements]
-    assert all(
-        min(seen[part, text] for part in parts) < best for text, best in zip(statements, found, strict=True)
-    )
+    for text, best in zip(statements, found, strict=True):
+        assert min(seen[part, text] for part in parts) < best == max(seen[part, text] for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -198,42 +190,32 @@ def test_contexts_that_no_eight_windows_hold_are_refused(contexts: list[str], cl
         classifier.support(contexts, ["Tea grows."])
 
 
-def weights(change: Callable[[Tensors], object]) -> Callable[[Path], object]:
-    def spoil(folder: Path) -> None:
-        changed = tensors()
-        change(changed)
-        write(folder, changed)
-
-    return spoil
+def spoil_weights(folder: Path, change: Callable[[Tensors], object]) -> None:
+    changed = tensors()
+    change(changed)
+    write(folder, changed)
 
 
-def file(name: str, content: bytes) -> Callable[[Path], object]:
-    return lambda folder: (folder / name).write_bytes(content)
-
-
-def add_pieces(folder: Path) -> None:
+def spoil_tokenizer(folder: Path, **changed: object) -> None:
     tokens = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     tokens["model"]["vocab"] += [[f"more{n}", -9.0] for n in range(50)]
-    (folder / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
+    (folder / "tokenizer.json").write_text(json.dumps(tokens | changed), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("spoil", "found"),
     [
-        (weights(lambda given: given.pop("t5.classifier.bias")), "t5.classifier.bias"),
-        (weights(lambda given: given.pop(SHARED)), SHARED),
-        (weights(lambda given: given.update({"classifier.bias": given[QUERY] + 0})), "classifier.bias"),
-        (weights(lambda given: given.update({DECODER: given[QUERY] + 0})), DECODER),
-        (weights(lambda given: given.update({QUERY: given[QUERY][:4].clone()})), QUERY),
-        (weights(lambda given: given.update({TWIN: given[SHARED] + 0.5})), TWIN),
-        (file("model.safetensors", b"\xff" * 64), "header"),
-        (file("config.json", b"[1]"), "config.json"),
-        (file("config.json", b'{"model_type": "HHEMv2"}'), "HHEMv2, expected t5"),
-        (file("config.json", json.dumps(CONFIG | {"vocab_size": 50}).encode()), SHARED),
-        (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer.json"),
-        (file("tokenizer.json", b"\xff\xfe"), "tokenizer.json"),
-        (file("tokenizer.json", b'{"model": {"vocab": []}, "added_tokens": []}'), "no tokenizer of the T5"),
-        (add_pieces, "more tokens than the weights"),
+        (lambda at: spoil_weights(at, lambda given: given.pop("t5.classifier.bias")), "classifier.bias"),
+        (lambda at: spoil_weights(at, lambda given: given.update({"more": given[QUERY] + 0})), "more"),
+        (
+            lambda at: spoil_weights(at, lambda given: given.update({QUERY: given[QUERY][:4].clone()})),
+            QUERY.removeprefix("t5."),
+        ),
+        (lambda at: (at / "model.safetensors").write_bytes(b"\xff" * 64), "header"),
+        (lambda at: (at / "config.json").write_text('{"model_type": "HHEMv2"}'), "HHEMv2, expected t5"),
+        (lambda at: (at / "tokenizer.json").unlink(), "tokenizer.json"),
+        (lambda at: spoil_tokenizer(at, added_tokens=[]), "pad"),
+        (spoil_tokenizer, "more tokens than the weights"),
     ],
 )
 def test_a_broken_folder_is_refused_in_one_sentence(
@@ -252,17 +234,6 @@ def test_a_broken_folder_is_refused_in_one_sentence(
     assert tuple(capfd.readouterr()) == ("", "")
 
 
-def test_the_embedding_may_stand_under_both_of_its_names_or_the_other(
-    tmp_path: Path, classifier: Classifier
-) -> None:
-    given = tensors()
-    given[TWIN] = given[SHARED] + 0
-    for name in ("both", "other"):
-        mine = Classifier.load(write(tmp_path / name, given))
-        assert mine.probabilities(PAIRS) == classifier.probabilities(PAIRS)
-        given.pop(SHARED, None)
-
-
 def test_a_setting_out_of_range_is_refused_before_any_file_is_read() -> None:
     with pytest.raises(InputError, match="batch_size is 0; choose a whole number, at least 1"):
         Classifier.load("/no/such", batch_size=0)
@@ -275,7 +246,6 @@ def test_a_setting_out_of_range_is_refused_before_any_file_is_read() -> None:
 
 def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     failing = Classifier.load(folder)
-    failing.probabilities(PAIRS)
 
     def refuse(**_: object) -> None:
         raise RuntimeError("out of memory\nTried to allocate")
@@ -296,10 +266,8 @@ def test_a_folder_is_named_by_its_path_and_a_catalog_model_by_its_name(
     files = ", ".join(f'{{ name = "{path.name}" }}' for path in folder.iterdir())
     models = move_in(monkeypatch, tmp_path, toml_row("hhem-2.1-open", HUB, kind="classifier", files=files))
     shutil.copytree(folder, models / "hhem-2.1-open")
-    known = Classifier.load(batch_size=3, threads=2)
-    assert (known.name, known.source, known.languages) == ("hhem-2.1-open", "hhem-2.1-open", ("en",))
-    assert known.sha256 == mine.sha256
-    assert known.probabilities(PAIRS) == mine.probabilities(PAIRS)
+    known = Classifier.load()
+    assert (known.name, known.source, known.sha256) == ("hhem-2.1-open", "hhem-2.1-open", mine.sha256)
 
 
 @pytest.mark.model

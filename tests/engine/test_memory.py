@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,36 +21,24 @@ STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300
 
 
 @pytest.mark.parametrize(
-    ("limit", "used", "stat", "free"),
+    ("meminfo", "limit", "stat", "free"),
     [
-        (None, None, None, 4_096_000_000),  # no container
-        ("max", "1000000000", STAT, 4_096_000_000),
-        ("1", "1000000000", STAT, 0),
-        ("3000000000", "1000000000", None, 2_000_000_000),  # an old kernel
-        ("3000000000", "1000000000", STAT, 2_900_000_000),  # files that were read give way
-        ("3000000000", "", STAT, 4_096_000_000),  # told in another form
+        ("", None, None, None),  # a system that does not tell
+        (MEMINFO, None, None, 4_096_000_000),  # no container
+        (MEMINFO, "max", STAT, 4_096_000_000),
+        (MEMINFO, "1", STAT, 0),
+        (MEMINFO, "3000000000", None, 2_000_000_000),  # an old kernel
+        (MEMINFO, "3000000000", STAT, 2_900_000_000),  # files that were read give way
     ],
 )
 def test_what_is_free_is_the_least_of_what_the_machine_has_and_a_container_may_take(
-    limit: str | None, used: str | None, stat: str | None, free: int, tmp_path: Path
+    meminfo: str, limit: str | None, stat: str | None, free: int | None, tmp_path: Path
 ) -> None:
-    texts = {"meminfo": MEMINFO, "memory.max": limit, "memory.current": used, "memory.stat": stat}
+    texts = {"meminfo": meminfo, "memory.max": limit, "memory.current": "1000000000", "memory.stat": stat}
     for name, text in texts.items():
         if text is not None:
             (tmp_path / name).write_text(text)
     assert available(tmp_path / "meminfo", tmp_path) == free
-
-
-def test_a_system_that_does_not_tell_what_is_free_refuses_nothing(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert available(tmp_path / "none", tmp_path) is None
-    (tmp_path / "meminfo").write_text("MemAvailable:    unknown\n")
-    assert available(tmp_path / "meminfo", tmp_path) is None
-    monkeypatch.setattr(llama, "available", lambda: None)
-    engine = Engine(tiny_path)
-    assert engine.llama
-    engine.close()
 
 
 QWEN2_7B = {
@@ -80,14 +70,11 @@ def test_the_cache_of_a_known_model_has_the_size_that_llama_cpp_logs(
 
 def test_the_states_of_trunks_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
     trunk = PromptPrefix("Answer yes or no.", (("Does tea grow? " * 40, "yes"),))
-    engine = Engine(tiny_path, EngineSettings(n_threads=2))
-    engine.generate(trunk, "Tea grows.", ["Does it?"], DirectReply)
-    size = sum(map(len, engine._states.values()))
-    planned, without = engine.memory(engine.spent.trunk), engine.memory()
-    engine.close()
-    assert planned is not None
-    assert without is not None
-    assert planned - without <= size <= (planned - without) * 1.1 + 1000
+    with closing(Engine(tiny_path, EngineSettings(n_threads=2))) as engine:
+        engine.generate(trunk, "Tea grows.", ["Does it?"], DirectReply)
+        size = sum(map(len, engine._states.values()))
+        planned = (engine.memory(engine.spent.trunk) or 0) - (engine.memory() or 0)
+    assert planned <= size <= planned * 1.1 + 1000
 
 
 def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +87,19 @@ def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pyt
         monkeypatch.setattr(llama, "available", lambda free=free: free)
         with pytest.raises(InputError, match=rf"tiny\.gguf needs about 0\.6 GB .* {told} GB are free"):
             assert engine.llama
-    monkeypatch.setattr(llama, "available", lambda: planned)
-    assert engine.llama
-    engine.close()
+    for enough in (planned, None):
+        monkeypatch.setattr(llama, "available", lambda enough=enough: enough)
+        assert engine.llama
+        engine.close()
+
+
+def test_a_model_too_large_for_the_memory_is_not_even_probed(
+    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
+    monkeypatch.setattr(llama, "available", lambda: 1000)
+    with pytest.raises(InputError, match=r"0\.0 GB are free"):
+        assert Engine(tiny_path, EngineSettings(n_ctx=4096)).llama
 
 
 def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import re
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -13,18 +15,16 @@ from outlines.types import JsonSchema
 from outlines.types.dsl import to_regex
 from pydantic import BaseModel
 
-from localeval.engine.batching import Row
 from localeval.engine.engine import Engine
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
+from localeval.engine.interface import ContextTooLong, EngineSettings
 from localeval.errors import InputError, ModelBroken
-from localeval.judgements.reasons import ReasonReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply
 from localeval.prompts.prefix import PromptPrefix
-from tests.tiny import write_tiny_model, write_tiny_spm
+from tests.tiny import CHATML, write_tiny_model, write_tiny_spm
 
-LEAVES = int(os.environ.get("LOCALEVAL_TEST_LEAVES", "100"))
-"""Leaves a schema and temperature; ten times as many for a campaign."""
+LEAVES = int(os.environ.get("LOCALEVAL_TEST_LEAVES", "40"))
+"""Leaves a schema and temperature; many times as many for a campaign."""
 
 TRUNK = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
 OTHER = PromptPrefix("判断。", (("一?", '{"verdict":"no"}'),))
@@ -45,7 +45,13 @@ class Nested(BaseModel):
     parts: list[DirectReply]
     sure: bool
     count: int
-    verdict: Literal["not mentioned", "not supported", "supported"]
+    verdict: Literal["not mentioned", "not supported"]
+
+
+@pytest.fixture(autouse=True)
+def unprobed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe tells what loading tells, in a second more."""
+    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)
 
 
 def leaves(n: int, seed: int) -> list[str]:
@@ -53,7 +59,7 @@ def leaves(n: int, seed: int) -> list[str]:
     return [f"{rng.choice(TEXTS)} {rng.choice(TEXTS)} {i}" for i in range(n)]
 
 
-@pytest.mark.parametrize("schema", [StatementsReply, DirectReply, ReasonedReply, ReasonReply, Nested])
+@pytest.mark.parametrize("schema", [StatementsReply, ReasonedReply, Nested])
 @pytest.mark.parametrize("temperature", [0.0, 0.0001, 1.5])
 def test_every_leaf_gets_one_reply_of_its_schema(
     tiny: Engine, schema: type[BaseModel], temperature: float
@@ -83,20 +89,11 @@ def test_a_leaf_has_the_same_bits_before_and_after_other_work_and_in_a_new_engin
     assert ask(tiny) == first  # on a branch that stands
     tiny.generate(OTHER, TEXTS[1] * 20, leaves(40, seed=3), StatementsReply, budget=30)
     assert ask(tiny) == first
-    fresh = Engine(tiny_path, EngineSettings(n_threads=2))
-    assert ask(fresh) == first
-    fresh.close()
+    with closing(Engine(tiny_path, EngineSettings(n_threads=2))) as fresh:
+        assert ask(fresh) == first
 
 
-def test_a_second_judgement_on_the_same_branch_costs_no_row_of_trunk_or_branch(tiny: Engine) -> None:
-    tiny.generate(TRUNK, "a long branch " * 50, ["first"], DirectReply)
-    before = tiny.spent
-    tiny.generate(TRUNK, "a long branch " * 50, ["second"], ReasonedReply)
-    spent = tiny.spent.since(before)
-    assert (spent.trunk, spent.branch, spent.leaves > 0) == (0, 0, True)
-
-
-def test_every_row_is_counted_under_one_kind(tiny: Engine) -> None:
+def test_every_row_is_counted_under_one_kind_and_what_stands_takes_none(tiny: Engine) -> None:
     before = tiny.spent
     replies = tiny.generate(OTHER, "a branch of its own", leaves(5, seed=8), ReasonedReply, budget=12)
     spent = tiny.spent.since(before)
@@ -105,20 +102,18 @@ def test_every_row_is_counted_under_one_kind(tiny: Engine) -> None:
     assert sum(reply.decoded for reply in replies) - len(replies) <= spent.decoded
     assert spent.decoded <= sum(reply.decoded for reply in replies)
     assert spent.seconds > 0
+    before = tiny.spent
+    tiny.generate(OTHER, "a branch of its own", ["second"], DirectReply)
+    again = tiny.spent.since(before)
+    assert (again.trunk, again.branch, again.leaves > 0) == (0, 0, True)
 
 
-def test_what_leaves_begin_with_alike_is_decoded_once(tiny: Engine) -> None:
-    # of nine leaves three each begin alike, with nearly all of their tokens
+def test_leaves_that_begin_alike_share_these_rows_and_see_their_own_words_alone(tiny: Engine) -> None:
+    """Shared rows move the last bits, as every batch does, and no more: a leaf never reads another's end."""
     asked = [f"{start * 9} {end}" for start in ("tea ", "rain ", "hill ") for end in "abc"]
     before = tiny.spent
-    tiny.generate(TRUNK, "branch", asked, DirectReply)
-    assert tiny.spent.since(before).leaves < 0.6 * sum(map(tiny.count, asked))
-
-
-def test_a_leaf_among_others_with_its_beginning_sees_its_own_words_alone(tiny: Engine) -> None:
-    """Shared rows move the last bits, as every batch does, and no more: a leaf never reads another's end."""
-    asked = ["one beginning, and an end", "one beginning, and a wholly other way to go on", "one beginning"]
     together = tiny.generate(TRUNK, "branch", asked, DirectReply)
+    assert tiny.spent.since(before).leaves < 0.6 * sum(map(tiny.count, asked))
     for leaf, reply in zip(asked, together, strict=True):
         (alone,) = tiny.generate(TRUNK, "branch", [leaf], DirectReply)
         assert reply.probabilities["verdict"] == pytest.approx(alone.probabilities["verdict"], abs=1e-4)
@@ -127,8 +122,9 @@ def test_a_leaf_among_others_with_its_beginning_sees_its_own_words_alone(tiny: E
 
 def test_draws_follow_their_seed_and_differ_between_leaves(tiny: Engine) -> None:
     def draw(seed: int) -> list[str]:
-        how = {"budget": 12, "temperature": 1.0, "seeds": [[seed, i] for i in range(4)]}
-        replies = tiny.generate(TRUNK, "branch", ["leaf"] * 4, ReasonReply, **how)  # type: ignore[arg-type]
+        seeds = [[seed, i] for i in range(4)]
+        how = {"budget": 12, "temperature": 1.0, "seeds": seeds}
+        replies = tiny.generate(TRUNK, "branch", ["leaf"] * 4, ReasonedReply, **how)  # type: ignore[arg-type]
         return [reply.value.reason for reply in replies]
 
     once = draw(1)
@@ -139,41 +135,19 @@ def test_draws_follow_their_seed_and_differ_between_leaves(tiny: Engine) -> None
 
 def test_a_budget_of_zero_still_gives_legal_replies(tiny: Engine) -> None:
     reply = tiny.generate(TRUNK, "branch", ["leaf"], ReasonedReply, budget=0)[0]
-    assert reply.truncated == "budget"
-    assert reply.value.reason == ""
+    assert (reply.truncated, reply.value.reason) == ("budget", "")
     assert set(reply.probabilities["verdict"]) == {"yes", "no"}
 
 
-def test_text_that_does_not_fit_is_refused_before_anything_is_decoded(tiny: Engine) -> None:
+def test_text_that_does_not_fit_is_refused_before_anything_is_decoded_or_asked_in_chunks(
+    tiny: Engine,
+) -> None:
     before = tiny.spent.rows
     with pytest.raises(ContextTooLong, match="8192 possible"):
         tiny.generate(TRUNK, "word " * 9000, ["leaf"], DirectReply)
     assert tiny.spent.rows == before
-
-
-def test_leaves_that_do_not_fit_together_are_decoded_in_chunks(tiny: Engine) -> None:
     asked = ["x" * 2000 + str(i) for i in range(9)]
     assert len(tiny.generate(TRUNK, "branch", asked, DirectReply)) == 9
-
-
-def test_no_text_becomes_a_control_token(tiny: Engine) -> None:
-    control = {token for token in range(tiny.llama.n_vocab) if token not in dict(tiny.llama.pieces())}
-    assert len(control) == 3
-    assert not control & set(tiny.tokens(MARKS))
-    assert control & set(tiny.llama.tokenize(MARKS.encode(), special=True))
-
-
-def test_calls_that_would_end_the_process_are_refused_and_the_engine_goes_on(tiny: Engine) -> None:
-    first, llama = tiny.generate(TRUNK, "branch", ["leaf"], DirectReply), tiny.llama
-    bad = [(-1, 0, (0,)), (10**6, 0, (0,)), (0, 10**6, (0,)), (0, 0, (999,)), (0, 0, ())]
-    for token, position, sequences in bad:
-        with pytest.raises(EngineError):
-            llama.decode([Row(token, position, sequences, True)])
-    with pytest.raises(EngineError):
-        llama.fork(0, llama.n_sequences)
-    with pytest.raises(EngineError):
-        llama.decode([Row(0, i, (0,), True) for i in range(llama.n_sequences + 1)])
-    assert tiny.generate(TRUNK, "branch", ["leaf"], DirectReply) == first
 
 
 def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) -> None:
@@ -185,36 +159,74 @@ def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) 
         (write_tiny_model(tmp_path / "pooled.gguf", pooling=3), "embeddings"),
         (write_tiny_spm(tmp_path / "spaced.gguf", prefix=True), "puts a space before every text"),
     ):
-        with pytest.raises(ModelBroken, match=rf"{path.name}.*{why}"):
-            Engine(path).check()
-
-
-def test_a_tokenizer_of_sentence_piece_that_puts_no_space_before_a_text_will_do(tmp_path: Path) -> None:
-    engine = Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))
-    assert engine.generate(TRUNK, "branch", ["leaf"], DirectReply)[0].value.verdict in ("yes", "no")
-    engine.close()
-
-
-def test_a_context_longer_than_the_model_was_trained_on_is_refused(tiny_path: Path) -> None:
+        with (
+            closing(Engine(path, EngineSettings(n_threads=1))) as engine,
+            pytest.raises(ModelBroken, match=rf"{path.name}.*{why}"),
+        ):
+            engine.generate(TRUNK, "branch", ["leaf"], DirectReply)
     with pytest.raises(InputError, match="trained on 16384"):
         Engine(tiny_path, EngineSettings(n_ctx=32768)).check()
 
 
+def test_a_tokenizer_of_sentence_piece_that_puts_no_space_before_a_text_will_do(tmp_path: Path) -> None:
+    with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:
+        assert engine.generate(TRUNK, "branch", ["leaf"], DirectReply)[0].value.verdict in ("yes", "no")
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("n_ctx", 10), ("n_threads", -1), ("n_batch", 1), ("width", 0), ("n_gpu_layers", -2)],
+    [("n_ctx", 10), ("n_threads", -1), ("n_batch", 1), ("n_batch", 8192 + 1), ("width", 0)],
 )
 def test_a_setting_out_of_range_is_an_input_error_that_names_it(setting: str, value: int) -> None:
     with pytest.raises(InputError, match=setting):
         EngineSettings(**{setting: value})  # type: ignore[arg-type]
 
 
-def test_a_batch_larger_than_the_context_is_refused() -> None:
-    with pytest.raises(InputError, match="n_batch is 4096"):
-        EngineSettings(n_ctx=2048, n_batch=4096)
-
-
 def test_a_batch_that_is_left_to_the_engine_is_smaller_on_a_cpu() -> None:
     assert EngineSettings().n_batch == EngineSettings(n_batch=0).n_batch == 256
     assert EngineSettings(n_gpu_layers=-1).n_batch == 512
-    assert EngineSettings(n_batch=1024).n_batch == 1024
+
+
+# Chat formats come from the model's own file, and texts never pass through them.
+
+# How Qwen3's hybrid models are told not to think: an empty thought opens the answer.
+THINKING = CHATML.replace(
+    "<|im_start|>assistant\n{% endif %}",
+    "<|im_start|>assistant\n{% if enable_thinking is defined and enable_thinking is false %}"
+    "<think>\n\n</think>\n\n{% endif %}{% endif %}",
+)
+TURNS = PromptPrefix("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))
+
+
+@pytest.mark.parametrize(("template", "thought"), [(CHATML, ""), (THINKING, "<think>\n\n</think>\n\n")])
+def test_a_trunk_is_framed_as_the_template_says_with_texts_left_as_they_are_and_no_thinking(
+    tmp_path: Path, template: str, thought: str
+) -> None:
+    with closing(Engine(write_tiny_model(tmp_path / "chat.gguf", template))) as engine:
+        texts = dict(engine.llama.pieces())
+        (start,) = engine.llama.tokenize(b"<|im_start|>", special=True)
+        assert set(engine.tokens(MARKS)) <= set(texts)  # no text becomes a control token
+
+        def shown(tokens: Sequence[int]) -> str:
+            return b"".join(texts.get(t, b"<S>" if t == start else b"<E>") for t in tokens).decode()
+
+        assert [*map(shown, engine.frame(TURNS))] == [
+            "<S>system\nSystem {{ text }}<E>\n<S>user\nuser <|im_end|><E>\n"
+            "<S>assistant\nassistant {% raw %}<E>\n<S>user\n",
+            f"<E>\n<S>assistant\n{thought}",
+        ]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for",
+        "{{ raise_exception('no system role') }}",
+        "{{ messages[0].content }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}",
+    ],
+)
+def test_a_template_that_does_not_work_is_a_broken_model(tmp_path: Path, template: str) -> None:
+    with pytest.raises(ModelBroken, match="chat template"):
+        Engine(write_tiny_model(tmp_path / "chat.gguf", template)).frame(TURNS)
