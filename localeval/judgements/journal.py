@@ -8,18 +8,15 @@ what was written is told, put aside into `damaged.jsonl`, and made again. One pr
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pydantic import BaseModel
 
@@ -43,8 +40,6 @@ _HEAD = b'{"key": "'
 _RECORD = b', "record": '
 _CHECK = b', "check": "'  # the beginning of the sha256 of all bytes of the line before it follows
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
-
-V = TypeVar("V")
 
 
 def line_of(entry: Mapping[str, Any]) -> bytes:
@@ -130,21 +125,6 @@ class JournalFile:
             ) from error
 
 
-class Recent(OrderedDict[str, V]):
-    """Values by key, of which those that were put or taken last are kept."""
-
-    def put(self, key: str, value: V) -> None:
-        self[key] = value
-        self.move_to_end(key)
-        if len(self) > MOST_IN_MEMORY:
-            self.popitem(last=False)
-
-    def take(self, key: str) -> V | None:
-        if key in self:
-            self.move_to_end(key)
-        return self.get(key)
-
-
 class Journal:
     """The judgements of a run's folder, open to be written; with no folder the latest thousand, in memory.
 
@@ -153,21 +133,18 @@ class Journal:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.lines: JournalFile | None = None
-        self._kept: Recent[dict[str, Any]] = Recent()
-        self._file: BinaryIO | None = None
+        self._memory: dict[str, dict[str, Any]] = {}  # the one that was put or got last stands last
         self._forced = 0.0
         if folder is None:
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(folder)
-            try:
+            with ExitStack() as opened:
+                opened.callback(_locked(folder).release)
                 self.lines = _repaired(folder / FILE)
-                self._file = (folder / FILE).open("a+b", buffering=0)
+                self._file = opened.enter_context((folder / FILE).open("a+b", buffering=0))
                 self._file.truncate(self.lines.size)
-            except BaseException:
-                self._lock.release()
-                raise
+                self._opened = opened.pop_all()
         except OSError as error:
             raise FolderError(
                 f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
@@ -175,14 +152,20 @@ class Journal:
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Give the record under `key`, as it was put; None when there is none."""
-        return self._kept.take(key) if self.lines is None else self.lines.get(key)
+        if self.lines is not None:
+            return self.lines.get(key)
+        if key in self._memory:
+            self._memory[key] = self._memory.pop(key)
+        return self._memory.get(key)
 
     def put(
         self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
     ) -> None:
         """Keep a record. Raises FolderError when it can't be written; all lines before it stay."""
-        if self.lines is None or self._file is None:
-            self._kept.put(key, record)
+        if self.lines is None:
+            self._memory[key] = record
+            if len(self._memory) > MOST_IN_MEMORY:
+                del self._memory[next(iter(self._memory))]
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
@@ -193,7 +176,7 @@ class Journal:
                 os.fsync(self._file.fileno())
                 self._forced = time.monotonic()
         except OSError as error:
-            with contextlib.suppress(OSError):  # half a line; where it stays, it is dropped the next time
+            with suppress(OSError):  # half a line; where it stays, it is dropped the next time
                 self._file.truncate(self.lines.size)
             raise FolderError(
                 f"{self.lines.path}: a judgement can't be written ({error.strerror}); all before it are "
@@ -213,14 +196,11 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is not None:
-            with contextlib.suppress(OSError):
+    def __exit__(self, *_: object) -> None:
+        if self.lines is not None:
+            with suppress(OSError):
                 os.fsync(self._file.fileno())
-            self._file.close()
-            self._lock.release()
+            self._opened.close()
 
 
 def _locked(folder: Path) -> BaseFileLock:
