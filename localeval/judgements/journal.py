@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from pydantic import BaseModel
 
@@ -26,9 +26,6 @@ from localeval.samples import Sample
 from localeval.system.files import held, parsing
 from localeval.system.versions import digest
 from localeval.text.display import join_some
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 LOG = logging.getLogger("localeval")
 
@@ -94,18 +91,13 @@ class JournalFile:
                         self.size += len(line)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Read the record under `key`; None when there is none. Raises FolderError when the file changed."""
+        """Read the record under `key`; None when there is none, or its line is no longer what was written."""
         if (place := self._places.get(key)) is None:
             return None
         with self._opened() as file:
             file.seek(place)
             line = file.readline()
-        if not is_whole(line):
-            raise FolderError(
-                f"{self.path}: the judgement at byte {place} is not what was written; "
-                "give the run's command again."
-            )
-        record: dict[str, Any] | None = json.loads(line).get("record")
+        record: dict[str, Any] | None = json.loads(line).get("record") if is_whole(line) else None
         return record
 
     def add(self, key: str, length: int) -> None:
@@ -137,14 +129,24 @@ class Journal:
         self._forced = 0.0
         if folder is None:
             return
+        from filelock import Timeout
+
+        lock = folder / LOCK
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with ExitStack() as opened:
-                opened.callback(_locked(folder).release)
+                opened.callback(held(lock, 0).release)  # the system lets go of it however the process ends
+                lock.write_text(f"{os.getpid()}\n", encoding="ascii")
                 self.lines = _repaired(folder / FILE)
                 self._file = opened.enter_context((folder / FILE).open("a+b", buffering=0))
                 self._file.truncate(self.lines.size)
                 self._opened = opened.pop_all()
+        except Timeout:
+            who = lock.read_text(encoding="ascii").strip()
+            raise FolderError(
+                f"{folder}: process {who} is writing to this run; wait until it is done, stop it, or choose "
+                "another folder with -o."
+            ) from None
         except OSError as error:
             raise FolderError(
                 f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
@@ -201,23 +203,6 @@ class Journal:
             with suppress(OSError):
                 os.fsync(self._file.fileno())
             self._opened.close()
-
-
-def _locked(folder: Path) -> BaseFileLock:
-    """Lock the folder; the system lets go of it when the process ends, however it ends."""
-    from filelock import Timeout
-
-    path = folder / LOCK
-    try:
-        lock = held(path, 0)
-    except Timeout:
-        who = path.read_text(encoding="ascii").strip()
-        raise FolderError(
-            f"{folder}: process {who} is writing to this run; wait until it is done, stop it, or choose "
-            "another folder with -o."
-        ) from None
-    path.write_text(f"{os.getpid()}\n", encoding="ascii")
-    return lock
 
 
 def _repaired(path: Path) -> JournalFile:

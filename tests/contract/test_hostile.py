@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from localeval import METRICS, InputError, Judge, Result, Sample, evaluate
+from localeval import METRICS, Judge, Result, evaluate
 from tests.heads import HEADS
 from tests.hostile import HUGE, MARKS, Obliging, obliging_judge, tiny_judge
 from tests.patience import as_usual
@@ -75,7 +75,7 @@ def test_a_huge_text_takes_seconds_at_most(name: str, field: str, by: str, judge
     judged(with_text([field], HUGE[name]), judge, statements=by)
 
 
-@pytest.mark.parametrize("text", ["Tea grows.", "茶生长。", "", "\n"])
+@pytest.mark.parametrize("text", ["茶生长。", "\n"])
 def test_five_thousand_contexts_take_seconds_at_most(text: str, judge: Judge) -> None:
     result = judged({**PLAIN, "retrieved_contexts": [text] * 5000}, judge)
     reasons = {score.reason for score in result.samples[0].scores.values()}
@@ -112,12 +112,6 @@ def test_generated_texts_get_a_score_or_a_reason(judge: Judge, sample: dict[str,
     # A column that no sample has is the caller's mistake; a second sample has all of them.
     both = [{"id": "a", **sample}, {"id": "b", **PLAIN}]
     check(evaluate(both, list(METRICS), judge, statements=by, head=HEADS))
-
-
-@pytest.mark.parametrize("field", PLAIN)
-def test_half_a_character_is_refused_in_one_sentence(field: str) -> None:
-    with pytest.raises(InputError, match=rf"{field}.*half a character"):
-        Sample(**with_text([field], "tea \udfff grows"))
 
 
 def test_a_real_tokenizer_and_grammar_take_hostile_texts_in_all_fields(tiny: Any) -> None:

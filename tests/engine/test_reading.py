@@ -27,6 +27,8 @@ ITEMS = ["\n\nQuestion: When?\nResponse: In 1820, 用砖. 🍎", "\n\nQuestion: 
 
 def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: Engine) -> None:
     [first] = tiny.read(CONTEXT, ITEMS[:1], [0])
+    assert first.values.shape[:2] == (len(first.ends), 1)  # a state for each token
+    assert first.ends[-1] == len(ITEMS[0].encode())
     replies = tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply)
     [other] = tiny.read("Context:\nAnother.", ITEMS[:1], [0])
     assert not np.array_equal(first.values, other.values)
@@ -61,13 +63,6 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
         with pytest.raises(KeyboardInterrupt):
             work(timer)
         timer.join()
-
-
-def test_every_item_has_a_state_for_each_token_and_the_tokens_end_where_its_text_does(tiny: Engine) -> None:
-    for item, states in zip(ITEMS, tiny.read(CONTEXT, ITEMS, [0]), strict=True):
-        assert states.values.shape[:2] == (len(states.ends), 1)
-        assert states.ends[-1] == len(item.encode())
-        assert np.isfinite(states.values).all()
 
 
 def test_a_context_that_was_read_last_is_not_computed_again(tiny: Engine) -> None:
