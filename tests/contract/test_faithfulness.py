@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ def judged(given: str | Sample, *answers: dict[str, Any], **options: Any) -> tup
     given = given if isinstance(given, Sample) else sample(given)
     score = fake_judge(engine).score("faithfulness", given, **options)
     engine.close()
-    return score, [item.rpartition("Statement: ")[2] for item in engine.calls[-1].leaves]
+    return score, [re.split("Statement: |陈述：", item)[-1] for item in engine.calls[-1].leaves]
 
 
 def test_value_is_supported_over_all_statements_and_soft_their_mean_probability() -> None:
@@ -34,7 +35,8 @@ def test_value_is_supported_over_all_statements_and_soft_their_mean_probability(
     assert score.value == pytest.approx(2 / 3)
     assert score.soft == pytest.approx((0.9 + 0.4 + 0.6) / 3)
     stricter, _ = judged("Tea grows and sells. It sings.", *made, *verdicts, threshold=0.7)
-    assert (stricter.value, stricter.soft) == (pytest.approx(1 / 3), score.soft)
+    assert stricter.value == pytest.approx(1 / 3)
+    assert stricter.soft == score.soft
 
 
 @pytest.mark.parametrize("support_by", ["llm", "hhem"])

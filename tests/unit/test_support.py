@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from localeval.judgements.statements import StatementFilter
-from localeval.judgements.support import SupportRecord, Verdict, closest_evidence
-from localeval.metrics.support import faithfulness
+from localeval.judgements.support import closest_evidence
 from localeval.text.overlap import context_sentences, omits_content, rank_sentences
 
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
@@ -33,29 +30,6 @@ LEFT_OUT = (
     ("村里的路较窄，桥面上的栏杆十分低矮，水车已停转。", ["村里的路较窄。", "水车已停转。"]),
     ("水车建于1402年。", ["水车建于明代。"]),
 )
-
-
-def of(*probabilities: float) -> SupportRecord:
-    return SupportRecord(
-        verdicts=tuple(Verdict(statement="s", sentence=0, probability=p) for p in probabilities)
-    )
-
-
-@given(st.lists(st.floats(0, 1), min_size=1), st.integers(0), st.floats(0, 1))
-@settings(max_examples=50)
-def test_a_score_is_in_range_whatever_the_order_and_a_likelier_statement_never_lowers_it(
-    shares: list[float], at: int, more: float
-) -> None:
-    raised = list(shares)
-    raised[at % len(shares)] = max(more, raised[at % len(shares)])
-    low, again, high = (faithfulness({"support": of(*some)}) for some in (shares, sorted(shares), raised))
-    assert low.value is not None
-    assert low.soft is not None
-    assert 0 <= low.value <= 1
-    assert 0 <= low.soft <= 1 + 1e-9
-    assert (again.value, again.soft) == (low.value, pytest.approx(low.soft))
-    assert (high.value or 0) >= low.value
-    assert (high.soft or 0) >= low.soft - 1e-9
 
 
 @pytest.mark.parametrize(
