@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from localeval import METRICS, Judge, Result, evaluate
 from tests.heads import HEADS
 from tests.hostile import HUGE, MARKS, Obliging, obliging_judge, tiny_judge
-from tests.patience import as_usual
+from tests.patience import as_usual, timed
 
 SECONDS = 5.0  # of processor time, for one sample, the models apart
 MANY = int(os.environ.get("LOCALEVAL_TEST_HOSTILE", "40"))
@@ -111,7 +111,10 @@ columns["retrieved_contexts"] = st.none() | st.lists(texts, max_size=4)
 def test_generated_texts_get_a_score_or_a_reason(judge: Judge, sample: dict[str, Any], by: str) -> None:
     # A column that no sample has is the caller's mistake; a second sample has all of them.
     both = [{"id": "a", **sample}, {"id": "b", **PLAIN}]
-    check(evaluate(both, list(METRICS), judge, statements=by, head=HEADS))
+    with timed() as took:
+        result = evaluate(both, list(METRICS), judge, statements=by, head=HEADS)
+    assert took.seconds < SECONDS
+    check(result)
 
 
 def test_a_real_tokenizer_and_grammar_take_hostile_texts_in_all_fields(tiny: Any) -> None:
