@@ -1,4 +1,4 @@
-"""Faithfulness on the fake engine: every expected number is a counted fraction."""
+"""Faithfulness on the fake engine, and long contexts: every expected number is a counted fraction."""
 
 from __future__ import annotations
 
@@ -195,6 +195,13 @@ def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -
     assert "Tea grows." in last.branch
     record: Any = result.samples[0].records["reasons"]
     assert record.reasons == ("It says so.", "It says little.")
+
+
+def test_a_context_too_long_by_itself_is_of_use_where_its_best_window_is(n_ctx: int) -> None:
+    engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3)], n_ctx=n_ctx)  # two windows, and one
+    result = evaluate([sample("Tea grows.", [FILLER, "Tea."])], ["context_precision"], fake_judge(engine))
+    record: Any = result.samples[0].records["useful"]
+    assert record.contexts == (0.8, 0.3)
 
 
 @pytest.mark.parametrize("context", ["A sentence of filler here. " * 3000, "tea " * 5_000])
