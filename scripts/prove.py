@@ -93,7 +93,7 @@ CAMPAIGNS = (
     Campaign(
         "hostile-texts",
         "10,000 hostile texts: a score or a reason for each, in bounded time",
-        tests("tests/test_hostile.py", LOCALEVAL_TEST_HOSTILE="10000"),
+        tests("tests/contract/test_hostile.py", LOCALEVAL_TEST_HOSTILE="10000"),
     ),
     Campaign(
         "attacks",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from localeval.judgements.heads import FORM, Head, Probe, SoftMinimum, write
+from localeval.judgements.heads import FORM, Head, Probe, SoftMinimum
+from localeval.judgements.heads import write as write
 
 
 def head(

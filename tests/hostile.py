@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import AuxiliaryModels
-from localeval.engine.interface import ContextTooLong, Reply, States
+from localeval.engine.interface import ContextTooLong, Reply, States, TreeEngine
 from localeval.judge import Judge
 from localeval.prompts.prefix import PromptPrefix
 from tests.steady import SteadyEmbedder, SteadyEngine
@@ -48,9 +48,9 @@ MARKS: dict[str, str] = {
 HUGE: dict[str, str] = {
     "no space": "a" * 1_000_000,
     "no space, Chinese": "茶" * 300_000,
-    "sentences": "".join(f"Tea number {i} grows. " for i in range(10_000)),
-    "sentences, Chinese": "".join(f"第{i}种茶生长。" for i in range(10_000)),
-    "lines": "x\n" * 100_000,
+    "sentences": "".join(f"Tea number {i} grows. " for i in range(5_000)),
+    "sentences, Chinese": "".join(f"第{i}种茶生长。" for i in range(5_000)),
+    "lines": "x\n" * 30_000,
     "numbered references": ".[111 111" * 20_000,
     "open brackets": "[" * 200_000,
     "white": " " * 500_000 + "Tea grows.",
@@ -99,5 +99,9 @@ class Hashed(SteadyEmbedder):
 
 
 def obliging_judge() -> Judge:
+    return tiny_judge(Obliging())
+
+
+def tiny_judge(engine: TreeEngine) -> Judge:
     model = {"name": "obliging", "sha256": "0" * 64, "size": 0}
-    return Judge(Obliging(), model, companions=AuxiliaryModels(Hashed(), Hashed()))
+    return Judge(engine, model, companions=AuxiliaryModels(Hashed(), Hashed()))

@@ -7,7 +7,7 @@ recipe can change its answer, and the function that asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -25,6 +25,14 @@ from localeval.judgements import (
     support,
 )
 from localeval.judgements.context import Failure, JudgeContext, NoHead, reference_of, response_of
+from localeval.judgements.context_usefulness import UsefulRecord
+from localeval.judgements.grounding import GroundingRecord
+from localeval.judgements.questions import QuestionsRecord
+from localeval.judgements.reasons import ReasonsRecord
+from localeval.judgements.sentence_relevance import NeededRecord
+from localeval.judgements.similarity import SimilarityRecord
+from localeval.judgements.statements import StatementsRecord
+from localeval.judgements.support import SupportRecord
 from localeval.samples import Sample
 
 __all__ = [
@@ -47,52 +55,53 @@ class Judgement:
 
     columns  the fields of the sample that can change the answer; with `recipe`, the record's key
     needs    judgements whose records `ask` reads
+    prompts  those that it may use
     recipe   what else can change the answer: prompt, form, and whether a model is asked at all
     ask      makes the record; raises EngineError where the engine can't answer
-    record   the record's type
     uses     which model answers: "support" stands for the one that `Options.support_by` names
-    prompts  the prompts that it may use
     """
 
     name: str
     version: str
     columns: tuple[str, ...]
     needs: tuple[str, ...]
+    prompts: tuple[str, ...]
     recipe: Callable[[JudgeContext, Sample], dict[str, Any]]
     ask: Callable[[JudgeContext, Sample, Records], BaseModel]
     record: type[BaseModel]
-    uses: Literal["judge", "embedder", "classifier", "support"] = "judge"
-    prompts: tuple[str, ...] = ()
+    uses: Literal["judge", "embedder", "classifier", "support"]
+
+
+def _row(
+    name: str,
+    version: str,
+    by: Any,
+    record: type[BaseModel],
+    columns: str,
+    prompts: str = "",
+    needs: str = "",
+    uses: Literal["judge", "embedder", "classifier", "support"] = "judge",
+) -> Judgement:
+    """Make a row of a module, or a task, with `recipe` and `ask`. Several names stand in one text."""
+    read, stood_on, asked_with = (tuple(names.split()) for names in (columns, needs, prompts))
+    return Judgement(name, version, read, stood_on, asked_with, by.recipe, by.ask, record, uses)
 
 
 def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
-    return Judgement(
-        name,
-        "7",
-        ("user_input", column),
-        (),
-        partial(statements.recipe, of=of),
-        partial(statements.ask, of=of),
-        statements.StatementsRecord,
-        prompts=("statements",),
-    )
+    row = _row(name, "7", statements, StatementsRecord, f"user_input {column}", "statements")
+    return replace(row, recipe=partial(statements.recipe, of=of), ask=partial(statements.ask, of=of))
 
 
-def _support(name: str, column: str, pair: support.SupportTask) -> Judgement:
+def _support(name: str, column: str, task: support.SupportTask) -> Judgement:
     """`column` holds the premise. What the statements are of is in their record."""
-    return Judgement(
-        name,
-        "7",
-        (column,),
-        (pair.statements,),
-        pair.recipe,
-        pair.ask,
-        support.SupportRecord,
-        uses="classifier" if pair.by == "hhem" else "support",
-        prompts=() if pair.by == "hhem" else ("support", "support_reasoned"),
+    if task.by == "hhem":
+        return _row(name, "7", task, SupportRecord, column, "", task.statements, "classifier")
+    return _row(
+        name, "7", task, SupportRecord, column, "support support_reasoned", task.statements, "support"
     )
 
 
+_EVERY_COLUMN = "user_input retrieved_contexts reference response"
 JUDGEMENTS: dict[str, Judgement] = {
     row.name: row
     for row in (
@@ -103,65 +112,12 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_contexts", "retrieved_contexts", support.REFERENCE_IN_CONTEXTS),
         _support("response_in_reference", "reference", support.RESPONSE_IN_REFERENCE),
         _support("reference_in_response", "response", support.REFERENCE_IN_RESPONSE),
-        Judgement(
-            "reasons",
-            "4",
-            ("retrieved_contexts",),
-            ("statements", "support"),
-            reasons.recipe,
-            reasons.ask,
-            reasons.ReasonsRecord,
-            prompts=("support",),
-        ),
-        Judgement(
-            "questions",
-            "2",
-            ("user_input", "response"),
-            (),
-            questions.recipe,
-            questions.ask,
-            questions.QuestionsRecord,
-            prompts=("questions",),
-        ),
-        Judgement(
-            "similarity",
-            "1",
-            ("user_input",),
-            ("questions",),
-            similarity.recipe,
-            similarity.ask,
-            similarity.SimilarityRecord,
-            uses="embedder",
-        ),
-        Judgement(
-            "needed",
-            "4",
-            ("user_input", "retrieved_contexts"),
-            (),
-            sentence_relevance.recipe,
-            sentence_relevance.ask,
-            sentence_relevance.NeededRecord,
-            prompts=("needed",),
-        ),
-        Judgement(
-            "useful",
-            "3",
-            ("user_input", "retrieved_contexts", "reference", "response"),
-            (),
-            context_usefulness.recipe,
-            context_usefulness.ask,
-            context_usefulness.UsefulRecord,
-            prompts=("useful",),
-        ),
-        Judgement(
-            "grounding",
-            "1",
-            ("user_input", "response", "retrieved_contexts"),
-            (),
-            grounding.recipe,
-            grounding.ask,
-            grounding.GroundingRecord,
-        ),
+        _row("reasons", "4", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
+        _row("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
+        _row("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
+        _row("needed", "4", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
+        _row("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
+        _row("grounding", "1", grounding, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 
@@ -169,7 +125,7 @@ _WINDOWED = [name for name, row in JUDGEMENTS.items() if "windows" in row.record
 
 
 def most_windows(records: Records) -> int:
-    """Into how many windows the contexts were cut for these records; 1 where all read them whole.
+    """Tell into how many windows the contexts were cut for these records; 1 where all read them whole.
 
     Only records that tell are looked at: each look may read a line of a journal.
     """
@@ -177,7 +133,7 @@ def most_windows(records: Records) -> int:
 
 
 def in_order(wanted: Sequence[str]) -> list[Judgement]:
-    """The rows of `wanted` and of all that they stand on, each once, what is needed first."""
+    """List the rows of `wanted` and of all that they stand on, each once, what is needed first."""
     found: dict[str, Judgement] = {}
     for name in wanted:
         row = JUDGEMENTS[name]
@@ -187,12 +143,12 @@ def in_order(wanted: Sequence[str]) -> list[Judgement]:
 
 
 def failed_need(row: Judgement, records: Records) -> str | None:
-    """The first judgement that `row` stands on and that failed; then `row` fails for the same reason."""
+    """Find the first judgement that `row` stands on and that failed; then `row` fails for the same reason."""
     return next((name for name in row.needs if isinstance(records[name], Failure)), None)
 
 
 def ask(row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:
-    """The record, or a `Failure` that says why there is none."""
+    """Make the record, or a `Failure` that says why there is none."""
     try:
         return row.ask(context, sample, records)
     except NoHead as error:

@@ -41,8 +41,7 @@ class NoHead(Exception):
 class JudgeContext:
     """The models, the options. Embedder and classifier are opened when a judgement first uses them.
 
-    as_scored    the records as metrics read them: with calibrated probabilities, where a calibration is in
-                 force
+    as_scored    the records as metrics read them: with calibrated probabilities, where a calibration acts
     calibration  that calibration in JSON values, by language
     heads        those that were fitted for this judge, by language
     """
@@ -65,7 +64,7 @@ class JudgeContext:
 
 
 def response_of(sample: Sample) -> str:
-    """The response as it is judged: without `<think>...</think>`."""
+    """Give the response as it is judged: without `<think>...</think>`."""
     return strip_thinking(sample.response or "")[0]
 
 
@@ -74,5 +73,5 @@ def reference_of(sample: Sample) -> str:
 
 
 def prompt_language(sample: Sample) -> str:
-    """The language of the response, which the prompts follow: "en", "zh" or "other"."""
+    """Tell the language of the response, which the prompts follow: "en", "zh" or "other"."""
     return language(response_of(sample))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
-from localeval.engine.interface import ContextTooLong, Reply
+from localeval.engine.interface import ContextTooLong
 from localeval.judgements.context import JudgeContext, Record, response_of
 from localeval.judgements.support import DirectReply
 from localeval.judgements.windows import windows, yes
@@ -14,18 +14,16 @@ from localeval.samples import Sample
 from localeval.text.language import language
 from localeval.text.sentences import has_words
 
-Against = Literal["reference", "response"]
-
 
 class UsefulRecord(Record):
     """The probability for each context, in the order of retrieval, 0 to 1; and what it was held against."""
 
     contexts: tuple[float, ...]
-    against: Against
+    against: Literal["reference", "response"]
 
 
-def against(sample: Sample) -> Against:
-    """The reference where the sample has one that says something, else its response."""
+def against(sample: Sample) -> Literal["reference", "response"]:
+    """Choose the reference where the sample has one that says something, else its response."""
     return "reference" if has_words(sample.reference or "") else "response"
 
 
@@ -35,33 +33,31 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
-    """Each context as a leaf on the branch of question and answer. One without a word is of no use.
+    """Ask about each context behind question and answer. One without a word is of no use.
 
     Where one is too long, it is cut into windows, and the best one decides.
     """
-    to = against(sample)
+    question, to, engine = sample.user_input or "", against(sample), context.engine
     answer = (sample.reference or "") if to == "reference" else response_of(sample)
     contexts = sample.retrieved_contexts or []
-    read = [text for text in contexts if has_words(text)]
-    shares = iter(_shares(context, sample.user_input or "", answer, read) if read else ())
-    found = tuple(next(shares) if has_words(text) else 0.0 for text in contexts)
-    return UsefulRecord(contexts=found, against=to)
-
-
-def _shares(context: JudgeContext, question: str, answer: str, contexts: Sequence[str]) -> list[float]:
-    """Of each context, one at least, the probability that it is of use."""
+    readable = [text for text in contexts if has_words(text)]
     prompt = context.options.prompt("useful", language(question))
-    trunk = prompt.trunk("useful", DirectReply)
-    branch = prompt.render_branch(user_input=question, answer=answer)
+    prefix = prompt.prefix("useful", DirectReply)
+    before = prompt.render_context(user_input=question, answer=answer)
 
-    def asked(texts: Sequence[str]) -> list[Reply[DirectReply]]:
-        leaves = [prompt.render_leaf("useful", context=text) for text in texts]
-        return context.engine.generate(trunk, branch, leaves, DirectReply, budget=0)
+    def asked(texts: Sequence[str]) -> list[float]:
+        items = [prompt.render_item("useful", context=text) for text in texts]
+        return [*map(yes, engine.generate(prefix, before, items, DirectReply, budget=0))]
 
+    shares: list[float] = []
     try:
-        return [*map(yes, asked(contexts))]
+        shares = asked(readable) if readable else []
     except ContextTooLong:  # which is found before anything is computed
-        bare = [prompt.render_leaf("useful", context="")]
-        parts = [windows(context.engine, trunk, [text], bare, branch=branch) for text in contexts]
-        replies = iter(asked([*chain.from_iterable(parts)]))
-        return [max(yes(next(replies)) for _ in own) for own in parts]
+        bare = [prompt.render_item("useful", context="")]
+        parts = [windows(engine, prefix, [text], bare, bare=before) for text in readable]
+        of_parts = iter(asked([*chain.from_iterable(parts)]))
+        shares = [max(next(of_parts) for _ in own) for own in parts]
+    found = iter(shares)
+    return UsefulRecord(
+        contexts=tuple(next(found) if has_words(text) else 0.0 for text in contexts), against=to
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any
 
 from localeval.engine.interface import States
 from localeval.judgements.context import JudgeContext, NoHead, Record, response_of
-from localeval.judgements.heads import Contexts, Head, context_text, question_text, sigmoid
+from localeval.judgements.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims
@@ -16,9 +17,7 @@ from localeval.text.language import language
 from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.text.sentences import Sentence, has_words
 
-DOUBTFUL = 0.5
-"""Words whose P(supported) is below it are marked, where their sentence is doubtful as well."""
-
+DOUBTFUL = 0.5  # words and sentences whose P(supported) is below it are marked
 
 LONG, ENOUGH = 3, 100
 """A long response has so many sentences, and a head decides it if it was fitted to so many of them: on long
@@ -54,7 +53,7 @@ class GroundingRecord(Record):
 
 
 def decides(context: JudgeContext, sample: Sample) -> bool:
-    """Whether the response is read to see which of its sentences are supported, and nothing is asked.
+    """Tell whether the response is read to see which of its sentences are supported, and nothing is asked.
 
     With `support_by="head"` always; with "auto" where the head was fitted to many answers as long, and where
     no reference is there, against which single statements may be held too.
@@ -74,7 +73,7 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> GroundingRecord:
-    """The contexts are read once, then question and response behind them; nothing is written.
+    """Read the contexts once, then question and response behind them; nothing is written.
 
     Raises NoHead where no head was fitted for the judge in the response's language.
     """
@@ -87,33 +86,40 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     contexts = sample.retrieved_contexts or []
     if not sentences:
         return GroundingRecord(sentences=(), all_supported=1.0, language=spoken)
-    asked = question_text(sample.user_input or "") + " "
-    parts = windows(context.engine, None, contexts, [asked + text], branch=context_text([]))
-    read = [context.engine.read(context_text([part]), [asked + text], [head.layer])[0] for part in parts]
-    overlaps = [*map(Contexts(contexts).overlap, (s.text for s in sentences))]
-    places = Places(text, len(asked.encode("utf-8", "replace")))
-    logits = [
-        max(
-            (head.sentence.of(places.mean(states, s.start, s.end), overlap), i)
-            for i, states in enumerate(read)
-        )
-        for s, overlap in zip(sentences, overlaps, strict=True)
-    ]
-    found = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
-    return GroundingRecord(
-        sentences=tuple(
+    question = question_text(sample.user_input or "") + " "
+    item = question + text
+    parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
+    read = [context.engine.read(context_text([part]), [item], [head.layer])[0] for part in parts]
+    places, lexical = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
+    near = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
+    decided, logits = [], []
+    for s, evidence in zip(sentences, near, strict=True):
+        overlap = lexical.overlap(s.text)
+        in_windows = [head.sentence.of(places.mean(states, s.start, s.end), overlap) for states in read]
+        logit, i = max((z, i) for i, z in enumerate(in_windows))
+        logits.append(logit)
+        probability, spans = sigmoid(logit), list[tuple[int, int]]()
+        if head.token is not None and probability < DOUBTFUL:
+            found = [*words(s)]
+            marks = (sigmoid(head.token.of(places.mean(read[i], *word))) < DOUBTFUL for word in found)
+            for is_doubtful, run in groupby(zip(found, marks, strict=True), itemgetter(1)):
+                if is_doubtful:
+                    doubtful = [word for word, _mark in run]
+                    spans.append((doubtful[0][0], doubtful[-1][1]))
+        decided.append(
             ReadSentence(
                 sentence=s.text,
                 start=s.start,
                 end=s.end,
-                probability=sigmoid(logit),
+                probability=probability,
                 overlap=tuple(overlap),
-                evidence=near[0] if near else None,
-                spans=tuple(_spans(head, read[i], places, s)) if sigmoid(logit) < DOUBTFUL else (),
+                evidence=evidence[0] if evidence else None,
+                spans=tuple(spans),
             )
-            for s, overlap, (logit, i), near in zip(sentences, overlaps, logits, found, strict=True)
-        ),
-        all_supported=sigmoid(head.answer.of([logit for logit, _ in logits])),
+        )
+    return GroundingRecord(
+        sentences=tuple(decided),
+        all_supported=sigmoid(head.answer.of(logits)),
         language=spoken,
         windows=len(parts),
     )
@@ -134,22 +140,8 @@ class Places:
         return states.values[self.tokens(states, start, end), 0].mean(axis=0)
 
 
-def _spans(head: Head, states: States, places: Places, sentence: Sentence) -> Iterator[tuple[int, int]]:
-    """Runs of doubtful words of a sentence; none where no head tells of tokens."""
-    if head.token is None:
-        return
-    found = [*words(sentence)]
-    doubtful = [sigmoid(head.token.of(places.mean(states, *word))) < DOUBTFUL for word in found]
-    start: int | None = None
-    for (first, last), bad, more in zip(found, doubtful, [*doubtful[1:], False], strict=True):
-        start = first if bad and start is None else start
-        if bad and not more and start is not None:
-            yield start, last
-            start = None
-
-
 def words(sentence: Sentence) -> Iterator[tuple[int, int]]:
-    """The place of each word; of each character where there are no spaces between words."""
+    """Give the place of each word; of each character where there are no spaces between words."""
     for run in TERM.finditer(sentence.text):
         step = 1 if run[0][0] >= "㐀" else len(run[0])
         for at in range(run.start(), run.end(), step):

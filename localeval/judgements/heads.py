@@ -14,16 +14,18 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
-from localeval.prompts.options import FileText, Options, file_text
+from localeval.prompts.options import FileText, Options
+from localeval.system.versions import digest
 from localeval.text.display import shorten
 from localeval.text.overlap import TERM, source_terms, term_recall, unsupported_numbers
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
 FORM = "1"
 """Of how a text is read, and of what a head is given: another number is another form."""
 
@@ -32,12 +34,12 @@ _MOST = 3  # unknown numbers or names that count
 
 
 def context_text(contexts: Sequence[str]) -> str:
-    """What is read first."""
+    """Write what is read first."""
     return "Context:\n" + "\n".join(contexts)
 
 
 def question_text(question: str) -> str:
-    """What is read between the contexts and the response, which follows after a space."""
+    """Write what is read between the contexts and the response, which follows after a space."""
     asked = f"\n\nQuestion: {question}" if question else "\n"
     return f"{asked}\nResponse:"
 
@@ -78,7 +80,7 @@ class Contexts:
 
 
 def _words(text: str) -> list[str]:
-    """Its words, each Han character for itself."""
+    """List the words of a text, each Han character for itself."""
     found: list[str] = []
     for run in TERM.findall(text.lower()):
         found += run if run[0] >= "㐀" else [run]
@@ -89,28 +91,26 @@ def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [*zip(words, words[1:], words[2:], strict=False)]
 
 
-class Probe(BaseModel):
-    """A linear map to a logit: of a mean state, and of an `Overlap` where `overlap` has weights."""
-
+class _Fitted(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Probe(_Fitted):
+    """A linear map to a logit: of a mean state, and of an `Overlap` where `overlap` has weights."""
 
     states: tuple[float, ...]
     overlap: tuple[float, ...] = ()
     bias: float = 0.0
 
-    @cached_property
-    def _weights(self) -> npt.NDArray[np.float64]:
+    def of(self, state: npt.NDArray[np.float32], overlap: Sequence[float] = ()) -> float:
+        """Give the logit of one mean state."""
         import numpy as np
 
-        return np.asarray(self.states)
-
-    def of(self, state: npt.NDArray[np.float32], overlap: Sequence[float] = ()) -> float:
-        """The logit of one mean state."""
         lexical = math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=False))
-        return float((state * self._weights).sum()) + lexical + self.bias
+        return float((state * np.asarray(self.states)).sum()) + lexical + self.bias
 
 
-class SoftMinimum(BaseModel):
+class SoftMinimum(_Fitted):
     """From the logits z of n sentences to that of all of them: slope x their soft minimum + bias.
 
     The soft minimum is -log(mean of exp(-sharpness x z)) / sharpness: z itself of one sentence, near the
@@ -119,8 +119,6 @@ class SoftMinimum(BaseModel):
     >>> SoftMinimum(sharpness=1.0).of([2.0])
     2.0
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     sharpness: float = Field(default=1.0, gt=0)
     slope: float = 1.0
@@ -132,7 +130,7 @@ class SoftMinimum(BaseModel):
         return self.slope * (lowest - math.log(spread) / self.sharpness) + self.bias
 
 
-class Head(BaseModel):
+class Head(_Fitted):
     """What was fitted for one judge and one language.
 
     judge      name and sha256 of the model file
@@ -145,8 +143,6 @@ class Head(BaseModel):
     fitted_on  for people to read: sources, labels, date
     figures    on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     judge: dict[str, str]
     language: str
@@ -161,77 +157,64 @@ class Head(BaseModel):
 
     @cached_property
     def sha256(self) -> str:
-        """Of all that moves a number."""
-        from localeval.system.versions import digest
-
+        """Digest all that moves a number."""
         return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures"}))
 
 
 def heads_for(model_sha256: str, options: Options, n_gpu_layers: int = 0) -> dict[str, Head]:
-    """Those of `options.head` that were fitted for this judge, by language; often none.
+    """Choose those of `options.head` that were fitted for this judge, by language; often none.
 
     With layers on a GPU there is none: such a graph is not ended half way. Raises InputError for a file that
     can't be used, or that holds none for this judge.
     """
-    if options.head == "none" or n_gpu_layers:
+    text = options.head
+    if text == "none" or n_gpu_layers:
         return {}
-    text = file_text("head", options.head)
-    known = shipped() if text == "auto" else read(text)
+    where = text.path if isinstance(text, FileText) else "the given head"
+    known = shipped() if text == "auto" else _parsed(text, where)
     fitting = {
         head.language: head for head in known if head.judge["sha256"] == model_sha256 and head.form == FORM
     }
     if text != "auto" and not fitting:
         raise InputError(
-            f"{_name(text)}: it was fitted for another judge, or another form of reading, and is never "
+            f"{where}: it was fitted for another judge, or another form of reading, and is never "
             "applied to this one; make one with `localeval fit`, or leave it out."
         )
     return fitting
 
 
-def read(text: str) -> tuple[Head, ...]:
-    """The heads of a file that `localeval fit` wrote, of which this is the text. Raises InputError."""
-    return _parsed(text, _name(text))
-
-
 def write(heads: Sequence[Head]) -> str:
-    """The text of a file of heads."""
+    """Write the text of a file of heads."""
     rows = ",\n".join(json.dumps(head.model_dump(mode="json"), ensure_ascii=False) for head in heads)
     return f'{{"heads": [\n{rows}\n]}}\n'
 
 
 @lru_cache(maxsize=1)
 def shipped() -> tuple[Head, ...]:
-    """Every head in this package."""
+    """Read every head in this package."""
     folder = resources.files("localeval.judgements.calibration")
-    found: list[Head] = []
-    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".head.json"):
-            found += _parsed(file.read_text(encoding="utf-8"), file.name)
-    return tuple(found)
+    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".head.json"))
+    return tuple(
+        head for name in files for head in _parsed((folder / name).read_text(encoding="utf-8"), name)
+    )
 
 
 @lru_cache(maxsize=8)
 def _parsed(text: str, where: str) -> tuple[Head, ...]:
     try:
-        data = json.loads(text)
-        return tuple(Head(**row) for row in data["heads"])
-    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+        return tuple(Head(**row) for row in json.loads(text)["heads"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{where}: this is no file of heads ({shorten(error, 120)}); give one that `localeval fit` wrote."
         ) from error
 
 
-def _name(text: str) -> str:
-    return text.path if isinstance(text, FileText) else "the given head"
-
-
 def head_digests(heads: Mapping[str, Head]) -> dict[str, str]:
-    """The heads as a signature keeps them: language -> sha256."""
+    """Give the heads as a signature keeps them: language -> sha256."""
     return {language: head.sha256 for language, head in sorted(heads.items())}
 
 
-CLOSEST = 1e-6
-"""Probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite."""
+CLOSEST = 1e-6  # probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite
 
 
 def logit(probability: float) -> float:

@@ -8,18 +8,15 @@ what was written is told, put aside into `damaged.jsonl`, and made again. One pr
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from pydantic import BaseModel
 
@@ -29,9 +26,6 @@ from localeval.samples import Sample
 from localeval.system.files import held, parsing
 from localeval.system.versions import digest
 from localeval.text.display import join_some
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 LOG = logging.getLogger("localeval")
 
@@ -43,8 +37,6 @@ _HEAD = b'{"key": "'
 _RECORD = b', "record": '
 _CHECK = b', "check": "'  # the beginning of the sha256 of all bytes of the line before it follows
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
-
-V = TypeVar("V")
 
 
 def line_of(entry: Mapping[str, Any]) -> bytes:
@@ -99,7 +91,7 @@ class JournalFile:
                         self.size += len(line)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Read the record under `key`; None when there is none. Raises FolderError when the file changed."""
+        """Read the record under `key`; None when there is none, or its line is no longer what was written."""
         return (self.entry(key) or {}).get("record")
 
     def entry(self, key: str) -> dict[str, Any] | None:
@@ -109,12 +101,7 @@ class JournalFile:
         with self._opened() as file:
             file.seek(place)
             line = file.readline()
-        if not is_whole(line):
-            raise FolderError(
-                f"{self.path}: the judgement at byte {place} is not what was written; "
-                "give the run's command again."
-            )
-        entry: dict[str, Any] = json.loads(line)
+        entry: dict[str, Any] | None = json.loads(line) if is_whole(line) else None
         return entry
 
     def add(self, key: str, length: int) -> None:
@@ -134,21 +121,6 @@ class JournalFile:
             ) from error
 
 
-class Recent(OrderedDict[str, V]):
-    """Values by key, of which those that were put or taken last are kept."""
-
-    def put(self, key: str, value: V) -> None:
-        self[key] = value
-        self.move_to_end(key)
-        if len(self) > MOST_IN_MEMORY:
-            self.popitem(last=False)
-
-    def take(self, key: str) -> V | None:
-        if key in self:
-            self.move_to_end(key)
-        return self.get(key)
-
-
 class Journal:
     """The judgements of a run's folder, open to be written; with no folder the latest thousand, in memory.
 
@@ -157,21 +129,28 @@ class Journal:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.lines: JournalFile | None = None
-        self._kept: Recent[dict[str, Any]] = Recent()
-        self._file: BinaryIO | None = None
+        self._memory: dict[str, dict[str, Any]] = {}  # the one that was put or got last stands last
         self._forced = 0.0
         if folder is None:
             return
+        from filelock import Timeout
+
+        lock = folder / LOCK
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(folder)
-            try:
+            with ExitStack() as opened:
+                opened.callback(held(lock, 0).release)  # the system lets go of it however the process ends
+                lock.write_text(f"{os.getpid()}\n", encoding="ascii")
                 self.lines = _repaired(folder / FILE)
-                self._file = (folder / FILE).open("a+b", buffering=0)
+                self._file = opened.enter_context((folder / FILE).open("a+b", buffering=0))
                 self._file.truncate(self.lines.size)
-            except BaseException:
-                self._lock.release()
-                raise
+                self._opened = opened.pop_all()
+        except Timeout:
+            who = lock.read_text(encoding="ascii").strip()
+            raise FolderError(
+                f"{folder}: process {who} is writing to this run; wait until it is done, stop it, or choose "
+                "another folder with -o."
+            ) from None
         except OSError as error:
             raise FolderError(
                 f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
@@ -179,14 +158,20 @@ class Journal:
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Give the record under `key`, as it was put; None when there is none."""
-        return self._kept.take(key) if self.lines is None else self.lines.get(key)
+        if self.lines is not None:
+            return self.lines.get(key)
+        if key in self._memory:
+            self._memory[key] = self._memory.pop(key)
+        return self._memory.get(key)
 
     def put(
         self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
     ) -> None:
         """Keep a record. Raises FolderError when it can't be written; all lines before it stay."""
-        if self.lines is None or self._file is None:
-            self._kept.put(key, record)
+        if self.lines is None:
+            self._memory[key] = record
+            if len(self._memory) > MOST_IN_MEMORY:
+                del self._memory[next(iter(self._memory))]
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
@@ -197,7 +182,7 @@ class Journal:
                 os.fsync(self._file.fileno())
                 self._forced = time.monotonic()
         except OSError as error:
-            with contextlib.suppress(OSError):  # half a line; where it stays, it is dropped the next time
+            with suppress(OSError):  # half a line; where it stays, it is dropped the next time
                 self._file.truncate(self.lines.size)
             raise FolderError(
                 f"{self.lines.path}: a judgement can't be written ({error.strerror}); all before it are "
@@ -223,31 +208,11 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is not None:
-            with contextlib.suppress(OSError):
+    def __exit__(self, *_: object) -> None:
+        if self.lines is not None:
+            with suppress(OSError):
                 os.fsync(self._file.fileno())
-            self._file.close()
-            self._lock.release()
-
-
-def _locked(folder: Path) -> BaseFileLock:
-    """Lock the folder; the system lets go of it when the process ends, however it ends."""
-    from filelock import Timeout
-
-    path = folder / LOCK
-    try:
-        lock = held(path, 0)
-    except Timeout:
-        who = path.read_text(encoding="ascii").strip()
-        raise FolderError(
-            f"{folder}: process {who} is writing to this run; wait until it is done, stop it, or choose "
-            "another folder with -o."
-        ) from None
-    path.write_text(f"{os.getpid()}\n", encoding="ascii")
-    return lock
+            self._opened.close()
 
 
 def _repaired(path: Path) -> JournalFile:

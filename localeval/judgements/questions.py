@@ -62,9 +62,6 @@ class ReasonedDrawnReply(BaseModel):
     sufficient: Literal["yes", "no"]
 
 
-Drawing = DrawnReply | ReasonedDrawnReply
-
-
 def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     options = context.options
     return {
@@ -77,7 +74,7 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
-    """On the branch of the response: a leaf with the real question, then the draws.
+    """Ask about the real question behind the response, then draw questions.
 
     The draws do not see the real question; they would copy it. A response without a letter or digit answers
     nothing: no draw.
@@ -88,17 +85,18 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
     options = context.options
     reasoned = options.verdict == "reasoned"
     given: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
-    drawn: type[Drawing] = ReasonedDrawnReply if reasoned else DrawnReply
+    drawn: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
     prompt = options.prompt("questions", prompt_language(sample))
-    trunk, branch = prompt.trunk("given", given, question=drawn), prompt.render_branch(response=response)
+    prefix = prompt.prefix("given", given, question=drawn)
+    before = prompt.render_context(response=response)
     room = ANALYSIS_TOKENS if reasoned else 0
-    asked = prompt.render_leaf("given", user_input=sample.user_input or "")
-    real = context.engine.generate(trunk, branch, [asked], given, budget=room)[0]
+    item = prompt.render_item("given", user_input=sample.user_input or "")
+    real = context.engine.generate(prefix, before, [item], given, budget=room)[0]
     content = int(digest(response)[:16], 16)
     replies = context.engine.generate(
-        trunk,
-        branch,
-        [prompt.render_leaf("question")] * options.questions,
+        prefix,
+        before,
+        [prompt.render_item("question")] * options.questions,
         drawn,
         budget=QUESTION_TOKENS + room,
         temperature=options.temperature,
@@ -108,7 +106,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
         Drawn(
             question=one_line(reply.value.question),
             sufficient=reply.probabilities["sufficient"]["yes"],
-            analysis=_analysis(reply.value),
+            analysis=getattr(reply.value, "analysis", None),
         )
         for reply in replies
     )
@@ -116,9 +114,5 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
         draws=draws,
         distinct=len({draw.question for draw in draws}) / len(draws),
         sufficient=real.probabilities["sufficient"]["yes"],
-        analysis=_analysis(real.value),
+        analysis=getattr(real.value, "analysis", None),
     )
-
-
-def _analysis(reply: BaseModel) -> str | None:
-    return reply.analysis if isinstance(reply, ReasonedGivenReply | ReasonedDrawnReply) else None

@@ -1,14 +1,14 @@
-"""Why was each statement decided so? On leaves of its own, after the verdicts, which it can't change."""
+"""Why was each statement decided so? Asked after the verdicts, which it can't change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from localeval.judgements.context import JudgeContext, Record, prompt_language
-from localeval.judgements.support import REASON_TOKENS, DirectReply, SupportRecord, Verdict
+from localeval.judgements.support import REASON_TOKENS, DirectReply
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 
@@ -24,50 +24,41 @@ class ReasonReply(BaseModel):
 
 
 def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    prompt = context.options.prompt("support", prompt_language(sample))
+    spoken, options = prompt_language(sample), context.options
     made = {
-        "verdict": context.options.verdict,
-        "threshold": context.options.threshold,
-        "prompt": prompt.sha256,
+        "verdict": options.verdict,
+        "threshold": options.threshold,
+        "prompt": options.prompt("support", spoken).sha256,
     }
-    curve = context.calibration.get(prompt_language(sample))
+    curve = context.calibration.get(spoken)
     return {**made, "calibration": curve} if curve is not None else made
 
 
 def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
-    """One reason a verdict; a reasoned verdict has its own already.
+    """Ask for one reason a verdict; a reasoned verdict has its own already.
 
     The judge is told the verdict that counts, which a calibration may have turned. Where the contexts take
     several windows, it has that in view which holds the evidence sentence, or the first one.
     """
-    made: SupportRecord = context.as_scored(records)["support"]
-    if context.options.verdict == "reasoned" or not made.verdicts:
-        return ReasonsRecord(reasons=tuple(v.reason or "" for v in made.verdicts))
+    verdicts = context.as_scored(records)["support"].verdicts
+    if context.options.verdict == "reasoned" or not verdicts:
+        return ReasonsRecord(reasons=tuple(v.reason or "" for v in verdicts))
     prompt = context.options.prompt("support", prompt_language(sample))
-    trunk = prompt.trunk("verdict", DirectReply)  # the same trunk and branch as the verdicts: no new prefill
-    leaves = [
-        prompt.render_leaf(
-            "reason", statement=v.statement, verdict=prompt.words[_word(v.probability, context)]
-        )
-        for v in made.verdicts
+    prefix = prompt.prefix("verdict", DirectReply)  # prefix and context of the verdicts: no new prefill
+    least, words = context.options.threshold, prompt.words
+    decided = [words["supported" if v.probability >= least else "unsupported"] for v in verdicts]
+    items = [
+        prompt.render_item("reason", statement=v.statement, verdict=word)
+        for v, word in zip(verdicts, decided, strict=True)
     ]
-    contexts, bare = sample.retrieved_contexts or [], prompt.render_branch(contexts="")
-    parts = windows(context.engine, trunk, contexts, leaves, branch=bare, budget=REASON_TOKENS)
-    at = [_window(v, parts) for v in made.verdicts]
+    contexts, bare = sample.retrieved_contexts or [], prompt.render_context(contexts="")
+    parts = windows(context.engine, prefix, contexts, items, bare=bare, budget=REASON_TOKENS)
+    evidence = [v.evidence.text if v.evidence else "" for v in verdicts]
+    at = [next((number for number, part in enumerate(parts) if text in part), 0) for text in evidence]
     found: dict[int, str] = {}
     for number in sorted({*at}):
-        of_part = [i for i, own in enumerate(at) if own == number]
-        branch, asked = prompt.render_branch(contexts=parts[number]), [leaves[i] for i in of_part]
-        replies = context.engine.generate(trunk, branch, asked, ReasonReply, budget=REASON_TOKENS)
-        found |= {i: reply.value.reason for i, reply in zip(of_part, replies, strict=True)}
+        own = [i for i, place in enumerate(at) if place == number]
+        before, asked = prompt.render_context(contexts=parts[number]), [items[i] for i in own]
+        replies = context.engine.generate(prefix, before, asked, ReasonReply, budget=REASON_TOKENS)
+        found |= {i: reply.value.reason for i, reply in zip(own, replies, strict=True)}
     return ReasonsRecord(reasons=tuple(found[i] for i in range(len(at))))
-
-
-def _window(verdict: Verdict, parts: Sequence[str]) -> int:
-    """The number of the first window that holds the verdict's evidence; 0 where none does."""
-    text = verdict.evidence.text if verdict.evidence else ""
-    return next((number for number, part in enumerate(parts) if text in part), 0)
-
-
-def _word(probability: float, context: JudgeContext) -> str:
-    return "supported" if probability >= context.options.threshold else "unsupported"

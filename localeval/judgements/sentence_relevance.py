@@ -7,7 +7,7 @@ from typing import Any
 
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import best, windows, yes
+from localeval.judgements.windows import ask_in_windows, yes
 from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.language import language
@@ -16,20 +16,18 @@ from localeval.text.overlap import context_sentences
 NEAR = 0.85
 """How near a sentence's probability has to come to the highest of its sample, as a share of it.
 
-How high the probabilities of a sample are says more of its question than of its sentences: that of the one
-sentence which answers may be 0.4 or 0.9. On labelled sentences of three sources models/README.md compares
-this with holding each against 0.5.
+How high they are says more of the question than of its sentences: models/README.md compares this with 0.5.
 """
 
 SURE = 0.4
 """How far from the threshold to 1 the probability of being answerable has to come.
 
-Small judges say too easily that contexts answer: models/README.md tells how often, of labelled ones.
+Small judges say too easily that contexts answer: models/README.md tells how often.
 """
 
 
 class NeededSentence(Record):
-    """A sentence of the contexts, the number of its context and its place there, and how likely it is needed.
+    """A sentence of the contexts, as `Evidence` has it, and how likely it is needed.
 
     probability  0 to 1; with several windows that of the best one
     """
@@ -49,12 +47,11 @@ class NeededRecord(Record):
     windows: int = 1
 
     def decided(self, threshold: float) -> tuple[bool, ...]:
-        """For each sentence whether the question needs it.
+        """Decide for each sentence whether the question needs it.
 
-        None where the question can't be answered from the contexts: where `answerable` does not come so far
-        (`SURE`) from `threshold` to 1, which is 0.7 at a threshold of 0.5. Else the most probable sentence,
-        and with it those that are nearly (`NEAR`) as probable; but none whose probability is less than half
-        of `threshold`.
+        None where `answerable` does not come far enough (`SURE`) from `threshold` to 1: to 0.7 at 0.5. Else
+        the most probable sentence and those that are nearly (`NEAR`) as probable, none below half of
+        `threshold`.
 
         >>> def sentence(p): return NeededSentence(text="s", context=0, start=0, end=1, probability=p)
         >>> made = NeededRecord(sentences=(sentence(0.4), sentence(0.1), sentence(0.38)), answerable=0.8)
@@ -71,34 +68,32 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
-    """One leaf for the question as a whole, then one for each sentence, on the branch of the contexts.
+    """Ask one item for the question as a whole, then one for each sentence, behind the contexts.
 
     The prompt follows the question, since there may be no response. A sentence is one of the splitter's, so
     none can be invented.
     """
-    contexts = sample.retrieved_contexts or []
-    question = sample.user_input or ""
+    contexts, question = sample.retrieved_contexts or [], sample.user_input or ""
     sentences = context_sentences(contexts)
     if not sentences:
         return NeededRecord(sentences=(), answerable=0.0, windows=0)
     prompt = context.options.prompt("needed", language(question))
-    trunk = prompt.trunk("needed", DirectReply, answerable=DirectReply)
-    leaves = [prompt.render_leaf("answerable")]
-    leaves += [prompt.render_leaf("needed", sentence=one_line(s.text)) for s in sentences]
-    bare = prompt.render_branch(contexts="", user_input=question)
-    parts = windows(context.engine, trunk, contexts, leaves, branch=bare)
-    replies = best(
-        context.engine.generate(
-            trunk, prompt.render_branch(contexts=part, user_input=question), leaves, DirectReply, budget=0
-        )
-        for part in parts
+    replies, count = ask_in_windows(
+        context.engine,
+        prompt.prefix("needed", DirectReply, answerable=DirectReply),
+        lambda part: prompt.render_context(contexts=part, user_input=question),
+        contexts,
+        [
+            prompt.render_item("answerable"),
+            *(prompt.render_item("needed", sentence=one_line(s.text)) for s in sentences),
+        ],
+        DirectReply,
     )
     answerable, *shares = map(yes, replies)
     return NeededRecord(
         sentences=tuple(
-            NeededSentence(text=s.text, context=s.context, start=s.start, end=s.end, probability=share)
-            for s, share in zip(sentences, shares, strict=True)
+            NeededSentence(**dict(s), probability=share) for s, share in zip(sentences, shares, strict=True)
         ),
         answerable=answerable,
-        windows=len(parts),
+        windows=count,
     )

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-UNIT = 1e-3
-"""A vector whose length is this near to 1 is taken as it is."""
+UNIT = 1e-3  # a vector whose length is this near to 1 is taken as it is
 
 
 class SimilarityRecord(Record):
@@ -30,7 +29,7 @@ def recipe(context: JudgeContext, _: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
-    """All questions of the sample in one call of the embedder, apart from other samples'.
+    """Embed all questions of the sample in one call, apart from other samples'.
 
     Raises InputError where an embedder of the caller's gives no vectors.
     """
@@ -45,21 +44,17 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
 
 
 def unit_vectors(embedder: EmbeddingModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """A row of length 1 for each text; one of zeros stays so.
+    """Embed each text as a row of length 1; one of zeros stays so.
 
     Raises InputError where an embedder gives anything but one vector of finite numbers for each text.
     """
     import numpy as np
 
-    try:  # an embedder of the caller's may give lists
-        rows = np.asarray(embedder.embed(texts), dtype=np.float32)
-        sound = rows.ndim == 2 and len(rows) == len(texts) and bool(np.isfinite(rows).all())
-    except (TypeError, ValueError):
-        sound = False
-    if not sound:
+    rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # one of the caller's may give lists
+    if rows.shape[:-1] != (len(texts),) or not np.isfinite(rows).all():
         raise InputError(
             f"the embedder {type(embedder).__name__} did not give one vector of finite numbers for each of "
-            f"{len(texts)} texts, all of one length; mend its embed, or choose another embedder."
+            f"{len(texts)} texts; mend its embed, or choose another embedder."
         )
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1

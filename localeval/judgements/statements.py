@@ -20,7 +20,6 @@ from localeval.text.display import one_line
 from localeval.text.language import language, strip_thinking
 from localeval.text.numbers import counts
 from localeval.text.overlap import long_numbers, omits_content, shared_weight, term_positions, terms
-from localeval.text.sentences import Sentence
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 _MEANING_CHANGERS = frozenset("不没无未非否若只仅几差称说据").union(
@@ -52,17 +51,14 @@ class SentenceStatements(Record):
 
 
 class StatementsRecord(Record):
-    """Offsets count in the text, of a response without its `<think>` blocks.
-
-    `thinking_removed` says if it had any.
-    """
+    """Offsets count in the text, that of a response without its `<think>` blocks, if it had any."""
 
     sentences: tuple[SentenceStatements, ...]
     language: str
     thinking_removed: bool = False
 
     def flat(self) -> list[tuple[int, str]]:
-        """(sentence number, statement) in order."""
+        """List (sentence number, statement) in order."""
         return [(i, text) for i, s in enumerate(self.sentences) for text in s.statements]
 
 
@@ -73,41 +69,47 @@ class StatementsReply(BaseModel):
 
 
 def recipe(context: JudgeContext, sample: Sample, of: TextOf = response_of) -> dict[str, Any]:
-    if _stand(context, sample, of):
+    if _are_sentences(context, sample, of):
         return {"statements": "sentences"}
     return {"statements": "llm", "prompt": context.options.prompt("statements", language(of(sample))).sha256}
 
 
-def _stand(context: JudgeContext, sample: Sample, of: TextOf) -> bool:
-    """Whether the sentences are the statements."""
-    return context.options.statements == "sentences" or (
-        of is response_of and grounding.decides(context, sample)
-    )
+def _are_sentences(context: JudgeContext, sample: Sample, of: TextOf) -> bool:
+    """Tell whether the sentences are the statements: by choice, or because the response is read."""
+    read = of is response_of and grounding.decides(context, sample)
+    return context.options.statements == "sentences" or read
 
 
 def ask(
     context: JudgeContext, sample: Sample, _: Mapping[str, Any], of: TextOf = response_of
 ) -> StatementsRecord:
-    """Each sentence of a text (pysbd) as a leaf on the branch of question and text; what repeats is dropped.
+    """Ask for the statements of each sentence of a text (pysbd); what repeats is dropped.
 
-    `of` takes the text from the sample: its response, or its reference.
-
-    What ends in a colon introduces what follows, and like a question it claims nothing (see `is_claim`).
+    `of` takes the text from the sample: its response, or its reference. What ends in a colon introduces what
+    follows, and like a question it claims nothing (see `is_claim`).
 
     A sentence stands for itself where the model leaves it without a finished statement, because its list
     was cut or held nothing but strays, or where it leaves out a number or a clause. With
     `statements="sentences"`, and of a response that is read, no model is asked.
     """
-    text = of(sample)
+    text, question = of(sample), sample.user_input or ""
     spoken = language(text)
     sentences = extract_claims(text, spoken)
-    if _stand(context, sample, of):
-        lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
-    else:
-        question = sample.user_input or ""
-        replies = _replies(context, question, text, sentences)
+    lists: list[tuple[Sequence[str], str]] = []  # the statements of each sentence, and why they were cut
+    if _are_sentences(context, sample, of):
+        lists += (([one_line(s.text)], "") for s in sentences)
+    elif sentences:
+        prompt = context.options.prompt("statements", spoken)
+        replies = context.engine.generate(
+            prompt.prefix("statements", StatementsReply),
+            prompt.render_context(user_input=question, response=unquoted(text)),
+            [prompt.render_item("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
+            StatementsReply,
+            # A statement repeats its subject, so together they are longer than the sentence.
+            budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
+        )
         said = StatementFilter([s.text for s in sentences], question)
-        lists = [_statements(i, sentences, said, question, reply) for i, reply in enumerate(replies)]
+        lists += (_stated(i, s.text, said, question, replies[i]) for i, s in enumerate(sentences))
     unique = _without_duplicates(texts for texts, _ in lists)
     return StatementsRecord(
         sentences=tuple(
@@ -119,40 +121,25 @@ def ask(
     )
 
 
-def _replies(
-    context: JudgeContext, question: str, text: str, sentences: list[Sentence]
-) -> list[Reply[StatementsReply]]:
-    if not sentences:
-        return []
-    prompt = context.options.prompt("statements", language(text))
-    return context.engine.generate(
-        prompt.trunk("statements", StatementsReply),
-        prompt.render_branch(user_input=question, response=unquoted(text)),
-        [prompt.render_leaf("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
-        StatementsReply,
-        # A statement repeats its subject, so together they are longer than the sentence.
-        budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
-    )
-
-
-def _statements(
-    i: int, sentences: list[Sentence], said: StatementFilter, question: str, reply: Reply[StatementsReply]
-) -> tuple[tuple[str, ...], str]:
+def _stated(
+    i: int, sentence: str, said: StatementFilter, question: str, reply: Reply[StatementsReply]
+) -> tuple[Sequence[str], str]:
+    """Choose the statements of sentence `i`, and say why they are not as the model wrote them."""
     written = [*map(one_line, reply.value.statements)]
-    texts = tuple(text for text in written if is_claim(text) and not said.strays(text, i))
-    whole = one_line(sentences[i].text)
+    texts = [text for text in written if is_claim(text) and not said.strays(text, i)]
+    whole = one_line(sentence)
     # What was written may end as a question for a title at its end; and an answer that is no more than a
     # mention ("[1962]") is none.
     if not texts and (reply.truncated or any(map(has_content, written)) or not has_content(whole)):
-        return (whole,), reply.truncated or "strays"
+        return [whole], reply.truncated or "strays"
     # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
     if omits_content(whole, texts) if texts else long_numbers(whole) - long_numbers(question):
-        return (whole,), "details"
+        return [whole], "details"
     return texts, reply.truncated
 
 
 def unquoted(text: str) -> str:
-    """`text` with single quotes for double ones: a small model forgets to escape them, and ends its string.
+    """Write single quotes for double ones: a small model forgets to escape them, and ends its string.
 
     >>> unquoted('Click "Books".')
     "Click 'Books'."
@@ -171,7 +158,7 @@ class StatementFilter:
         self._weights = {term: math.log(1 + len(self._of) / count) for term, count in spread.items()}
 
     def strays(self, statement: str, i: int) -> bool:
-        """Whether a statement that was written for sentence `i` says what another sentence says.
+        """Tell whether a statement that was written for sentence `i` says what another sentence says.
 
         Models do this at a heading ("Colours:" makes them write down the list that follows), or go on into
         the next sentence. Either the statement leaves out most of what is special in its own sentence and has
@@ -192,27 +179,26 @@ class StatementFilter:
         return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > here)
 
     def _weight(self, some: frozenset[str]) -> float:
-        """Of terms of the text; in the order of their letters, so that the sum has always the same bits."""
+        """Sum the weights of terms of the text, by their letters, so that the bits are always the same."""
         return sum(self._weights[term] for term in sorted(some))
 
 
-def _without_duplicates(lists: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _without_duplicates(lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
     seen: set[str] = set()
     kept = []
     for texts in lists:
-        own = []
+        own: dict[str, str] = {}
         for text in texts:
-            key = text.casefold().rstrip(".。 ")
-            if key not in seen:
-                seen.add(key)
-                own.append(text)
-        less = {text for text, other in permutations(own, 2) if _is_subsumed(text, other)}
-        kept.append(tuple(text for text in own if text not in less))
+            own.setdefault(text.casefold().rstrip(".。 "), text)
+        first = [text for key, text in own.items() if key not in seen]
+        seen.update(own)
+        less = {text for text, other in permutations(first, 2) if _is_subsumed(text, other)}
+        kept.append(tuple(text for text in first if text not in less))
     return kept
 
 
 def _is_subsumed(text: str, other: str) -> bool:
-    """Whether `other` has all words of `text` in their order, and more that leaves it true.
+    """Tell whether `other` has all words of `text` in their order, and more that leaves it true.
 
     Such a statement is judged with the longer one, and would count twice. Han text is compared by characters.
 
@@ -234,20 +220,12 @@ def _is_subsumed(text: str, other: str) -> bool:
             added[-1].append(word)
     if len(added) <= len(words) or len(words) == len(longer):
         return False
-    return not any(
-        _MEANING_CHANGERS & set(run) or _of_another(words, i, run) or _of_another_number(words, i, run)
-        for i, run in enumerate(added)
-    )
-
-
-def _of_another(words: list[str], i: int, added: list[str]) -> bool:
-    """Whether what is added behind the first `i` words makes them, or what follows, speak of something else:
-    "Bob's wife left", "Ann met Bob's wife", "The wife of Bob left"."""
-    of = i < len(words) and "of" in added[1:] and _ARTICLES.issuperset(words[:i])
-    return added[:1] in (["s"], ["的"]) or of
-
-
-def _of_another_number(words: list[str], i: int, added: list[str]) -> bool:
-    """Whether what is added beside a number makes it another one: 2.1 of 2, 3,000 of 3, 十三 of 三."""
-    beside = words[max(0, i - 1) : i + 1] if added else []
-    return any(map(counts, beside)) and any(map(counts, added))
+    for i, run in enumerate(added):
+        # "Bob's wife left", "Ann met Bob's wife" and "The wife of Bob left" speak of somebody else than Bob.
+        of = i < len(words) and "of" in run[1:] and _ARTICLES.issuperset(words[:i])
+        if of or run[:1] in (["s"], ["的"]) or _MEANING_CHANGERS & set(run):
+            return False
+        # Beside a number it makes another one: 2.1 of 2, 3,000 of 3, 十三 of 三.
+        if any(map(counts, run)) and any(map(counts, words[max(0, i - 1) : i + 1])):
+            return False
+    return True

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from localeval.judgements import grounding
 from localeval.judgements.context import JudgeContext, Record, reference_of, response_of
 from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.windows import best, windows, yes
+from localeval.judgements.windows import ask_in_windows, yes
 from localeval.prompts import Prompt
 from localeval.samples import Sample
 from localeval.text.claims import main_clause
@@ -114,7 +114,7 @@ class SupportTask:
         return {"verdict": context.options.verdict, "prompt": prompt.sha256}
 
     def ask(self, context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
-        """Each statement as a leaf on the branch of the premise, or as a pair with it for the classifier.
+        """Ask about each statement behind the premise, or as a pair with it for the classifier.
 
         No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either.
         """
@@ -135,18 +135,16 @@ class SupportTask:
             decided = [Decided(share) for share in shares]
         else:
             decided, count = judge_support(context, premise, statements, format_evidence(near), made.language)
-        looked = source_terms(premise)
+        source = source_terms(premise)
         return SupportRecord(
             verdicts=tuple(
                 Verdict(
                     statement=text,
                     sentence=i,
-                    probability=one.probability,
                     evidence=own[0] if own else None,
-                    reason=one.reason,
-                    coverage=term_recall(text, looked),
-                    unknown_numbers=unsupported_numbers(text, looked),
-                    core=one.core,
+                    coverage=term_recall(text, source),
+                    unknown_numbers=unsupported_numbers(text, source),
+                    **one._asdict(),
                 )
                 for (i, text), one, own in zip(made.flat(), decided, near, strict=True)
             ),
@@ -174,53 +172,40 @@ def judge_support(
     shown: Sequence[str],
     spoken: str,
 ) -> tuple[list[Decided], int]:
-    """(what was decided of each statement, number of windows).
+    """Ask about each statement. Returns what was decided of it, and the number of windows.
 
     `shown` is for each statement what a prompt may show again beside it (see `closest_evidence`). A
     statement with asides is asked about without them too, and no better supported than so (see
     `main_clause`).
     """
-    looked = source_terms(premise)
-    cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, looked)) != text}
-    again = closest_evidence([*cores.values()], premise)
-    decided, count = _asked(context, premise, [*statements, *cores.values()], [*shown, *again], spoken)
+    source = source_terms(premise)
+    cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, source)) != text}
+    asked = [*statements, *cores.values()]
+    again = [*shown, *closest_evidence([*cores.values()], premise)]
+    prompt = prompt_for(context, spoken)
+    reasoned = context.options.verdict == "reasoned"
+    schema: type[BaseModel] = ReasonedReply if reasoned else DirectReply
+    replies, count = ask_in_windows(
+        context.engine,
+        prompt.prefix("verdict", schema),
+        lambda part: prompt.render_context(contexts=part),
+        premise,
+        [
+            prompt.render_item("verdict", statement=text, closest=near)
+            for text, near in zip(asked, again, strict=True)
+        ],
+        schema,
+        REASON_TOKENS if reasoned else 0,
+    )
+    decided = [Decided(yes(reply), getattr(reply.value, "reason", None)) for reply in replies]
     for i, alone in zip(cores, decided[len(statements) :], strict=True):
         if alone.probability < decided[i].probability:
             decided[i] = alone._replace(core=cores[i])
     return decided[: len(statements)], count
 
 
-def _asked(
-    context: JudgeContext,
-    premise: Sequence[str],
-    statements: Sequence[str],
-    shown: Sequence[str],
-    spoken: str,
-) -> tuple[list[Decided], int]:
-    """`judge_support`, of each statement by itself."""
-    prompt = prompt_for(context, spoken)
-    leaves = [
-        prompt.render_leaf("verdict", statement=text, closest=again)
-        for text, again in zip(statements, shown, strict=True)
-    ]
-    reasoned = context.options.verdict == "reasoned"
-    schema, budget = (ReasonedReply, REASON_TOKENS) if reasoned else (DirectReply, 0)
-    trunk = prompt.trunk("verdict", schema)
-    bare = prompt.render_branch(contexts="")
-    parts = windows(context.engine, trunk, premise, leaves, branch=bare, budget=budget)
-    replies = best(
-        context.engine.generate(trunk, prompt.render_branch(contexts=part), leaves, schema, budget=budget)
-        for part in parts
-    )
-    return [Decided(yes(reply), _reason(reply.value)) for reply in replies], len(parts)
-
-
-def _reason(reply: BaseModel) -> str | None:
-    return reply.reason if isinstance(reply, ReasonedReply) else None
-
-
 def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
-    """For each statement, as one text, the sentences of the premise that share most with it; "" for none.
+    """Give for each statement as one text the sentences of the premise that share most with it, "" for none.
 
     >>> closest_evidence(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
@@ -229,9 +214,9 @@ def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[
 
 
 def format_evidence(near: Sequence[Sequence[Evidence]]) -> list[str]:
-    """Each statement's closest sentences as one text, the one first that most statements have, else by place.
+    """Join each statement's closest sentences, the one first that most statements have, else by place.
 
-    So that prompts of several statements begin alike as often as can be: what is alike is computed once.
+    So prompts of several statements begin alike as often as can be: what is alike is computed once.
     """
     having = Counter(one for own in near for one in own)
     in_order = (sorted(own, key=lambda one: (-having[one], one.context, one.start)) for own in near)
@@ -239,6 +224,6 @@ def format_evidence(near: Sequence[Sequence[Evidence]]) -> list[str]:
 
 
 def prompt_for(context: JudgeContext, spoken: str) -> Prompt:
-    """The prompt of a verdict, in the form that the caller chose."""
+    """Load the prompt of a verdict, in the form that the caller chose."""
     form = "support_reasoned" if context.options.verdict == "reasoned" else "support"
     return context.options.prompt(form, spoken)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from localeval.engine.batching import GLUE_TOKENS, cut
 from localeval.engine.interface import Reply, TreeEngine
@@ -11,26 +13,28 @@ from localeval.prompts import fence, join
 from localeval.prompts.prefix import PromptPrefix
 from localeval.text.overlap import context_sentences
 
+T = TypeVar("T", bound=BaseModel)
+
 
 def windows(
     engine: TreeEngine,
-    trunk: PromptPrefix | None,
+    prefix: PromptPrefix | None,
     contexts: Sequence[str],
-    leaves: Sequence[str],
+    items: Sequence[str],
     *,
-    branch: str,
+    bare: str,
     budget: int = 0,
 ) -> list[str]:
-    """The contexts joined, whole where they fit; else windows of whole sentences, one sentence shared.
+    """Join the contexts: whole where they fit, else as windows of whole sentences, one sentence shared.
 
-    `branch` is the branch without contexts, `trunk` is None where none stands before it, `budget` is of
-    a reply. These, the longest of `leaves` and an eighth of the context stay free, so that several leaves are
-    decoded together. Raises ContextTooLong where more than eight windows, or a window for a single sentence,
-    would be needed.
+    `bare` is what stands before the items, without contexts; `prefix` is None where none stands before it;
+    `budget` is of a reply. These, the longest item and an eighth of the engine's context stay free, so that
+    several items are decoded together. Raises ContextTooLong where more than eight windows, or a window for
+    a single sentence, would be needed.
     """
     free = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
-    before = engine.settings.n_ctx if trunk is None else engine.room(trunk)
-    room = before - engine.count(branch) - max(map(engine.count, leaves)) - free
+    before = engine.settings.n_ctx if prefix is None else engine.room(prefix)
+    room = before - engine.count(bare) - max(map(engine.count, items)) - free
     whole = join(contexts)
     if engine.count(fence(whole)) <= room:
         return [whole]
@@ -38,11 +42,24 @@ def windows(
     return cut(sentences, [engine.count(fence(s)) + 1 for s in sentences], max(0, room))
 
 
-def best(by_window: Iterable[Sequence[Reply[Any]]]) -> list[Reply[Any]]:
-    """Of each leaf, asked in every window, the reply that is surest of yes; of equals the first."""
-    return [max(replies, key=yes) for replies in zip(*by_window, strict=True)]
+def ask_in_windows(
+    engine: TreeEngine,
+    prefix: PromptPrefix,
+    render: Callable[[str], str],
+    contexts: Sequence[str],
+    items: Sequence[str],
+    schema: type[T],
+    budget: int = 0,
+) -> tuple[list[Reply[T]], int]:
+    """Ask each item in every window, which `render` puts before it.
+
+    Returns for each item the reply that is surest of yes (of equals the first), and the number of windows.
+    """
+    parts = windows(engine, prefix, contexts, items, bare=render(""), budget=budget)
+    by_window = [engine.generate(prefix, render(part), items, schema, budget=budget) for part in parts]
+    return [max(replies, key=yes) for replies in zip(*by_window, strict=True)], len(parts)
 
 
 def yes(reply: Reply[Any]) -> float:
-    """The probability of the verdict yes, 0 to 1."""
+    """Give the probability of the verdict yes, 0 to 1."""
     return reply.probabilities["verdict"]["yes"]

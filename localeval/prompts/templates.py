@@ -1,4 +1,7 @@
-"""Prompt files, and how their templates are filled with outside text."""
+"""Prompt files: what they hold, how outside text is put into their templates, how replaced ones are checked.
+
+A file has names of its own for two parts: `branch` is the context, and `leaves` are the items.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,21 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    create_model,
+)
 
 from localeval.errors import PromptError
 from localeval.prompts.prefix import PromptPrefix
-from localeval.prompts.schema import PLACE, PromptFile, check_replacement
 from localeval.system.validation import describe
 from localeval.text.display import shorten
 
@@ -28,41 +40,75 @@ else:
 LANGUAGES = ("en", "zh")
 FENCES = ("documents", "question", "answer", "reference")
 _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)
+_PLACE = re.compile(r"\{(\w+)\}")
+_OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again, or not
+
+# What an item of an example holds where it is no text.
+FORMS: dict[str, Any] = {
+    "statements": list[str],
+    "verdict": Literal["yes", "no"],
+    "sufficient": Literal["yes", "no"],
+}
 
 
-class Prompt(PromptFile):
-    """One judgement's prompt in one language; `sha256` is that of its file's text."""
+class Example(BaseModel, extra="allow"):
+    """A worked example: its items, and as further fields the texts of the context, contexts one by one."""
 
+    __pydantic_extra__: dict[str, str | list[str]]
+    items: list[dict[str, Any]] = Field(alias="leaves")
+
+
+class Prompt(BaseModel):
+    """One judgement's prompt in one language: templates with {names}, filled by code.
+
+    context       what stands before all items of a sample
+    items         an item's name -> its template
+    words         texts that code puts into items
+    examples      worked ones, rendered by the same templates as the real thing
+    context_once  the items of an example go on the conversation that its first one opened, and the context is
+                  not shown again
+    sha256        that of the file's text
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    version: Annotated[str, BeforeValidator(str)]
+    system: Annotated[str, AfterValidator(str.strip)]
+    context: Annotated[str, AfterValidator(lambda text: text.lstrip("\n"))] = Field(alias="branch")
+    items: dict[str, Annotated[str, AfterValidator(lambda text: text.rstrip("\n"))]] = Field(alias="leaves")
+    words: dict[str, str] = {}
+    examples: list[Example] = []
+    context_once: StrictBool = Field(default=False, alias="branch_once")
     language: str
     sha256: str
 
-    def render_branch(self, /, **texts: str) -> str:
-        return fill(self.branch, texts)
+    def render_context(self, /, **texts: str) -> str:
+        return fill(self.context, texts)
 
-    def render_leaf(self, leaf: str, /, **texts: str) -> str:
-        return fill(self.leaves[leaf], texts)
+    def render_item(self, item: str, /, **texts: str) -> str:
+        return fill(self.items[item], texts)
 
-    def trunk(self, leaf: str, schema: type[BaseModel], **others: type[BaseModel]) -> PromptPrefix:
-        """The instruction with the worked examples of `leaf`, whose replies have the fields of `schema`.
+    def prefix(self, item: str, schema: type[BaseModel], **others: type[BaseModel]) -> PromptPrefix:
+        """Give the instruction with the worked examples of `item`, whose replies have the fields of `schema`.
 
-        An example that names another `leaf` is of that one, with the schema that `others` has for it.
+        An example that names another item (its `leaf`) is of that one, with the schema in `others`.
         """
-        schemas = {leaf: schema, **others}
+        schemas = {item: schema, **others}
         turns = []
         for example in self.examples:
-            texts = {k: join(v) if isinstance(v, list) else v for k, v in example.items() if k != "leaves"}
-            branch = self.render_branch(**texts)
-            for given in example["leaves"]:
-                kind = given.get("leaf", leaf)
+            texts = (example.model_extra or {}).items()
+            context = self.render_context(**{k: join(v) if isinstance(v, list) else v for k, v in texts})
+            for given in example.items:
+                kind = given.get("leaf", item)
                 reply = {name: given[name] for name in schemas[kind].model_fields}
-                user = (branch + self.render_leaf(kind, **given)).lstrip("\n")
-                branch = "" if self.branch_once else branch
+                user = (context + self.render_item(kind, **given)).lstrip("\n")
+                context = "" if self.context_once else context
                 turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
         return PromptPrefix(self.system, tuple(turns))
 
 
 def join(contexts: Sequence[str]) -> str:
-    """Contexts as one text, one after the other, a newline between them.
+    """Join contexts to one text, a newline between them.
 
     >>> join(["One.", "Two."])
     'One.\\nTwo.'
@@ -71,7 +117,7 @@ def join(contexts: Sequence[str]) -> str:
 
 
 def fence(text: str) -> str:
-    """`text` with every fence mark of the prompts made harmless. Fencing it again changes nothing.
+    """Make every fence mark of the prompts in `text` harmless. Fencing it again changes nothing.
 
     >>> fence("a </documents> b")
     'a ‹/documents> b'
@@ -80,15 +126,15 @@ def fence(text: str) -> str:
 
 
 def fill(template: str, texts: Mapping[str, str]) -> str:
-    """`template` with each {name} replaced by the fenced text of that name, in one pass.
+    """Replace each {name} by the fenced text of that name, in one pass.
 
     What a text contains is never read as a place again.
     """
-    return PLACE.sub(lambda place: fence(texts[place[1]]), template)
+    return _PLACE.sub(lambda place: fence(texts[place[1]]), template)
 
 
 def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
-    """The prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gives instead.
+    """Load the prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gave for it.
 
     `replacement` is a path to a prompt file, or the file's text. Raises PromptError, with the part that
     is missing or wrong, when it does not have the shape of the built-in one (whose path the message names).
@@ -107,33 +153,71 @@ def _built_in(judgement: str, language: str) -> Prompt:
     return _parse(text, f"{judgement}.toml ({language})", language)
 
 
-@lru_cache(maxsize=64)  # by its text: a file may be edited between two runs of a process
-def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
-    prompt = _parse(text, where, language)
-    own = resources.files(__package__) / language / f"{judgement}.toml"
-    check_replacement(prompt, _built_in(judgement, language), where, f"{own}")
-    return prompt
-
-
 def text_of(replacement: str | os.PathLike[str]) -> str:
-    """The text of a prompt file given as its text or its path. Raises PromptError if it can't be read."""
+    """Read a prompt file given as its text or its path. Raises PromptError if that can't be done."""
     if isinstance(replacement, str) and "\n" in replacement:
         return replacement
     try:
         return Path(replacement).read_text(encoding="utf-8")
     except (OSError, ValueError, TypeError) as error:
-        fault = (
-            f"this prompt file can't be read ({shorten(error)}); give a TOML file, as its path or its text"
-        )
-        raise PromptError(f"{shorten(replacement)}: {fault}.") from error
+        raise PromptError(
+            f"{shorten(replacement)}: this prompt file can't be read ({shorten(error)}); give a TOML file, "
+            "as its path or its text."
+        ) from error
 
 
 def _parse(text: str, where: str, language: str) -> Prompt:
     try:
         data, sha256 = tomllib.loads(text), hashlib.sha256(text.encode()).hexdigest()
-    except (ValueError, RecursionError) as error:  # no TOML, or no Unicode
-        raise PromptError(f"{where}: this is not a TOML prompt file ({shorten(error)}).") from error
-    try:
         return Prompt.model_validate({**data, "language": language, "sha256": sha256})
     except ValidationError as error:
         raise PromptError(f"{where}: {describe(error)}; copy a built-in one and change it.") from error
+    except (ValueError, RecursionError) as error:  # no TOML, or no Unicode
+        raise PromptError(f"{where}: this is not a TOML prompt file ({shorten(error)}).") from error
+
+
+@lru_cache(maxsize=64)  # by its text: a file may be edited between two runs of a process
+def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
+    """Read a replaced prompt. Raises PromptError unless it has what the built-in one has, in the same form.
+
+    So no slip in a file is met first in the middle of a run.
+    """
+    prompt, built_in = _parse(text, where, language), _built_in(judgement, language)
+    see = f"see {resources.files(__package__) / language / f'{judgement}.toml'}."
+    given, wanted = (
+        {"branch": p.context} | {f"leaves.{k}": v for k, v in p.items.items()} for p in (prompt, built_in)
+    )
+    for name, template in wanted.items():
+        if name not in given:
+            raise PromptError(f"{where}: {name} is missing; {see}")
+        places, found = {*_PLACE.findall(template)}, {*_PLACE.findall(given[name])}
+        if not places - _OPTIONAL <= found <= places | (_OPTIONAL if name == "leaves.verdict" else set()):
+            listed = ", ".join(f"{{{place}}}" for place in sorted(places))
+            raise PromptError(f"{where}: {name} must hold just these places: {listed}; {see}")
+    if missing := built_in.words.keys() - prompt.words:
+        raise PromptError(f"{where}: words lacks {', '.join(sorted(missing))}; {see}")
+
+    shown = [item for example in built_in.examples for item in example.items]
+    named = {item["leaf"] for item in shown if "leaf" in item}
+    usual = next(name for name in built_in.items if name not in named)  # what an item is unless it says so
+    forms = {}
+    for item in shown:
+        kind = item.get("leaf", usual)
+        fields = {*_PLACE.findall(prompt.items[kind])} | (item.keys() - _OPTIONAL - {"leaf"})
+        forms[kind] = create_model("Item", **{name: (FORMS.get(name, str), ...) for name in sorted(fields)})  # type: ignore[call-overload]
+    texts: dict[str, Any] = dict.fromkeys(_PLACE.findall(prompt.context), (str | list[str], ...))
+    at = where
+    try:
+        for number, example in enumerate(prompt.examples, 1):
+            at = f"{where}: example {number}"
+            create_model("Texts", **texts).model_validate(example.model_extra)
+            for place, item in enumerate(example.items, 1):
+                at = f"{where}: example {number}, leaf {place}"
+                if (kind := item.get("leaf", usual)) not in forms:
+                    raise PromptError(
+                        f"{at}: leaf is {shorten(repr(kind), 60)}; choose one of: {', '.join(forms)}."
+                    )
+                forms[kind].model_validate(item)
+    except ValidationError as error:
+        raise PromptError(f"{at}: {describe(error)}; {see}") from error
+    return prompt

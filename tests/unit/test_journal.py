@@ -11,8 +11,13 @@ from typing import Any
 
 import pytest
 
+from localeval import Score, evaluate, rescore
+from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import FolderError
 from localeval.judgements.journal import DAMAGED, FILE, MOST_IN_MEMORY, Journal
+from localeval.testing import FakeEngine, fake_judge
+
+TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 
 
 def put(journal: Journal, key: str) -> None:
@@ -74,3 +79,18 @@ def test_without_a_folder_the_latest_records_are_kept_and_no_more() -> None:
     assert journal.get("0") == {"n": 0}
     journal.put("one more", "support", "tea", {}, {})
     assert (journal.get("0"), journal.get("1"), journal.get("2")) == ({"n": 0}, None, {"n": 2})
+
+
+def test_an_error_of_the_engine_is_asked_again_and_what_is_too_long_is_not(tmp_path: Path) -> None:
+    """By the judge as by a run; where nothing is asked the error stays."""
+    yes, failed = Score(1.0, 0.75), Score.failed("context_too_long")
+    for error, second in ((EngineError("no cell is free"), yes), (ContextTooLong("too long"), failed)):
+        judge = fake_judge(FakeEngine([error, {"verdict": 0.75}]))
+        assert judge.score("faithfulness", TEA, statements="sentences").status == "failed"
+        for _ in range(2):  # the second time nothing is asked
+            assert judge.score("faithfulness", TEA, statements="sentences") == second
+
+    judge = fake_judge(FakeEngine([EngineError("no cell is free"), {"verdict": 0.75}]))
+    for expected in (Score.failed("engine_error"), yes, yes):
+        made = evaluate([TEA], ["faithfulness"], judge, tmp_path, statements="sentences")
+        assert made.scores == rescore(tmp_path).scores == [{"faithfulness": expected}]

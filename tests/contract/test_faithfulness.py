@@ -1,0 +1,228 @@
+"""Faithfulness on the fake engine, and long contexts: every expected number is a counted fraction."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from localeval import Sample, Score, evaluate
+from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+from tests.originals import PAIR, VECTORS, Asking
+
+CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
+
+
+def sample(response: str, contexts: list[str] | None = None) -> Sample:
+    given = CONTEXTS if contexts is None else contexts
+    return Sample(user_input="Where is tea grown?", response=response, retrieved_contexts=given)
+
+
+def judged(given: str | Sample, *answers: dict[str, Any], **options: Any) -> tuple[Score, list[str]]:
+    """The score, and the statements that were asked about in the last call; no answer may be left."""
+    engine = FakeEngine(answers)
+    given = given if isinstance(given, Sample) else sample(given)
+    score = fake_judge(engine).score("faithfulness", given, **options)
+    engine.close()
+    return score, [re.split("Statement: |陈述：", item)[-1] for item in engine.calls[-1].leaves]
+
+
+def test_value_is_supported_over_all_statements_and_soft_their_mean_probability() -> None:
+    made = [{"statements": ["A.", "B."]}, {"statements": ["C."]}]
+    verdicts = [{"verdict": p} for p in (0.9, 0.4, 0.6)]
+    score, _ = judged("Tea grows and sells. It sings.", *made, *verdicts)
+    assert score.value == pytest.approx(2 / 3)
+    assert score.soft == pytest.approx((0.9 + 0.4 + 0.6) / 3)
+    stricter, _ = judged("Tea grows and sells. It sings.", *made, *verdicts, threshold=0.7)
+    assert stricter.value == pytest.approx(1 / 3)
+    assert stricter.soft == score.soft
+
+
+@pytest.mark.parametrize("support_by", ["llm", "hhem"])
+def test_a_response_without_a_word_supports_nothing_of_the_reference(support_by: str) -> None:
+    engine, classifier = FakeEngine([{"statements": ["Tea grows."]}]), FakeClassifier({"Tea grows.": 0.9})
+    empty = Sample(user_input="Tea?", response=" ", reference="Tea grows.")
+    judge = fake_judge(engine, classifier=classifier)
+    score = judge.score("factual_correctness", empty, mode="recall", support_by=support_by)
+    assert score == Score(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (sample(""), "no_statements"),
+        (sample(" \n ... "), "no_statements"),
+        (sample("<think>Assam?</think>"), "no_statements"),
+        (sample("Tea.", []), "no_contexts"),
+        (sample("Tea.", ["", " "]), "no_contexts"),
+        (sample("Tea.", ["---", "? " * 60_000]), "no_contexts"),
+        (Sample(response="Tea."), "missing_retrieved_contexts"),
+        (Sample(retrieved_contexts=["Tea."]), "missing_response"),
+    ],
+)
+def test_nothing_to_judge_is_undefined_with_its_reason_and_asks_no_model(given: Sample, reason: str) -> None:
+    assert fake_judge(FakeEngine([])).score("faithfulness", given) == Score.undefined(reason)
+
+
+@pytest.mark.parametrize(
+    ("response", "written", "asked"),
+    [
+        ("A is so. B is not.", None, ["A is so.", "B is not."]),  # with sentences as statements
+        ("Tea grows. It grows and sells.", [["A."], ["a", "B."]], ["A.", "B."]),  # what repeats counts once
+        (
+            "Ann Lee, the mayor, left in May.",  # what says less is judged with what says more
+            [["Ann Lee left.", "Ann Lee, the mayor, left in May.", "In May Lee left Ann."]],
+            ["Ann Lee, the mayor, left in May.", "In May Lee left Ann."],
+        ),
+        (
+            "Bob and his wife are doctors.",
+            [["Bob is a doctor.", "Bob's wife is a doctor."]],
+            ["Bob is a doctor.", "Bob's wife is a doctor."],
+        ),
+        (
+            "The mayor and his wife left.",
+            [["The mayor left.", "The wife of the mayor left."]],
+            ["The mayor left.", "The wife of the mayor left."],
+        ),
+        (
+            "Trams run, if it rains.",
+            [["Trams run.", "Trams run if it rains."]],
+            ["Trams run.", "Trams run if it rains."],
+        ),
+        ("茶安全，也不安全。", [["茶安全。", "茶不安全。"]], ["茶安全。", "茶不安全。"]),
+        ("I can't say.", [[]], None),
+        # A sentence stands for itself where its number is left out, where only strays were written, where it
+        # ends in a title with a question mark, and where it is no more than a mention.
+        ("Tea was planted in 1837.", [["Tea was planted."]], ["Tea was planted in 1837."]),
+        (
+            "Tea sings. Coffee was planted in Kodagu by monks from Arabia.",
+            [["Coffee was planted in Kodagu by monks from Arabia."]] * 2,
+            ["Tea sings.", "Coffee was planted in Kodagu by monks from Arabia."],
+        ),
+        (
+            "The play is *Who's Afraid of Tea?*",
+            [["The play is Who's Afraid of Tea?"]],
+            ["The play is *Who's Afraid of Tea?*"],
+        ),
+        ("[1962]", [[]], ["[1962]"]),
+        ("[1962]", [["[1962]"]], ["[1962]"]),
+        ("Tea grows (Passage 2) [3].", [["Tea grows.", "(Passage 2)", "[3]"]], ["Tea grows."]),
+        (
+            "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Notes**\n(Passages 1, 2)",
+            [["Tea."]],  # headings, introductions and questions claim nothing
+            ["Tea."],
+        ),
+    ],
+)
+def test_the_statements_that_are_asked_about(
+    response: str, written: list[list[str]] | None, asked: list[str] | None
+) -> None:
+    made = [{"statements": texts} for texts in written or []]
+    verdicts = [{"verdict": 1.0}] + [{"verdict": 0.0}] * (len(asked or []) - 1)
+    by = {"statements": "sentences"} if written is None else {}
+    score, found = judged(response, *made, *(verdicts if asked else []), **by)
+    if asked is None:
+        assert score == Score.undefined("no_statements")
+    else:
+        assert (score.value, found) == (1 / len(asked), asked)
+
+
+def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
+    asked = Sample(
+        user_input="Who won in 1998?",
+        response="The documents do not say who won in 1998.",
+        retrieved_contexts=["Tea grows."],
+    )
+    assert judged(asked, {"statements": []})[0] == Score.undefined("no_statements")
+    own = asked.model_copy(update={"response": "The documents end in 1997."})
+    assert judged(own, {"statements": []}, {"verdict": 0.0})[0].value == 0
+
+
+def test_double_quotes_are_shown_to_the_judge_as_single_ones() -> None:
+    engine = FakeEngine([{"statements": ["Click 'Tea'."]}, {"verdict": 1.0}])
+    fake_judge(engine).score("faithfulness", sample('Click "Tea".'))
+    assert engine.calls[0].leaves[0].endswith("Sentence: Click 'Tea'.")
+    assert '"' not in engine.calls[0].branch
+
+
+def test_the_prompt_follows_the_language_of_the_response() -> None:
+    engine = FakeEngine([{"statements": ["茶树种植于云南。"]}, {"verdict": 1.0}])
+    fake_judge(engine).score("faithfulness", sample("茶树种植于云南。"))
+    assert all("陈述" in call.trunk.system for call in engine.calls)
+
+
+def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_its_statement() -> None:
+    engine = FakeEngine([{"statements": ["Tea from Arl needs rain."]}, {"verdict": 1.0}])
+    contexts = ["Tea sells well. Tea grows in Arl.", "Coffee needs sun. It needs much rain."]
+    fake_judge(engine).score("faithfulness", sample("Tea from Arl needs rain.", contexts))
+    shown = "Closest in the documents: Tea grows in Arl. … It needs much rain."
+    assert engine.calls[1].leaves[0].splitlines() == [shown, "Statement: Tea from Arl needs rain."]
+
+
+# Long contexts. The fake engine has room for about 3,300 characters of them, beside the examples.
+
+FILLER = " ".join(f"Filler sentence number {i} says nothing." for i in range(190))
+
+
+@pytest.fixture(scope="module")
+def n_ctx() -> int:
+    engine = FakeEngine([{"verdict": 1.0}])
+    fake_judge(engine).score("faithfulness", sample("Tea grows."), statements="sentences")
+    examples = engine.settings.n_ctx - engine.room(engine.calls[0].trunk)
+    return (examples + 100 + 3300) * 8 // 7
+
+
+def test_long_contexts_are_cut_into_windows_and_the_best_one_decides(n_ctx: int) -> None:
+    engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3)], n_ctx=n_ctx)
+    given = sample("Tea grows.", [FILLER, "Tea grows."])
+    result = evaluate([given], ["faithfulness"], fake_judge(engine), statements="sentences")
+    assert result.samples[0].scores["faithfulness"].soft == 0.8
+    assert "contexts read in windows: 3" in str(result)
+    shown = [call.branch.splitlines() for call in engine.calls]
+    assert [lines[1] for lines in shown[1:]] == [lines[-2] for lines in shown[:-1]]  # one sentence shared
+    assert "Tea grows." in engine.calls[-1].branch
+
+
+def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -> None:
+    verdicts = [{"verdict": p} for p in (0.1, 0.1, 0.1, 0.1, 0.8, 0.8)]
+    reasons = [{"reason": "It says little."}, {"reason": "It says so."}]
+    engine = FakeEngine([*verdicts, *reasons], n_ctx=n_ctx)
+    answer = sample("Tea grows. Filler sentence number 3 says nothing.", [FILLER, "Tea grows."])
+    result = evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences", explain=True)
+    first, last = engine.calls[-2:]
+    assert ("number 3 says" in first.branch, "Tea grows." in first.branch) == (True, False)
+    assert "Tea grows." in last.branch
+    record: Any = result.samples[0].records["reasons"]
+    assert record.reasons == ("It says so.", "It says little.")
+
+
+def test_a_context_too_long_by_itself_is_of_use_where_its_best_window_is(n_ctx: int) -> None:
+    engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3)], n_ctx=n_ctx)  # two windows, and one
+    result = evaluate([sample("Tea grows.", [FILLER, "Tea."])], ["context_precision"], fake_judge(engine))
+    record: Any = result.samples[0].records["useful"]
+    assert record.contexts == (0.8, 0.3)
+
+
+@pytest.mark.parametrize("context", ["A sentence of filler here. " * 3000, "tea " * 5_000])
+def test_contexts_beyond_eight_windows_or_without_a_sentence_to_cut_at_fail(n_ctx: int, context: str) -> None:
+    judge = fake_judge(FakeEngine([], n_ctx=n_ctx))
+    score = judge.score("faithfulness", sample("Tea grows.", [context]), statements="sentences")
+    assert score == Score.failed("context_too_long")
+
+
+# The questions that an answer answers
+
+
+def test_ten_draws_are_asked_at_one_half_each_with_its_own_seed_and_the_real_question_at_zero() -> None:
+    engine = Asking(list(VECTORS))
+    for answer in (PAIR["answer"], "Tea sings."):
+        fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", {**PAIR, "answer": answer})
+    fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", PAIR)
+    real, drawn = engine.calls[:2]
+    assert (len(real.leaves), real.temperature, real.seeds) == (1, 0.0, None)
+    assert (len(drawn.leaves), drawn.temperature) == (10, 0.5)
+    first, other, again = (set(call.seeds) for call in engine.calls if call.seeds is not None)
+    assert len(first) == 10
+    assert not first & other
+    assert first == again

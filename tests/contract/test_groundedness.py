@@ -1,0 +1,183 @@
+"""Groundedness: what a head makes of a response that is read, from the answer to the score."""
+
+from __future__ import annotations
+
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval import InputError, Sample, evaluate, plan, rescore
+from localeval.testing import FakeEngine, fake_judge
+from tests.heads import head, write
+
+MILL = Sample(
+    id="mill",
+    user_input="When was the mill built?",
+    response="The mill was built in 1820. It is made of oak.",
+    retrieved_contexts=["The mill on the Arl was built in 1820, of brick."],
+)
+LONG = MILL.model_copy(
+    update={"response": "The mill was built in 1820. It burned in 1931. It was built of brick."}
+)
+GIVEN = write([head(unknown=-3.0)])
+TELLS = write([head(unknown=-3.0, long_answers=100)])
+ASKED: list[dict[str, Any]] = [
+    {"statements": ["One."]},
+    {"statements": ["Two."]},
+    {"statements": ["Three."]},
+    *[{"verdict": 0.9}] * 3,
+]
+
+
+def sigmoid(logit: float) -> float:
+    return 1 / (1 + exp(-logit))
+
+
+def record_of(result: Any, number: int = 0, name: str = "grounding") -> Any:
+    return result.samples[number].records[name]
+
+
+def test_a_sentence_has_the_probability_of_the_head_and_the_answer_that_of_its_least(tmp_path: Path) -> None:
+    file = tmp_path / "head.json"
+    file.write_text(GIVEN, encoding="utf-8")
+    wrong = MILL.model_copy(update={"id": "b", "response": "The mill was built in 1820. It burned in 1931."})
+    result = evaluate([MILL, wrong], ["groundedness"], fake_judge(FakeEngine([])), head=file)
+    good, bad = record_of(result).sentences, record_of(result, 1).sentences
+    # the bias, and less for a number that the contexts lack
+    assert [s.probability for s in bad] == pytest.approx([sigmoid(1.0), sigmoid(1.0 - 3.0)])
+    assert [one.scores["groundedness"].value for one in result.samples] == [1.0, 0.0]
+    assert result.samples[1].scores["groundedness"].soft == pytest.approx(sigmoid(-2), abs=0.001)
+    assert [s.sentence for s in good] == ["The mill was built in 1820.", "It is made of oak."]
+    assert good[0].evidence.text == "The mill on the Arl was built in 1820, of brick."
+
+
+@pytest.mark.parametrize(
+    ("response", "status", "reason"),
+    [
+        ("水磨建于1820年。", "failed", "no_head"),
+        ("Млин построен в 1820 году.", "failed", "no_head"),
+        ("", "undefined", "no_statements"),
+    ],
+)
+def test_no_head_in_the_language_fails_and_a_response_that_claims_nothing_is_undefined(
+    response: str, status: str, reason: str
+) -> None:
+    sample = MILL.model_copy(update={"response": response})
+    score = fake_judge(FakeEngine([])).score("groundedness", sample, head=GIVEN)
+    assert (score.status, score.reason) == (status, reason)
+
+
+def test_long_contexts_are_read_in_windows_and_the_best_decides() -> None:
+    long = MILL.model_copy(update={"retrieved_contexts": ["Tea grows on hills. " * 200]})
+    judge = fake_judge(FakeEngine([], n_ctx=2048))
+    result = evaluate([long], ["groundedness"], judge, head=GIVEN)
+    assert result.samples[0].scores["groundedness"].status == "scored"
+    assert 1 < record_of(result).windows <= 8
+    endless = MILL.model_copy(update={"retrieved_contexts": ["Tea grows on hills. " * 5000]})
+    assert judge.score("groundedness", endless, head=GIVEN).reason == "context_too_long"
+
+
+@pytest.mark.parametrize(
+    ("text", "layers"),
+    [
+        ("{}", 0),
+        ('{"heads": [{"language": "en"}]}', 0),
+        (write([head(sha256="1" * 64)]), 0),
+        (GIVEN, 1),
+        ("none", 0),
+    ],
+    ids=["empty", "half", "of another judge", "layers on a GPU", "none"],
+)
+def test_a_head_that_does_not_act_on_this_judge_is_refused_before_anything_is_read(
+    tmp_path: Path, text: str, layers: int
+) -> None:
+    path = tmp_path / "head.json"
+    path.write_text(text, encoding="utf-8")
+    engine = FakeEngine([])
+    engine.settings = type(engine.settings)(n_ctx=8192, n_gpu_layers=layers)
+    with pytest.raises(InputError, match="head"):
+        fake_judge(engine).score("groundedness", MILL, head="none" if text == "none" else path)
+    assert engine.spent.read == 0
+
+
+def test_a_run_is_kept_rescored_and_told_with_its_head(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    result = evaluate([MILL], ["groundedness"], fake_judge(FakeEngine([])), folder, head=GIVEN)
+    assert result.signature.heads == {"en": head(unknown=-3.0).sha256}
+    again = rescore(folder, threshold=0.9)
+    assert again.samples[0].scores["groundedness"].value == 0.0
+    assert again.samples[0].scores["groundedness"].soft == result.samples[0].scores["groundedness"].soft
+    rows = (folder / "statements.csv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 1 + 2
+    assert "grounding" in rows[1]
+
+
+def test_words_that_look_unsupported_are_marked_in_the_report(tmp_path: Path) -> None:
+    result = evaluate([MILL], ["groundedness"], fake_judge(FakeEngine([])), head=write([head(bias=-1.0)]))
+    result.to_html(tmp_path / "page.html")
+    assert record_of(result).sentences[0].spans == ((0, 26),)
+    assert 'doubtful">The mill was built in 1820' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+# Faithfulness of a response that is read
+
+
+@pytest.mark.parametrize(
+    ("by", "given"),
+    [("auto", TELLS), ("head", TELLS), ("head", GIVEN)],
+    ids=["auto", "head", "a head of short answers, by name"],
+)
+def test_each_sentence_of_a_response_that_is_read_is_a_statement_and_nothing_is_asked(
+    by: str, given: str, tmp_path: Path
+) -> None:
+    metrics = ["faithfulness", "full_support", "groundedness"]
+    result = evaluate([LONG], metrics, fake_judge(FakeEngine([])), tmp_path, support_by=by, head=given)
+    [one] = result.samples
+    expected = [sigmoid(1.0), sigmoid(1.0 - 3.0), sigmoid(1.0)]
+    assert [v.probability for v in record_of(result, name="support").verdicts] == pytest.approx(expected)
+    assert one.scores["faithfulness"].value == 2 / 3
+    assert one.scores["full_support"].soft == one.scores["groundedness"].soft
+    assert "head:" in str(result.signature)
+    assert "read" in next(line for line in str(result).splitlines() if line.startswith("mill")).split()
+    assert rescore(tmp_path, threshold=0.1).samples[0].scores["faithfulness"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "answers"),
+    [
+        ({}, {"head": "none"}, ASKED),
+        ({}, {"head": write([head(long_answers=99)])}, ASKED),
+        ({}, {"head": write([head("zh", long_answers=100)])}, ASKED),
+        ({}, {"head": TELLS, "support_by": "llm"}, ASKED),
+        (
+            {"response": "It was built in 1820. It is of brick."},
+            {"head": TELLS},
+            [*ASKED[:2], *ASKED[3:5]],
+        ),
+        ({"reference": "It was built in 1820."}, {"head": TELLS}, ASKED),
+    ],
+    ids=["no head", "of short answers", "of another language", "asked by name", "short", "with a reference"],
+)
+def test_a_judge_whose_head_does_not_decide_is_asked(
+    change: dict[str, str], options: dict[str, str], answers: list[dict[str, Any]]
+) -> None:
+    engine = FakeEngine(answers)
+    found = evaluate([LONG.model_copy(update=change)], ["faithfulness"], fake_judge(engine), **options)  # type: ignore[arg-type]
+    engine.close()  # nothing was left to be asked
+    assert found.samples[0].scores["faithfulness"].value == 1.0
+
+
+def test_the_plan_of_a_response_that_is_read_has_no_reply() -> None:
+    told = plan([LONG], ["faithfulness"], fake_judge(FakeEngine([])), head=TELLS)
+    assert (told.to_make, told.spent.decoded) == (2, 0)
+    assert told.spent.read > len(LONG.response or "")
+
+
+def test_to_be_read_by_name_needs_a_head_in_the_language() -> None:
+    judge = fake_judge(FakeEngine([]))
+    with pytest.raises(InputError, match="head"):
+        judge.score("faithfulness", LONG, support_by="head")
+    score = judge.score("faithfulness", LONG, support_by="head", head=write([head("zh")]))
+    assert (score.status, score.reason) == ("failed", "no_head")

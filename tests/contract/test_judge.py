@@ -1,0 +1,86 @@
+"""A judge says what is wrong with what it is given, and tells a run where its models lie."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from localeval import InputError, Judge, evaluate, plan
+from localeval.cli import commands
+from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
+
+TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
+SETTINGS: dict[str, Any] = {"n_threads": 2, "n_ctx": 16384}
+
+
+def recipe(folder: Path) -> Any:
+    return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+
+
+class Other(SteadyEmbedder):
+    def signature(self) -> dict[str, Any]:
+        return {"name": "other", "sha256": "1" * 64}
+
+
+@pytest.fixture
+def home(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with a model and the folders of two others, in which the work begins."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    shutil.copy(tiny_path, folder / "m.gguf")
+    (folder / "beside").mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_a_run_names_its_models_so_that_they_are_found_from_any_folder(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Judge.load("~/m.gguf", embedder="../home/beside", classifier=Path("beside"), **SETTINGS) as judge:
+        evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
+    monkeypatch.chdir("/")
+    config = recipe(tmp_path / "run")
+    assert Path(config["judge"]).samefile(home / "m.gguf")
+    assert Path(config["embedder"]).samefile(home / "beside")
+    assert Path(config["classifier"]).samefile(home / "beside")
+    assert CliRunner().invoke(commands, ["verify", str(tmp_path / "run"), "--share", "1"]).exit_code == 0
+
+
+def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_path: Path) -> None:
+    """Where links lead may have another name: that of a part of a split model is all that tells it."""
+    link = tmp_path / "link.gguf"
+    link.symlink_to(tiny_path)
+    with Judge.load(os.fspath(link), embedder="all-minilm-l6-v2", **SETTINGS) as judge:
+        assert judge.source == str(link)
+        assert judge.companions.sources() == {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
+
+
+def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+    mine = steady_judge(SteadyEngine())
+    others = Judge(SteadyEngine(), mine.model, companions=type(mine.companions)(Other()))
+    sample = {**TEA, "user_input": "Tea?"}
+    evaluate([sample], ["answer_relevance"], mine, tmp_path)
+    evaluate([sample], ["faithfulness"], mine, tmp_path)
+    assert recipe(tmp_path)["beside"]["embedder"]["name"] == "steady"
+    evaluate([sample], ["faithfulness"], others, tmp_path)
+    assert not recipe(tmp_path).get("beside")
+
+
+def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:
+    with Judge.load(tiny_path, **SETTINGS) as judge:
+        evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
+    for use in (
+        lambda: judge.score("faithfulness", TEA, statements="sentences"),
+        lambda: evaluate([TEA], ["faithfulness"], judge, tmp_path / "other"),
+        lambda: plan([TEA], ["faithfulness"], judge),
+    ):
+        with pytest.raises(InputError, match="this judge was closed"):
+            use()
+    judge.close()  # a second time does nothing

@@ -1,0 +1,132 @@
+"""Reading: the same states every time, and a head that is fitted to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from localeval import Judge, Sample
+from localeval.cli import main
+from localeval.engine.engine import Engine
+from localeval.engine.interface import ContextTooLong, EngineSettings
+from localeval.judgements.support import DirectReply
+from localeval.prompts.prefix import PromptPrefix
+
+PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
+CONTEXT = "Context:\nThe mill on the Arl was built in 1820, of brick."
+ITEMS = ["\n\nQuestion: When?\nResponse: In 1820, 用砖. 🍎", "\n\nQuestion: When?\nResponse: In 1920."]
+
+
+def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: Engine) -> None:
+    [first] = tiny.read(CONTEXT, ITEMS[:1], [0])
+    assert first.values.shape[:2] == (len(first.ends), 1)  # a state for each token
+    assert first.ends[-1] == len(ITEMS[0].encode())
+    replies = tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply)
+    [other] = tiny.read("Context:\nAnother.", ITEMS[:1], [0])
+    assert not np.array_equal(first.values, other.values)
+    for _ in range(2):
+        [again] = tiny.read(CONTEXT, ITEMS[:1], [0])
+        assert np.array_equal(first.values, again.values)
+        assert first.ends == again.ends
+    assert tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply) == replies
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What a shell starts in the background ignores Ctrl-C; here it is heard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
+    """A signal that is answered inside the engine's callback would be lost, and the work would go on."""
+    end = time.monotonic() + 60
+
+    def work(timer: threading.Timer) -> None:
+        timer.start()  # the signal may come before this returns
+        while time.monotonic() < end:
+            tiny.read(CONTEXT, ITEMS, [0])
+            tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply)
+
+    for i in range(14):
+        timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            work(timer)
+        timer.join()
+
+
+def test_a_context_that_was_read_last_is_not_computed_again(tiny: Engine) -> None:
+    tiny.read(CONTEXT, ITEMS[:1], [0])
+    before = tiny.spent.read
+    tiny.read(CONTEXT, ITEMS[:1], [0])
+    assert tiny.spent.read - before == tiny.count(ITEMS[0])
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_computed(tiny_path: Path) -> None:
+    engine = Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1))
+    with pytest.raises(ContextTooLong):
+        engine.read("word " * 3000, ITEMS, [0])
+    assert engine.spent.read == 0
+    engine.close()
+
+
+def labelled(path: Path, number: int) -> Path:
+    lines = [
+        {
+            "id": f"s{i}",
+            "response": f"Tea grows on hill {i}.",
+            "retrieved_contexts": ["Tea grows."],
+            "label": i % 2,
+            "group": f"g{i // 2}",
+        }
+        for i in range(number)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothing_anew(
+    tiny_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = tmp_path / "head.json"
+    command = ["fit", str(labelled(tmp_path / "l.jsonl", 300)), "--judge", str(tiny_path), "--threads", "1"]
+    main([*command, "-o", str(made), "--layer", "0"])
+    assert "cross-validated auroc" in capsys.readouterr().out
+    written = made.read_bytes()
+    monkeypatch.setattr(Engine, "read", lambda *_: pytest.fail("read again"))
+    main([*command, "-o", str(made), "--layer", "0"])
+    assert made.read_bytes() == written
+    monkeypatch.undo()
+    mill = Sample(response="The mill was built in 1820.", retrieved_contexts=["It was built in 1820."])
+    with Judge.load(tiny_path, n_threads=1) as judge:
+        assert judge.score("groundedness", mill, head=made).status == "scored"
+
+
+@pytest.mark.parametrize(
+    ("number", "layer", "mark"),
+    [(40, "0", ""), (300, "1", ""), (300, "0", '"spans"'), (300, "0", '[{"start": 5, "end": 900}]')],
+    ids=["few labels", "last layer", "no place", "no place of the response"],
+)
+def test_fit_refuses_what_gives_no_head(
+    tiny_path: Path, tmp_path: Path, number: int, layer: str, mark: str
+) -> None:
+    path = labelled(tmp_path / "l.jsonl", number)
+    if mark:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('"label"', f'"hallucination_spans": {mark}, "label"', 1), "utf-8")
+    made = tmp_path / "head.json"
+    with pytest.raises(SystemExit) as ended:
+        main(["fit", str(path), "--judge", str(tiny_path), "-o", str(made), "--layer", layer])
+    assert ended.value.code == 2
+    assert not made.exists()

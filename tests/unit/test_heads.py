@@ -1,0 +1,65 @@
+"""Heads: what they are told of a text, what they make of it, and how they are fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from localeval import Sample
+from localeval.engine.interface import States
+from localeval.judgements.heads import Contexts, SoftMinimum
+from localeval.runs import head_fit
+from localeval.runs.head_fit import Reading
+
+
+def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
+    states = States(np.zeros((3, 1, 1), np.float32), (2, 5, 9))
+    found = [states.tokens(*place) for place in ((0, 2), (1, 3), (5, 9))]
+    assert found == [slice(0, 1), slice(0, 2), slice(2, 3)]
+
+
+def test_the_soft_minimum_is_one_sentence_itself_and_nears_the_lowest_of_several() -> None:
+    assert SoftMinimum(sharpness=0.1).of([3.0]) == pytest.approx(3.0)
+    assert SoftMinimum(sharpness=1000.0).of([3.0, -1.0]) == pytest.approx(-1.0, abs=0.001)
+    assert -1.0 < SoftMinimum(sharpness=1.0).of([3.0, -1.0]) < 1.0
+
+
+def test_overlap_counts_words_runs_numbers_and_names_that_the_contexts_lack() -> None:
+    found = Contexts(["The mill on the Arl was built in 1820."]).overlap("Then Bob built the mill in 1920.")
+    assert found.terms == 2 / 4  # bob, built, mill, 1920
+    assert found.runs == 0 / 5
+    assert (found.numbers, found.names) == (1, 1)
+    assert found.length == pytest.approx(np.log(8))
+    assert Contexts(["青岚茶场创办于1958年。"]).overlap("青岚茶场").runs == 1.0  # by characters
+
+
+def readings(number: int, right_marked: bool) -> list[Reading]:
+    """Answers of two sentences; if marked, the first number of a state says whether its sentence is right."""
+    draw = np.random.default_rng(0)
+    made = []
+    for i in range(number):
+        right = [True, bool(draw.integers(2))]
+        text = "Tea grows on hills. Rain falls in May."
+        where = (0, 19), (20, 38)
+        states = draw.normal(size=(len(text), 8)).astype(np.float16)
+        for (start, end), good in zip(where, right, strict=True):
+            states[start:end, 0] += (2.0 if good else -2.0) if right_marked else 0.0
+        wrong = tuple(place for place, good in zip(where, right, strict=True) if not good)
+        sample = Sample(id=str(i), response=text, retrieved_contexts=["Tea grows on hills."], source="made")
+        marks, ends = wrong if right_marked else None, tuple(range(1, len(text) + 1))
+        made.append(Reading(sample, int(all(right)), f"g{i // 2}", "en", marks, states, ends))
+    return made
+
+
+@pytest.mark.parametrize("right_marked", [True, False])
+def test_a_head_finds_what_tells_right_from_wrong_and_its_figures_are_of_unseen_answers(
+    right_marked: bool,
+) -> None:
+    [made] = head_fit.fit(readings(320, right_marked), {"name": "fake", "sha256": "0" * 64}, layer=1)
+    if right_marked:
+        assert made.figures["auroc"][0] > 0.99
+        assert np.argmax(np.abs(made.sentence.states)) == 0
+        assert made.token is not None
+        assert np.argmax(np.abs(made.token.states)) == 0
+    else:
+        assert made.figures["auroc"][0] < 0.65
