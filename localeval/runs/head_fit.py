@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -34,6 +33,7 @@ from localeval.judgements.heads import (
 )
 from localeval.prompts import LANGUAGES
 from localeval.runs.card.agreement import BootstrapWeights, auroc, decisions, folds, probabilities
+from localeval.runs.card.figures import rounded
 from localeval.runs.card.labels import extra, group
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims
@@ -234,11 +234,7 @@ def _figures(
         "f1_0": decided["f1_0"],
         "calibration_error": probabilities(shares, labels, weights)["calibration_error"],
     }
-    return {
-        name: (round(f.value, 4), round(f.low, 4), round(f.high, 4))
-        for name, f in found.items()
-        if not any(map(math.isnan, f))  # too few groups for an interval
-    }
+    return rounded(found)
 
 
 def _table(readings: Sequence[Reading]) -> _Table:
