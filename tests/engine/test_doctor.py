@@ -31,7 +31,6 @@ from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
 from tests.loopback import HUB, move_in, toml_row
-from tests.tiny import write_tiny_model
 
 GUARD = sys.modules["localeval.system.offline"]._GUARD
 FULL = shutil.disk_usage("/")._replace(free=5_000)
@@ -101,14 +100,8 @@ PLANTS: list[tuple[Plant, str, str]] = [
     ),
     (lambda _, models: change_a_byte_unseen(models / "tiny.gguf"), "checksums", "found sha256"),
     (lambda _, models: (models / "tiny.gguf").unlink(), "judge", "localeval models fetch tiny"),
-    (
-        lambda _, models: {"judge": str(write_tiny_model(models / "base.gguf", template=None))},
-        "judge",
-        "choose an instruct model",
-    ),
     (lambda *_: {"threads": -1}, "processor", "-1 threads"),
     (lambda *_: {"threads": 1000}, "processor", "1000 threads"),
-    (lambda *_: None, "faithfulness", "this judge does not judge"),  # it is random as it is
     (lambda *_: None, "embedder", "cosines of near and far texts"),
     (lambda *_: None, "classifier", "localeval models fetch hhem"),
     (
@@ -209,7 +202,9 @@ def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(
     code, out = run("--judge", str(tiny_path), "--embedder", "none", "--classifier", "none")
     assert code == 3
     assert len(out.splitlines()) == 14
-    assert [line.split()[1] for line in out.splitlines() if line.startswith("FAULT")] == ["faithfulness"]
+    [fault] = [line for line in out.splitlines() if line.startswith("FAULT")]
+    assert "faithfulness" in fault
+    assert "this judge does not judge" in fault  # it is random
     code, out = run("--json", "--only", "judge", "--only", "grammar", "--judge", "none.gguf")
     assert code == 3
     judge, grammar = json.loads(out)

@@ -12,7 +12,6 @@ import pytest
 
 from localeval import InputError, Sample, evaluate
 from localeval.cli import main
-from localeval.errors import FolderError
 from localeval.runs.card import Card, as_json, make
 from localeval.runs.card.figures import DECIDED, NEEDED, baseline_score
 from localeval.runs.card.labels import balanced, label, marked_sentences
@@ -206,15 +205,6 @@ def test_a_language_without_a_calibration_is_said_to_be_raw(tmp_path: Path) -> N
     assert "no calibration is in force for en: its 20 scored samples are raw" in as_text(card)
 
 
-def test_no_curve_is_fitted_where_a_label_is_in_one_fold_alone(tmp_path: Path) -> None:
-    """Of 60 samples in English 10 have label 0, and all of these are of one group."""
-    found = [{**row, "label": int(i >= 10), "group": "a" if i < 10 else i} for i, row in enumerate(rows(60))]
-    found[59] |= {"label": 0, "response": "茶会唱歌。"}
-    card = carded(tmp_path, found, in_order(60))
-    assert card.calibrations == []
-    assert "P(all supported) refitted" not in card.parts[0].scores
-
-
 def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_path: Path) -> None:
     """Another metric's card in the same folder, and another form of the statements, are no part of it."""
 
@@ -278,15 +268,6 @@ def test_labels_of_a_table_are_read_and_a_number_of_samples_is_drawn_balanced_by
     chosen = balanced(found, 8, seed=1)
     assert [label(s) for s in chosen] == [0, 1] * 4
     assert chosen == balanced(found, 8, seed=1) != balanced(found, 8, seed=2)
-
-
-def test_a_card_that_can_not_be_written_leaves_the_one_before(tmp_path: Path) -> None:
-    carded(tmp_path, rows(20), in_order(20))
-    before = (tmp_path / "run" / "card.json").read_text(encoding="utf-8")
-    (tmp_path / "run" / ".card.json.part").mkdir()  # where it is written until it is whole
-    with pytest.raises(FolderError, match="what was judged is kept"):
-        carded(tmp_path, rows(20, lang="en", source="mill"), [], threshold=0.7)
-    assert (tmp_path / "run" / "card.json").read_text(encoding="utf-8") == before
 
 
 def test_pairs_give_the_share_of_the_better_side_beside_the_overlap(tmp_path: Path) -> None:
@@ -355,19 +336,6 @@ def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it
     found = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
     card = marked_card(tmp_path, found, [[1.0, 0.1, 0.9, 0.2]])
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
-
-
-def test_rows_of_one_group_give_no_threshold_to_try_on_themselves(tmp_path: Path) -> None:
-    found = marked(12)
-    for i, row in enumerate(found):
-        row |= {"source": "mill", "group": "a"} if i < 6 else {"source": "lake"}
-    card = marked_card(tmp_path, found, [RIGHT] * 12)
-    mill = card.parts[2]
-    assert mill.name == "source mill"
-    assert value(card, NEEDED, "macro_f1") == 1
-    assert mill.scores[NEEDED].figures["macro_f1"] == mill.scores[NEEDED].gain == (None, None, None)
-    assert mill.scores[NEEDED].figures["auroc_within"] == (1, None, None)
-    assert "source mill" in as_text(card)
 
 
 def test_equal_sentences_are_found_one_behind_the_other() -> None:

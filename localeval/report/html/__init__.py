@@ -58,6 +58,11 @@ def page(result: Result, **given: Any) -> str:
     return "".join(pieces(result, **given))
 
 
+def notebook(result: Result) -> str:
+    """Make the means, the first 20 samples and the signature: HTML without style sheet or script."""
+    return environment().get_template("notebook.html").render(result=result, most=20)
+
+
 def pieces(
     result: Result,
     title: str = "",
