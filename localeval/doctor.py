@@ -33,12 +33,11 @@ from localeval.engine import build
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
-from localeval.errors import InputError, LocalevalError, ModelBroken, ModelMissing
+from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judgements.calibration import RAW
 from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS
 from localeval.metrics.summary import compute
-from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
 from localeval.prompts.options import Options
 from localeval.prompts.prefix import PromptPrefix
@@ -276,13 +275,7 @@ def _checksums(_: CheckContext) -> str:
     here = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
     if not here:
         raise Skipped(f"no model of the catalog is in {models.models_dir()}")
-    wrong, size = [], 0
-    for name in here:
-        try:
-            size += models.verify(name).size
-        except ModelBroken as error:
-            wrong.append(str(error))
-    _found_if(not wrong, " ".join(wrong), "")
+    size = sum(models.verify(name).size for name in here)
     return f"{', '.join(here)}: {size / 1e9:.1f} GB read, as in the catalog"
 
 
@@ -302,8 +295,7 @@ def _memory(context: CheckContext) -> str:
     found = f"{files.name} needs about {needed / 1e9:.1f} GB"
     if free is None:
         return f"{found}; the system does not tell what is free"
-    judges = ", ".join(row.name for row in catalog.rows().values() if row.kind == "judge")
-    remedy = f"close other programs, or choose a smaller judge of: {judges}"
+    remedy = "close other programs, or choose a smaller judge of `localeval models list`"
     return _found_if(free >= needed, f"{found}, {free / 1e9:.1f} GB are free", remedy)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,19 +101,6 @@ class Reading(Labelled):
     ends: tuple[int, ...]
 
 
-class _Table(NamedTuple):
-    """Sentences of many answers, a row each. `labels` has -1 where nobody knows; `of` numbers the answers.
-
-    Where an answer is wrong and nobody knows which of its sentences is, a row of its `whole` stands beside.
-    """
-
-    states: npt.NDArray[np.float32]
-    overlaps: Array
-    labels: npt.NDArray[np.int64]
-    of: npt.NDArray[np.int64]
-    whole: npt.NDArray[np.bool_]
-
-
 def layer_of(engine: TreeEngine, given: int | None) -> int:
     """Choose the layer to read behind. Raises InputError for the last one, and beyond."""
     if not isinstance(engine, Engine):
@@ -171,24 +158,25 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
     by what was fitted on other groups. Raises InputError where all answers of a label are of one group.
     """
     labels, groups = [one.label for one in readings], [one.group for one in readings]
-    languages, table = [one.language for one in readings], _table(readings)
+    languages = [one.language for one in readings]
     parted = folds(labels, groups)
     if parted is None:
         raise InputError("all answers of a label are of one group; a head needs several.")
     fold = np.asarray(parted)
-    unseen = np.zeros(len(table.of))
+    states, overlaps, known, of, whole = _sentences(readings)
+    unseen = np.zeros(len(of))
     for part in np.unique(fold):
-        held = fold[table.of] == part
-        probe = _probe(table.states[~held], table.labels[~held], table.overlaps[~held])
-        lexical = table.overlaps[held] @ np.asarray(probe.overlap)
-        unseen[held] = table.states[held].astype(float) @ np.asarray(probe.states) + lexical + probe.bias
-    per_answer = [unseen[(table.of == i) & ~table.whole] for i in range(len(readings))]
+        held = fold[of] == part
+        probe = _probe(states[~held], known[~held], overlaps[~held])
+        lexical = overlaps[held] @ np.asarray(probe.overlap)
+        unseen[held] = states[held].astype(float) @ np.asarray(probe.states) + lexical + probe.bias
+    per_answer = [unseen[(of == i) & ~whole] for i in range(len(readings))]
     shares = [0.0] * len(readings)
     for part in np.unique(fold):
         made = _answers(per_answer, labels, languages, np.flatnonzero(fold != part))
         for i in np.flatnonzero(fold == part):
             shares[i] = sigmoid(made[languages[i]].of(per_answer[i].tolist()))
-    sentence, token = _probe(table.states, table.labels, table.overlaps), _token_probe(readings)
+    sentence, token = _probe(states, known, overlaps), _token_probe(readings)
     heads = []
     for tongue, answer in sorted(_answers(per_answer, labels, languages, np.arange(len(labels))).items()):
         own = [i for i, one in enumerate(languages) if one == tongue]
@@ -223,7 +211,11 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
     return heads
 
 
-def _table(readings: Sequence[Reading]) -> _Table:
+def _sentences(readings: Sequence[Reading]) -> tuple[npt.NDArray[Any], ...]:
+    """Give states, overlaps, labels (-1 where nobody knows), answers' numbers and `whole`, a row a sentence.
+
+    Where an answer is wrong and nobody knows which of its sentences is, a row of its `whole` stands beside.
+    """
     states, overlaps, labels, of, whole = [], [], [], [], []
     for i, one in enumerate(readings):
         places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
@@ -239,10 +231,10 @@ def _table(readings: Sequence[Reading]) -> _Table:
             labels.append(-1 if label is None else label)
             of.append(i)
             whole.append(place >= len(sentences))
-    return _Table(*map(np.array, (states, np.array(overlaps, dtype=float), labels, of, whole)))
+    return tuple(map(np.array, (states, np.array(overlaps, dtype=float), labels, of, whole)))
 
 
-def _probe(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], overlaps: Array) -> Probe:
+def _probe(states: npt.NDArray[Any], labels: npt.NDArray[Any], overlaps: npt.NDArray[Any]) -> Probe:
     """Fit a ridge logistic regression on scaled numbers, as a map of these as they are."""
     from sklearn.linear_model import LogisticRegression
 
