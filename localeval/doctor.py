@@ -22,7 +22,7 @@ from functools import cached_property
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import platformdirs
 from packaging.requirements import Requirement
@@ -33,12 +33,11 @@ from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
-from localeval.errors import InputError, LocalevalError, ModelBroken, ModelMissing
+from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judgements.calibration import RAW
 from localeval.judgements.journal import Journal
 from localeval.metrics import METRICS
 from localeval.metrics.summary import compute
-from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
 from localeval.prompts.options import Options
 from localeval.prompts.prefix import PromptPrefix
@@ -73,21 +72,16 @@ guesses reaches by luck at times, and above the one's with another date, to whic
 NEAR_AND_FAR = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
     ("Where does tea grow?", "In which places is tea grown?", "Where does the judge live?"),
-    ("How tall is the tower?", "What height does the tower have?", "The soup was cold and salty."),
 )
 """A text, one that says much the same, one that does not. The first three are sentence-transformers' own."""
 
 MARGIN = 0.1  # by how much the cosine of the near text must be above that of the far one
 
-_WATER = "A man with blond-hair, and a brown shirt drinking out of a public water fountain."
-_BRIDGE = "A boy is jumping on skateboard in the middle of a red bridge."
 PUBLISHED = (
     ("The capital of France is Berlin.", "The capital of France is Paris.", 0.0111),
     ("I am in California", "I am in United States.", 0.6474),
     ("I am in United States", "I am in California.", 0.1290),
     ("A person on a horse jumps over a broken down airplane.", "A person is outdoors, on a horse.", 0.8969),
-    (_BRIDGE, "The boy skates down the sidewalk on a red bridge", 0.1846),
-    (_WATER, "A blond man wearing a brown shirt is reading a book.", 0.0050),
     ("Mark Wahlberg was a fan of Manny.", "Manny was a fan of Mark Wahlberg.", 0.0543),
 )
 """Premise, hypothesis and HHEM-2.1-Open's score, from its model card."""
@@ -100,16 +94,10 @@ _FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")  # on which llama
 _OPTIONS = Options(statements="sentences")
 
 _PROBE = """
-import importlib, json, sys
-for name in json.loads(sys.argv[1]):
-    print(json.dumps({"trying": name}), flush=True)
-    try:
-        module = importlib.import_module(name)
-        if name == "llama_cpp":
-            module.llama_backend_init()
-            print(json.dumps({"llama": module.llama_print_system_info().decode()}), flush=True)
-    except Exception as error:
-        print(json.dumps({"failed": name, "why": repr(error)}), flush=True)
+import importlib, sys
+for name in sys.argv[1:]:
+    print(name, flush=True)
+    importlib.import_module(name)
 """
 """Imports each module in a process of its own: a library built for another processor ends the process."""
 
@@ -151,30 +139,13 @@ class _Reply(_Word):
 
 @dataclass
 class CheckContext:
-    """What the checks are about, and what several of them need: each is made once."""
+    """What the checks are about. The judge is loaded once, for all of them."""
 
     judge_name: str
     embedder: str = DEFAULT_EMBEDDER
     classifier: str = DEFAULT_CLASSIFIER
     threads: int = 0
     folder: Path = Path()
-
-    @cached_property
-    def imports(self) -> tuple[list[dict[str, str]], int]:
-        """What `_PROBE` said, a dict a line, and how it ended: 0, or negative for a signal."""
-        names = [r.name for r in needed_packages()]
-        modules = [*(_MODULES.get(name, name.replace("-", "_")) for name in names), *_BESIDE]
-        command = subprocesses.code(_PROBE, json.dumps(modules))
-        environment = subprocesses.environment(**SWITCHES)
-        try:
-            done = subprocess.run(  # noqa: S603
-                command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment
-            )
-        except subprocess.TimeoutExpired as error:
-            raise Fault(
-                f"importing the packages took more than {SECONDS} s", "look for a slow or busy disk"
-            ) from error
-        return [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"], done.returncode
 
     @cached_property
     def loaded(self) -> Judge | LocalevalError:
@@ -199,7 +170,7 @@ class CheckContext:
 
 
 def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Finding]:
-    """A finding for each check, or for each of those named in `only`, as it is made.
+    """Yield a finding for each check, or for each of those named in `only`, as it is made.
 
     Never raises for what it finds; raises InputError for a name that is no check's.
 
@@ -212,31 +183,20 @@ def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Findi
         for name, check in CHECKS.items():
             if only and name not in only:
                 continue
-            start = time.perf_counter()
-            status: Status = "fault"
-            remedy = ""
+            start, status, remedy = time.perf_counter(), "fault", ""
             try:
-                found = check(context)
-                status = "ok"
+                found, status = check(context), "ok"
             except Skipped as error:
-                status, found = "absent", str(error)
-            except Fault as error:
-                found, remedy = str(error), error.remedy
-            except LocalevalError as error:  # its sentence holds the remedy
-                found = str(error)
+                found, status = str(error), "absent"
             except Exception as error:  # noqa: BLE001 (whatever a broken installation raises is a finding)
-                found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
-            yield Finding(name, status, found, remedy, round(time.perf_counter() - start, 2))
+                found, remedy = str(error), getattr(error, "remedy", "")
+                if not isinstance(error, Fault | LocalevalError):
+                    found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
+            yield Finding(name, cast(Status, status), found, remedy, round(time.perf_counter() - start, 2))
     finally:
         judge = vars(context).get("loaded")
         if judge and not isinstance(judge, LocalevalError):
             judge.close()
-
-
-def needed_packages() -> list[Requirement]:
-    """What localeval needs on this Python, as its own metadata has it."""
-    needed = map(Requirement, requires("localeval") or ())
-    return [each for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
 def _found_if(sound: bool, found: str, remedy: str) -> str:
@@ -251,45 +211,51 @@ def _python(_: CheckContext) -> str:
     return _found_if(sys.version_info >= OLDEST, found, "localeval needs Python 3.10 or newer")
 
 
-def _packages(context: CheckContext) -> str:
+def _packages(_: CheckContext) -> str:
     """Every package that localeval needs is there, in a version that suits, and can be imported."""
+    needed = [Requirement(one) for one in requires("localeval") or ()]
+    needed = [one for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
     wrong = []
-    for needed in needed_packages():
+    for one in needed:
         try:
-            if not needed.specifier.contains(found := version(needed.name), prereleases=True):
-                wrong.append(f"{needed.name} is {found}, expected {needed.specifier}")
+            if not one.specifier.contains(found := version(one.name), prereleases=True):
+                wrong.append(f"{one.name} is {found}, expected {one.specifier}")
         except PackageNotFoundError:
-            wrong.append(f"{needed.name} is not installed")
-    lines, code = context.imports
-    wrong += [f"{a['failed']} can't be imported ({shorten(a['why'], 120)})" for a in lines if "failed" in a]
-    tried = [line["trying"] for line in lines if "trying" in line] or ["python"]
-    if code:
-        how = f" ({signal.Signals(-code).name})" if code < 0 else ""
-        hint = ": it is built for another processor" if code == -signal.SIGILL else ""
-        wrong.append(f"importing {tried[-1]} ends the process{how}{hint}")
+            wrong.append(f"{one.name} is not installed")
+    modules = [*(_MODULES.get(one.name, one.name.replace("-", "_")) for one in needed), *_BESIDE]
+    done = subprocess.run(  # noqa: S603
+        subprocesses.code(_PROBE, *modules),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        env=subprocesses.environment(**SWITCHES),
+    )
+    if done.returncode:
+        tried, said = (done.stdout.split() or ["Python"])[-1], (done.stderr.split("\n") or [""])
+        how = shorten(next(filter(None, reversed(said)), ""), 120)
+        if done.returncode < 0:
+            how = f"it ends the process: {signal.Signals(-done.returncode).name}"
+        if done.returncode == -signal.SIGILL:
+            how += ", as it is built for another processor"
+        wrong.append(f"{tried} can't be imported ({how})")
     remedy = "install localeval again, or what it names, from the same source"
     _found_if(not wrong, "; ".join(wrong), remedy)
-    return f"{len(tried)} packages can be imported, versions as localeval wants them"
+    return f"{len(modules)} packages can be imported, versions as localeval wants them"
 
 
 def _processor(context: CheckContext) -> str:
-    """Cores, threads and features; what llama.cpp was built to use, as it says itself."""
     cores, features = physical_cores(), probe.processor()["features"].split()
-    used = next((line["llama"] for line in context.imports[0] if "llama" in line), "")
-    built = [part.split(" = ")[0] for part in shorten(used, 600).split(" | ") if part.endswith(" = 1")]
     remedy = "choose at most as many --threads as there are cores, or 0 for all of them"
     _found_if(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
-    return (
-        f"{cores} cores, {context.threads or cores} threads; "
-        f"{' '.join(name for name in _FEATURES if name in features) or platform.machine()}; "
-        f"llama.cpp: {', '.join(built) or 'says nothing of itself'}"
-    )
+    known = " ".join(name for name in _FEATURES if name in features) or platform.machine()
+    return f"{cores} cores, {context.threads or cores} threads; {known}"
 
 
 def _disk(context: CheckContext) -> str:
-    """Room and leave to write where runs go, and where checksums are remembered."""
-    here = context.folder.absolute()
-    for what, folder in (("runs", here), ("the cache", platformdirs.user_cache_path("localeval"))):
+    """There is room, and leave to write, where runs go and where checksums are remembered."""
+    here, cache = context.folder.absolute(), platformdirs.user_cache_path("localeval")
+    for what, folder in (("the cache", cache), ("runs", here)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
@@ -301,7 +267,7 @@ def _disk(context: CheckContext) -> str:
         free = shutil.disk_usage(folder).free
         found = f"{free / 1e9:.1f} GB are free for {what} in {folder}"
         _found_if(free >= ROOM, found, f"make room for at least {ROOM / 1e9:.0f} GB")
-    return f"{shutil.disk_usage(here).free / 1e9:.0f} GB are free for runs in {here}"
+    return found
 
 
 def _checksums(_: CheckContext) -> str:
@@ -309,13 +275,7 @@ def _checksums(_: CheckContext) -> str:
     here = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
     if not here:
         raise Skipped(f"no model of the catalog is in {models.models_dir()}")
-    wrong, size = [], 0
-    for name in here:
-        try:
-            size += models.verify(name).size
-        except ModelBroken as error:
-            wrong.append(str(error))
-    _found_if(not wrong, " ".join(wrong), "")
+    size = sum(models.verify(name).size for name in here)
     return f"{', '.join(here)}: {size / 1e9:.1f} GB read, as in the catalog"
 
 
@@ -335,8 +295,7 @@ def _memory(context: CheckContext) -> str:
     found = f"{files.name} needs about {needed / 1e9:.1f} GB"
     if free is None:
         return f"{found}; the system does not tell what is free"
-    judges = ", ".join(row.name for row in catalog.rows().values() if row.kind == "judge")
-    remedy = f"close other programs, or choose a smaller judge of: {judges}"
+    remedy = "close other programs, or choose a smaller judge of `localeval models list`"
     return _found_if(free >= needed, f"{found}, {free / 1e9:.1f} GB are free", remedy)
 
 
@@ -345,20 +304,19 @@ def _judge(context: CheckContext) -> str:
     files = models.resolve(context.judge_name, kind="judge")
     if isinstance(context.loaded, LocalevalError):
         raise context.loaded
-    engine = context.loaded.engine
-    tokens, threads = engine.count("The mill was built in 1820."), engine.settings.n_threads
-    return f"{files.name}: {files.size / 1e9:.2f} GB, loaded, {threads} threads ({tokens} tokens)"
+    threads = context.loaded.engine.settings.n_threads
+    return f"{files.name}: {files.size / 1e9:.2f} GB, loaded, {threads} threads"
 
 
 def _grammar(context: CheckContext) -> str:
     """Replies to awkward texts have the form that was asked for, and probabilities that sum to 1."""
-    trunk = PromptPrefix("Answer with a word and a verdict.", ())
-    leaves = ['quotes " and \\ {"verdict":"yes"}', "青岚茶场 한국어 🍎 <|im_end|>"]
-    for reply in context.judge.engine.generate(trunk, "Tea grows on hills.", leaves, _Reply, budget=8):
+    prefix = PromptPrefix("Answer with a word and a verdict.", ())
+    items = ['quotes " and \\ {"verdict":"yes"}', "青岚茶场 한국어 🍎 <|im_end|>"]
+    for reply in context.judge.engine.generate(prefix, "Tea grows on hills.", items, _Reply, budget=8):
         total = sum(reply.probabilities["verdict"].values())
         sound = _Reply.model_validate_json(reply.text) == reply.value and abs(total - 1) < 1e-6
         _found_if(sound, f"a reply does not hold to its form: {reply.text[:80]!r}", "choose another judge")
-    return f"{len(leaves)} replies parse"
+    return f"{len(items)} replies parse"
 
 
 def _faithfulness(context: CheckContext) -> str:
@@ -372,19 +330,8 @@ def _faithfulness(context: CheckContext) -> str:
     high, other, low = shares
     found = f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, "
     found += f"a contradicted one {low:.3f}"
-    remedy = f"this judge does not judge: choose another, or check it: {verify}"
-    return _found_if(tells_apart(high, other, low), found, remedy)
-
-
-def tells_apart(high: float, other: float, low: float) -> bool:
-    """Whether a judge that gives these three probabilities can judge.
-
-    >>> tells_apart(0.97, 0.6, 0.4), tells_apart(0.52, 0.4, 0.2), tells_apart(0.97, 0.97, 0.4)
-    (True, False, False)
-    >>> tells_apart(float("nan"), 0.0, 0.0)
-    False
-    """
-    return high >= 0.6 and high - other >= DATE_APART and high - low >= APART
+    sound = high >= 0.6 and high - other >= DATE_APART and high - low >= APART
+    return _found_if(sound, found, f"this judge does not judge: choose another, or check it: {verify}")
 
 
 def _same_bits(context: CheckContext) -> str:
@@ -396,7 +343,7 @@ def _same_bits(context: CheckContext) -> str:
 
 
 def _records(context: CheckContext, sample: str) -> dict[str, BaseModel]:
-    """The judgements of one shipped sample, made now."""
+    """Make the judgements of one shipped sample."""
     lines = (resources.files("localeval") / "examples" / "answers.jsonl").read_text(encoding="utf-8")
     row = next(row for row in map(json.loads, lines.splitlines()) if row["id"] == sample)
     return context.judge.judge(Sample(**row), ("statements", "support"), _OPTIONS, Journal())
@@ -411,9 +358,9 @@ def _embedder(context: CheckContext) -> str:
         vectors = [embedder.embed(texts) for texts in NEAR_AND_FAR]
     cosines = [(float(text @ near), float(text @ far)) for text, near, far in vectors]
     listed = ", ".join(f"{near:.2f} and {far:.2f}" for near, far in cosines)
-    found = f"{name}: cosines of near and far texts are {listed}"
-    apart = not any(near < far + MARGIN for near, far in cosines)
-    return _found_if(apart, found, "choose another embedder, or fetch it again")
+    sound = all(near >= far + MARGIN for near, far in cosines)
+    remedy = "choose another embedder, or fetch it again"
+    return _found_if(sound, f"{name}: cosines of near and far texts are {listed}", remedy)
 
 
 def _classifier(context: CheckContext) -> str:
@@ -428,18 +375,13 @@ def _classifier(context: CheckContext) -> str:
     return _found_if(off <= TOLERANCE, found, f"fetch it again: localeval models fetch {name}")
 
 
-def _model_here(wanted: str, kind: Kind) -> str:
-    """The wanted model if it is here, else another of that kind that is. Raises Skipped or ModelBroken."""
-    names = [row.name for row in catalog.rows().values() if row.kind == kind]
-    for name in (wanted, *names):
-        try:
-            models.resolve(name, kind=kind)
-        except ModelMissing:
-            if name not in names:
-                raise
-        else:
-            return name
-    raise Skipped(f"{wanted} is not here; only some metrics need it: localeval models fetch {wanted}")
+def _model_here(name: str, kind: Kind) -> str:
+    try:
+        return models.resolve(name, kind=kind).name
+    except ModelMissing as error:
+        raise Skipped(
+            f"{name} is not here; only some metrics need it: localeval models fetch {name}"
+        ) from error
 
 
 def _offline(_: CheckContext) -> str:

@@ -83,12 +83,12 @@ CAMPAIGNS = (
     Campaign(
         "report",
         "a page of 20,000 samples opens in Chromium",
-        tests("tests/test_report_browser.py", "-rP", LOCALEVAL_REPORT_SAMPLES="20000"),
+        tests("tests/unit/test_report_browser.py", "-rP", LOCALEVAL_REPORT_SAMPLES="20000"),
     ),
     Campaign(
         "intervals",
         "1,000 draws: how often an interval holds the mean, and how often chance looks like a difference",
-        tests("tests/test_resampling.py", "-rP", LOCALEVAL_TEST_REPEATS="1000"),
+        tests("tests/unit/test_statistics.py", "-rP", LOCALEVAL_TEST_REPEATS="1000"),
     ),
     Campaign(
         "hostile-texts",

@@ -33,7 +33,7 @@ class LiveLine:
     def __init__(self, title: str, quiet: bool, clock: Callable[[], float] = monotonic) -> None:
         self._title, self._clock = title, clock
         self._quiet = quiet or sys.stderr is None  # None where the shell closed it, as 2>&- does
-        self._bar = _bar(title) if not self._quiet and sys.stderr.isatty() else None
+        self.bar = _bar(title) if not self._quiet and sys.stderr.isatty() else None
         self._done = self._total = 0
         self._said = clock()
         self._sizes: list[int] = []  # what the samples up to each one cost together
@@ -46,8 +46,7 @@ class LiveLine:
         self._ends[0] = (self._clock(), 0)
         for line in [] if self._quiet else plan.summary():
             _say(line)
-        if self._bar is not None:
-            self._draw(self._bar)
+        self._draw()
 
     def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None:
         """Take note that `done` of `samples` are judged, the last one with these scores, and show it."""
@@ -58,13 +57,12 @@ class LiveLine:
             if score.value is not None:
                 total, n = self._sums.get(metric, (0.0, 0))
                 self._sums[metric] = (total + score.value, n + 1)
-        if self._bar is not None:
-            self._draw(self._bar)
-        elif done == self._total or self._clock() - self._said >= SECONDS_BETWEEN_LINES:
+        self._draw()
+        due = done == self._total or self._clock() - self._said >= SECONDS_BETWEEN_LINES
+        if due and not self._quiet and self.bar is None:
             self._said = self._clock()
             line = ", ".join(filter(None, (f"{self._title}: {done}/{self._total}", self.time_left())))
-            if not self._quiet:
-                _say("; ".join(filter(None, (line, self.means()))))
+            _say("; ".join(filter(None, (line, self.means()))))
 
     def __call__(self, done: int, samples: Sequence[Sample]) -> None:
         self.took(done, samples, {})
@@ -82,21 +80,13 @@ class LiveLine:
         """Show the mean of `value` of each metric, over the samples scored so far."""
         return ", ".join(f"{printable(metric)} {total / n:.3f}" for metric, (total, n) in self._sums.items())
 
-    def _draw(self, bar: Progress) -> None:
-        bar.start()
-        room, means = max(0, bar.console.width - WIDTH_WITHOUT_MEANS), self.means()
-        bar.update(
-            bar.task_ids[0],
-            completed=self._done,
-            total=self._total or None,
-            left=self.time_left(),
-            means=means if len(means) <= room else means[: room - 1] + "…" if room > 1 else "",
-        )
-
-    def close(self) -> None:
-        """Leave the line as it is."""
-        if self._bar is not None:
-            self._bar.stop()
+    def _draw(self) -> None:
+        if (bar := self.bar) is not None:
+            bar.start()
+            room, means = max(0, bar.console.width - WIDTH_WITHOUT_MEANS), self.means()
+            means = means if len(means) <= room else means[: room - 1] + "…" if room > 1 else ""
+            total, left = self._total or None, self.time_left()
+            bar.update(bar.task_ids[0], completed=self._done, total=total, left=left, means=means)
 
 
 def _bar(title: str) -> Progress:
@@ -105,14 +95,10 @@ def _bar(title: str) -> Progress:
 
     console = Console(stderr=True)
     wide = console.width >= WIDTH_WITHOUT_MEANS  # on a narrower line the count and the time left come first
-    columns = [
-        TextColumn(title),
-        *([BarColumn(bar_width=console.width // 8)] if wide else []),
-        MofNCompleteColumn(),
-        *([TimeElapsedColumn()] if wide else []),
-        TextColumn("{task.fields[left]}", markup=False),
-        TextColumn("{task.fields[means]}", markup=False),
-    ]
+    left, means = (TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("left", "means"))
+    columns = [TextColumn(title), MofNCompleteColumn(), left, means]
+    if wide:
+        columns[1:2] = [BarColumn(bar_width=console.width // 8), MofNCompleteColumn(), TimeElapsedColumn()]
     bar = Progress(*columns, console=console)
     bar.add_task("", total=None, left="", means="")
     return bar
@@ -125,7 +111,8 @@ def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLi
     try:
         yield line
     finally:
-        line.close()
+        if line.bar is not None:
+            line.bar.stop()
 
 
 def _say(line: str) -> None:

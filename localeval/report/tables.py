@@ -63,27 +63,28 @@ def _score_rows(result: Result) -> Iterator[list[Cell]]:
 
 def _statement_rows(one: SampleResult, threshold: float) -> Iterator[list[Cell]]:
     """Yield a row for each statement, or each sentence that was read, of each judgement of a sample."""
+
+    def row(judgement: str, sentence: str, statement: str, decided: Any, *more: str) -> list[Cell]:
+        seen, p = decided.evidence, decided.probability
+        evidence = (seen.text, seen.context) if seen else ("", None)
+        return [one.sample.id, judgement, sentence, statement, p, int(p >= threshold), *evidence, *more]
+
     records = one.as_scored()
     for name, record in records.items():
         if isinstance(record, GroundingRecord):
             for read in record.sentences:
-                yield [one.sample.id, name, read.sentence, read.sentence, *_verdict(read, threshold), "", ""]
+                yield row(name, read.sentence, read.sentence, read, "", "")
         elif name in JUDGEMENTS and isinstance(record, SupportRecord):
             made = records.get(JUDGEMENTS[name].needs[0])
             if not isinstance(made, StatementsRecord):
                 continue  # a judgement that could not be made
             reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
             for verdict, reason in zip(record.verdicts, chain(reasons, repeat("")), strict=False):
-                sentence = made.sentences[verdict.sentence].sentence
-                row = [one.sample.id, name, sentence, verdict.statement, *_verdict(verdict, threshold)]
-                yield [*row, " ".join(verdict.unknown_numbers), reason or verdict.reason or ""]
-
-
-def _verdict(decided: Any, threshold: float) -> list[Cell]:
-    """Return probability, verdict, evidence and its context."""
-    seen = decided.evidence
-    evidence = (seen.text, seen.context) if seen else ("", None)
-    return [decided.probability, int(decided.probability >= threshold), *evidence]
+                sentence, numbers = (
+                    made.sentences[verdict.sentence].sentence,
+                    " ".join(verdict.unknown_numbers),
+                )
+                yield row(name, sentence, verdict.statement, verdict, numbers, reason or verdict.reason or "")
 
 
 def cell(content: Cell) -> Cell:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from localeval.judgements import most_windows
@@ -18,8 +18,7 @@ from localeval.text.language import language
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from localeval.runs.result import Network, Result, SampleResult
-    from localeval.samples import Skipped
+    from localeval.runs.result import Result, SampleResult
 
 MOST_ROWS = 50
 MOST_COLUMNS = 4
@@ -37,11 +36,9 @@ def as_text(result: Result, width: int | None = None) -> str:
     enough = 100 if wide else max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
     means = {metric: result[metric] for metric in result.metrics}
     lines = printed(_by_metric(means) if wide else _by_sample(result, means), width or enough)
-    more = len(result.samples) - MOST_ROWS
-    if more > 0 and not wide:
-        lines.append(f"... and {more} more samples.")
+    without_row = result.samples if wide else result.samples[MOST_ROWS:]
     if not wide:
-        lines.append("")
+        lines += [f"... and {len(without_row)} more samples."] * bool(without_row) + [""]
         for name, mean in means.items():
             lines.append(f"{name}: {mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed")
     for name, mean in means.items():
@@ -50,8 +47,8 @@ def as_text(result: Result, width: int | None = None) -> str:
                 f"{name}: with the {mean.failed} failed, the mean lies between {number(mean.lowest)} (if all "
                 f"were 0) and {number(mean.highest)} (if all were 1)"
             )
-    notes: dict[str, list[str]] = {}  # on samples that have no row of their own
-    for sample in result.samples if wide else result.samples[MOST_ROWS:]:
+    notes: dict[str, list[str]] = {}
+    for sample in without_row:
         for note in _notes_on_texts(sample, result):
             notes.setdefault(note.partition(":")[0], []).append(sample.sample.id)
     lines += [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
@@ -60,9 +57,20 @@ def as_text(result: Result, width: int | None = None) -> str:
         lines.append(
             "probabilities of support are raw: no calibration is in force for this judge and these options"
         )
-    lines += _skipped(result.skipped)
-    lines += [_network(result.network), f"signature {result.signature}"]
-    return printable_lines("\n".join(lines))
+    if skipped := result.skipped:
+        many = "1 row" if len(skipped) == 1 else f"{len(skipped):,} rows"
+        lines.append(f"skipped: {many} of the data that can't be read")
+        lines += [f"  {printable(one.reason)}" for one in skipped[:MOST_NAMED]]
+        lines += [f"  and {len(skipped) - MOST_NAMED:,} more"] * (len(skipped) > MOST_NAMED)
+    network = result.network
+    if network.watched:
+        lines.append(f"network attempts refused: {network.refused}")
+    elif network.refused is None:
+        lines.append("network attempts: not watched (localeval.offline() refuses and counts them)")
+    else:
+        where = "not watched in every process of the run; refused where it was"
+        lines.append(f"network attempts: {where}: {network.refused}")
+    return printable_lines("\n".join([*lines, f"signature {result.signature}"]))
 
 
 def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
@@ -78,13 +86,19 @@ def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
         table.add_column("statements", justify="right")
     table.add_column("note")
     for sample in result.samples[:MOST_ROWS]:
-        cells = [printable(sample.sample.id)]
+        cells, notes = [printable(sample.sample.id)], dict[str, list[str]]()
         for metric in means:
-            cells += [number(sample.scores[metric].value), number(sample.scores[metric].soft)]
+            score = sample.scores[metric]
+            cells += [number(score.value), number(score.soft)]
+            if score.status != "scored":
+                notes.setdefault(f"{score.status}: {score.reason}", []).append(metric)
         if counted:
             verdicts = getattr(sample.records.get("support"), "verdicts", None)
             cells.append("" if verdicts is None else str(len(verdicts)))
-        table.add_row(*map(Text, [*cells, _note(sample, result)]))
+        told = [why if len(means) == 1 else f"{', '.join(names)} {why}" for why, names in notes.items()]
+        if (windows := most_windows(sample.records)) > 1:
+            told.append(f"contexts read in windows: {windows}")
+        table.add_row(*map(Text, [*cells, "; ".join([*told, *_notes_on_texts(sample, result)])]))
     table.add_section()
     table.add_row("mean", *(number(cell) for mean in means.values() for cell in (mean.value, mean.soft)))
     intervals = [each for mean in means.values() for each in (mean.interval, mean.soft_interval)]
@@ -119,19 +133,6 @@ def span(interval: tuple[float, float] | None) -> str:
 
 def _uses_support(result: Result) -> bool:
     return any("support" in METRICS[name].judgements for name in result.metrics if name in METRICS)
-
-
-def _note(sample: SampleResult, result: Result) -> str:
-    """Say why scores are missing, and what is to be known of the texts."""
-    without: dict[str, list[str]] = {}
-    for metric in result.metrics:
-        if (score := sample.scores[metric]).status != "scored":
-            without.setdefault(f"{score.status}: {score.reason}", []).append(metric)
-    alone = len(result.metrics) == 1
-    notes = [why if alone else f"{', '.join(names)} {why}" for why, names in without.items()]
-    if (windows := most_windows(sample.records)) > 1:
-        notes.append(f"contexts read in windows: {windows}")
-    return "; ".join([*notes, *_notes_on_texts(sample, result)])
 
 
 def _notes_on_texts(sample: SampleResult, result: Result) -> list[str]:
@@ -171,24 +172,6 @@ def language_warnings(result: Result) -> list[str]:
         for model, ids in met.items()
         if ids
     ]
-
-
-def _skipped(rows: Sequence[Skipped]) -> list[str]:
-    if not rows:
-        return []
-    many = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-    more = [f"  and {len(rows) - MOST_NAMED:,} more"] if len(rows) > MOST_NAMED else []
-    named = [f"  {printable(one.reason)}" for one in rows[:MOST_NAMED]]
-    return [f"skipped: {many} of the data that can't be read", *named, *more]
-
-
-def _network(network: Network) -> str:
-    if network.watched:
-        return f"network attempts refused: {network.refused}"
-    if network.refused is None:
-        return "network attempts: not watched (localeval.offline() refuses and counts them)"
-    where = "not watched in every process of the run; refused where it was"
-    return f"network attempts: {where}: {network.refused}"
 
 
 def reasons_told(result: Result) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -34,6 +33,7 @@ from localeval.judgements.heads import (
 )
 from localeval.prompts import LANGUAGES
 from localeval.runs.card.agreement import BootstrapWeights, auroc, decisions, folds, probabilities
+from localeval.runs.card.figures import rounded
 from localeval.runs.card.labels import extra, group
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims
@@ -101,23 +101,6 @@ class Reading(Labelled):
     ends: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Sentences of many answers, a row each. `labels` has -1 where nobody knows; `of` numbers the answers.
-
-    Where an answer is wrong and nobody knows which of its sentences is, a row of its `whole` stands beside.
-    """
-
-    states: npt.NDArray[np.float32]
-    overlaps: Array
-    labels: npt.NDArray[np.int64]
-    of: npt.NDArray[np.int64]
-    whole: npt.NDArray[np.bool_]
-
-    def take(self, which: npt.NDArray[np.bool_]) -> _Table:
-        return _Table(*(column[which] for column in vars(self).values()))
-
-
 def layer_of(engine: TreeEngine, given: int | None) -> int:
     """Choose the layer to read behind. Raises InputError for the last one, and beyond."""
     if not isinstance(engine, Engine):
@@ -155,18 +138,15 @@ def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> li
 def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
     """Give the places of `hallucination_spans`. Raises InputError for what is no place of the response."""
     given = extra(sample, "hallucination_spans")
-    if given is None:
-        return None
     try:
-        places = tuple((int(place["start"]), int(place["end"])) for place in given)
-        if not all(0 <= start <= end <= len(sample.response or "") for start, end in places):
-            raise ValueError(given)
-    except (TypeError, KeyError, ValueError) as error:
+        places = None if given is None else tuple((int(x["start"]), int(x["end"])) for x in given)
+    except (TypeError, KeyError, ValueError):
+        places = ((1, 0),)
+    if places and not all(0 <= start <= end <= len(sample.response or "") for start, end in places):
         raise InputError(
             f"{where}: sample {shorten(sample.id, 40)} has the hallucination_spans "
-            f"{shorten(repr(given), 60)}; "
-            'give places in its response, as [{"start": 0, "end": 9}].'
-        ) from error
+            f'{shorten(repr(given), 60)}; give places in its response, as [{{"start": 0, "end": 9}}].'
+        )
     return places
 
 
@@ -178,28 +158,36 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
     by what was fitted on other groups. Raises InputError where all answers of a label are of one group.
     """
     labels, groups = [one.label for one in readings], [one.group for one in readings]
-    languages, table = [one.language for one in readings], _table(readings)
+    languages = [one.language for one in readings]
     parted = folds(labels, groups)
     if parted is None:
         raise InputError("all answers of a label are of one group; a head needs several.")
     fold = np.asarray(parted)
-    unseen = np.zeros(len(table.of))
+    states, overlaps, known, of, whole = _sentences(readings)
+    unseen = np.zeros(len(of))
     for part in np.unique(fold):
-        held = fold[table.of] == part
-        probe, these = _probe(table.take(~held)), table.take(held)
-        lexical = these.overlaps @ np.asarray(probe.overlap)
-        unseen[held] = these.states.astype(float) @ np.asarray(probe.states) + lexical + probe.bias
-    per_answer = [unseen[(table.of == i) & ~table.whole] for i in range(len(readings))]
+        held = fold[of] == part
+        probe = _probe(states[~held], known[~held], overlaps[~held])
+        lexical = overlaps[held] @ np.asarray(probe.overlap)
+        unseen[held] = states[held].astype(float) @ np.asarray(probe.states) + lexical + probe.bias
+    per_answer = [unseen[(of == i) & ~whole] for i in range(len(readings))]
     shares = [0.0] * len(readings)
     for part in np.unique(fold):
         made = _answers(per_answer, labels, languages, np.flatnonzero(fold != part))
         for i in np.flatnonzero(fold == part):
             shares[i] = sigmoid(made[languages[i]].of(per_answer[i].tolist()))
-    sentence, token = _probe(table), _token_probe(readings)
+    sentence, token = _probe(states, known, overlaps), _token_probe(readings)
     heads = []
     for tongue, answer in sorted(_answers(per_answer, labels, languages, np.arange(len(labels))).items()):
         own = [i for i, one in enumerate(languages) if one == tongue]
-        of_own = [labels[i] for i in own]
+        of_own, p = [labels[i] for i in own], [shares[i] for i in own]
+        weights = BootstrapWeights(of_own, [groups[i] for i in own])
+        decided = decisions([int(share >= 0.5) for share in p], of_own, weights)
+        figures = {
+            "auroc": auroc(p, of_own, weights),
+            **{name: decided[name] for name in ("balanced_accuracy", "f1_0")},
+            "calibration_error": probabilities(p, of_own, weights)["calibration_error"],
+        }
         heads.append(
             Head(
                 judge=judge,
@@ -217,31 +205,17 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
                     "of_all": len(readings),
                     "date": datetime.date.today().isoformat(),
                 },
-                figures=_figures([shares[i] for i in own], of_own, [groups[i] for i in own]),
+                figures=rounded(figures),
             )
         )
     return heads
 
 
-def _figures(
-    shares: list[float], labels: list[int], groups: list[str]
-) -> dict[str, tuple[float, float, float]]:
-    weights = BootstrapWeights(labels, groups)
-    decided = decisions([int(share >= 0.5) for share in shares], labels, weights)
-    found = {
-        "auroc": auroc(shares, labels, weights),
-        "balanced_accuracy": decided["balanced_accuracy"],
-        "f1_0": decided["f1_0"],
-        "calibration_error": probabilities(shares, labels, weights)["calibration_error"],
-    }
-    return {
-        name: (round(f.value, 4), round(f.low, 4), round(f.high, 4))
-        for name, f in found.items()
-        if not any(map(math.isnan, f))  # too few groups for an interval
-    }
+def _sentences(readings: Sequence[Reading]) -> tuple[npt.NDArray[Any], ...]:
+    """Give states, overlaps, labels (-1 where nobody knows), answers' numbers and `whole`, a row a sentence.
 
-
-def _table(readings: Sequence[Reading]) -> _Table:
+    Where an answer is wrong and nobody knows which of its sentences is, a row of its `whole` stands beside.
+    """
     states, overlaps, labels, of, whole = [], [], [], [], []
     for i, one in enumerate(readings):
         places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
@@ -257,32 +231,22 @@ def _table(readings: Sequence[Reading]) -> _Table:
             labels.append(-1 if label is None else label)
             of.append(i)
             whole.append(place >= len(sentences))
-    return _Table(*map(np.array, (states, np.array(overlaps, dtype=float), labels, of, whole)))
+    return tuple(map(np.array, (states, np.array(overlaps, dtype=float), labels, of, whole)))
 
 
-def _probe(table: _Table) -> Probe:
-    known = table.take(table.labels >= 0)
-    return _linear(known.states, known.labels, known.overlaps)
-
-
-def _linear(states: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], overlaps: Array) -> Probe:
+def _probe(states: npt.NDArray[Any], labels: npt.NDArray[Any], overlaps: npt.NDArray[Any]) -> Probe:
     """Fit a ridge logistic regression on scaled numbers, as a map of these as they are."""
     from sklearn.linear_model import LogisticRegression
 
-    both = np.hstack([states, overlaps])
+    both = np.hstack([states, overlaps])[labels >= 0]
     middle, width = both.mean(axis=0), both.std(axis=0) + 1e-6
     width[states.shape[1] :] /= OVERLAP
     fitted = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=1000)
-    fitted.fit((both - middle) / width, labels)
+    fitted.fit((both - middle) / width, labels[labels >= 0])
     weights = fitted.coef_[0] / width
     bias = round(float(fitted.intercept_[0] - weights @ middle), 5)
-    of_states, of_overlap = weights[: states.shape[1]], weights[states.shape[1] :]
-    return Probe(states=_rounded(of_states), overlap=_rounded(of_overlap), bias=bias)
-
-
-def _rounded(weights: Array) -> tuple[float, ...]:
-    """Keep four digits: more than labels can tell."""
-    return tuple(float(f"{weight:.4g}") for weight in weights)
+    rounded = tuple(float(f"{weight:.4g}") for weight in weights)  # labels can tell no more
+    return Probe(states=rounded[: states.shape[1]], overlap=rounded[states.shape[1] :], bias=bias)
 
 
 def _answers(
@@ -327,7 +291,7 @@ def _token_probe(readings: Sequence[Reading]) -> Probe | None:
                 labels.append(int(not any(a < end and b > start for a, b in one.wrong)))
     if len(set(labels)) < 2:
         return None
-    return _linear(np.array(states), np.array(labels), np.zeros((len(labels), 0)))
+    return _probe(np.array(states), np.array(labels), np.zeros((len(labels), 0)))
 
 
 Progress = Callable[[int, Sequence[Sample]], None]
@@ -349,28 +313,27 @@ def read(
     folder.mkdir(parents=True, exist_ok=True)
     found, samples = [], [one.sample for one in answers]
     for done, one in enumerate(answers, 1):
+        context = context_text(one.sample.retrieved_contexts or [])
+        asked = question_text(one.sample.user_input or "") + " "
+        key = hashlib.sha256("\0".join((context, asked, one.text)).encode("utf-8", "replace")).hexdigest()
+        file = folder / f"{key[:32]}.safetensors"
         with suppress(ContextTooLong):
-            found.append(Reading(**vars(one), **_states(engine, layer, one.sample, folder)))
+            try:
+                held = load_file(file)
+            except (OSError, SafetensorError):
+                held = _states(engine, layer, context, asked, one.text)
+                save_file(held, part := file.with_suffix(".part"))
+                part.replace(file)  # whole or not at all
+            found.append(Reading(**vars(one), states=held["states"], ends=tuple(held["ends"].tolist())))
         if progress is not None:
             progress(done, samples)
     return found
 
 
-def _states(engine: TreeEngine, layer: int, sample: Sample, folder: Path) -> dict[str, Any]:
-    """Give `states` and `ends` of a `Reading`."""
-    context, text = context_text(sample.retrieved_contexts or []), response_of(sample)
-    asked = question_text(sample.user_input or "") + " "
-    key = hashlib.sha256("\0".join((context, asked, text)).encode("utf-8", "replace")).hexdigest()
-    file = folder / f"{key[:32]}.safetensors"
-    with suppress(OSError, SafetensorError, KeyError):
-        held = load_file(file)
-        return {"states": held["states"], "ends": tuple(held["ends"].tolist())}
+def _states(engine: TreeEngine, layer: int, context: str, asked: str, text: str) -> dict[str, Any]:
+    """Read `text` behind what is asked; give the states of its tokens and where each ends, in bytes."""
     before = len(asked.encode("utf-8", "replace"))
     read = engine.read(context, [asked + text], [layer])[0]
     own = slice(read.tokens(before, before + 1).start, len(read.ends))
     states = np.ascontiguousarray(read.values[own, 0].astype(np.float16))
-    ends = tuple(end - before for end in read.ends[own])
-    part = file.with_suffix(".part")
-    save_file({"states": states, "ends": np.array(ends)}, part)
-    part.replace(file)  # whole or not at all
-    return {"states": states, "ends": ends}
+    return {"states": states, "ends": np.array([end - before for end in read.ends[own]])}

@@ -182,9 +182,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""
-        from localeval.report.notebook import as_html
+        from localeval.report import html
 
-        return as_html(self)
+        return html.notebook(self)
 
     def __str__(self) -> str:
         from localeval.report.text import as_text

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
@@ -37,12 +36,11 @@ NO_HEADS: Mapping[str, Head] = {}
 
 
 class Curve(BaseModel):
-    """A map of probabilities, rising with each: a sigmoid, or the steps of an isotonic regression.
+    """A map of probabilities, rising with each: a sigmoid, which with the first two 0 is Platt's.
 
     coverage        what full coverage adds to the logit, against none
     unknown_number  what each of at most two unknown numbers adds to it, 0 or less
-
-    With both 0 the sigmoid is Platt's. Steps look at the probability alone.
+    steps           of an isotonic regression, which files of version 0.1.0 may have in place of the sigmoid
 
     >>> Curve(slope=1, intercept=0).apply(0.25)
     0.25
@@ -65,11 +63,11 @@ class Curve(BaseModel):
         if not self.steps:
             lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
             return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
-        at = bisect_right([raw for raw, _ in self.steps], probability)
-        if at in (0, len(self.steps)):
-            return self.steps[min(at, len(self.steps) - 1)][1]
-        (left, low), (right, high) = self.steps[at - 1], self.steps[at]
-        return low + (high - low) * (probability - left) / (right - left)
+        import numpy as np
+
+        return float(
+            np.interp(probability, [raw for raw, _ in self.steps], [found for _, found in self.steps])
+        )
 
     def apply_to(self, verdict: Verdict) -> float:
         """Give the calibrated probability of a verdict."""

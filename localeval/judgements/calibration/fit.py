@@ -11,10 +11,6 @@ from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported
 from localeval.judgements.heads import CLOSEST, logit
 from localeval.judgements.support import Verdict
 
-ISOTONIC_FROM = 1000
-"""Labels of single statements. Steps need many labels, and one for each verdict: a response's label does not
-say which of its statements is wrong."""
-
 STEEPEST = 8.0
 """A slope beyond it, or below its inverse, is what a few labels without one mistake would give."""
 
@@ -32,24 +28,14 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     """Fit the curve under which P(all supported) agrees best with `labels`, of which both must occur.
 
     A sigmoid with Platt's smoothed targets (Platt 1999), from logits. Where all verdicts have full coverage
-    and no unknown number it is Platt's scaling, or isotonic regression from 1000 labels of responses that
-    have one statement each.
+    and no unknown number it is Platt's scaling.
     """
-    plain = all(v.coverage == 1 and not v.unknown_numbers for one in responses for v in one)
-    if plain and len(labels) >= ISOTONIC_FROM and all(len(one) == 1 for one in responses):
-        return _isotonic([one[0].probability for one in responses], labels)
-    return _sigmoid(responses, labels, plain)
-
-
-def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
+    verdicts = [verdict for one in responses for verdict in one]
+    plain = all(v.coverage == 1 and not v.unknown_numbers for v in verdicts)
     seen = np.array(
-        [
-            (logit(v.probability), v.coverage, min(len(v.unknown_numbers), MOST_UNKNOWN), 1.0)
-            for one in responses
-            for v in one
-        ]
+        [(logit(v.probability), v.coverage, min(len(v.unknown_numbers), MOST_UNKNOWN), 1.0) for v in verdicts]
     )
     lengths = np.array([len(one) for one in responses])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -73,23 +59,17 @@ def _sigmoid(responses: Responses, labels: Sequence[int], plain: bool) -> Curve:
         minimize(loss_and_gradient, start, jac=True, **how)
         for start in ((1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0))
     ]
-    found = min(tries, key=lambda one: float(one.fun)).x
     # Four decimals are more than labels can tell, and are the same on every machine.
-    slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in found)
+    slope, coverage, unknown, intercept = (
+        round(float(weight), 4) for weight in min(tries, key=lambda one: float(one.fun)).x
+    )
     return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
-
-
-def _isotonic(raw: Sequence[float], labels: Sequence[int]) -> Curve:
-    from sklearn.isotonic import IsotonicRegression
-
-    made = IsotonicRegression(y_min=0, y_max=1).fit(raw, labels)
-    return Curve(steps=tuple(zip(made.X_thresholds_.tolist(), made.y_thresholds_.tolist(), strict=True)))
 
 
 def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
     """Give for each response the curve fitted on the other folds; both labels must occur there."""
     made = {}
-    for fold in sorted(set(folds)):
+    for fold in set(folds):
         others = [i for i, own in enumerate(folds) if own != fold]
         made[fold] = fit([responses[i] for i in others], [labels[i] for i in others])
     return [made[fold] for fold in folds]

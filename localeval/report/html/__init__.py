@@ -58,6 +58,11 @@ def page(result: Result, **given: Any) -> str:
     return "".join(pieces(result, **given))
 
 
+def notebook(result: Result) -> str:
+    """Make the means, the first 20 samples and the signature: HTML without style sheet or script."""
+    return environment().get_template("notebook.html").render(result=result, most=20)
+
+
 def pieces(
     result: Result,
     title: str = "",
@@ -77,30 +82,40 @@ def pieces(
     differ = result.disagreements(result.signature.threshold) if both else []
     cut_at = min(LONGEST, LIST_BYTES // (2 * max(1, len(result.samples))))
     rows, reasons = _rows(result, seen, {d.sample for d in differ}, cut_at)
-    details = _details(result, seen, MOST_BYTES - 200_000 - sum(map(_size, rows)))
+    room, threshold = MOST_BYTES - 200_000 - sum(map(_size, rows)), result.signature.threshold
+    sample, details = environment().get_template("sample.html"), list[str]()
+    for i in seen.order[:MOST_DETAILS]:  # the worst samples, as many as fit
+        d = detail(result.samples[i], seen.flagged.get(i, []), threshold)
+        text = sample.render(d=d, place=len(details), threshold=threshold, metrics=result.metrics)
+        room -= _size(text)
+        if room < 0:
+            break
+        details.append(text)
     style, script = _file("style.css"), _file("script.js")
-    lower = [card.lower for card in cards]
-    data = {"metrics": result.metrics, "lower": lower, "reasons": reasons}
-    template = environment().get_template("page.html")
-    return template.generate(
-        result=result,
-        title=title,
-        language="zh" if seen.chinese else "en",
-        cards=cards,
-        cost=cost,
-        skipped=result.skipped[: overview.MOST_SKIPPED],
-        flagged=len(seen.flagged),
-        foreign=seen.foreign,
-        differ=differ[: overview.MOST_DISAGREEMENTS],
-        differ_count=len(differ),
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        details=details,
-        cut_at=cut_at if cut_at < LONGEST else 0,
-        data=shown.for_script(data),
-        rows=rows,
+    data = {"metrics": result.metrics, "lower": [card["lower"] for card in cards], "reasons": reasons}
+    return (
+        environment()
+        .get_template("page.html")
+        .generate(
+            result=result,
+            title=title,
+            language="zh" if seen.chinese else "en",
+            cards=cards,
+            cost=cost,
+            skipped=result.skipped[: overview.MOST_SKIPPED],
+            flagged=len(seen.flagged),
+            foreign=seen.foreign,
+            differ=differ[: overview.MOST_DISAGREEMENTS],
+            differ_count=len(differ),
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            details=details,
+            cut_at=cut_at if cut_at < LONGEST else 0,
+            data=shown.for_script(data),
+            rows=rows,
+        )
     )
 
 
@@ -128,20 +143,6 @@ def _rows(
                 row.append([round(score.value, 4), round(score.soft, 4)])
         rows.append(shown.for_script(row))
     return rows, [*reasons]
-
-
-def _details(result: Result, seen: overview.Overview, room: int) -> list[str]:
-    """Show the texts and verdicts of the worst samples, as many as fit into `room` bytes."""
-    template, threshold = environment().get_template("sample.html"), result.signature.threshold
-    details: list[str] = []
-    for i in seen.order[:MOST_DETAILS]:
-        d = detail(result.samples[i], seen.flagged.get(i, []), threshold)
-        text = template.render(d=d, place=len(details), threshold=threshold, metrics=result.metrics)
-        room -= _size(text)
-        if room < 0:
-            break
-        details.append(text)
-    return details
 
 
 def _size(text: str) -> int:

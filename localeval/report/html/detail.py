@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
@@ -51,8 +51,7 @@ def detail(one: SampleResult, attacks: list[Injection], threshold: float) -> dic
             *_stated("statements", _OF_RESPONSE, records, threshold),
             *_stated("reference_statements", _OF_REFERENCE, records, threshold),
         ],
-        "draws": draws[:MOST_LISTED],
-        "draws_left_out": max(0, len(draws) - MOST_LISTED),
+        "draws": draws,
         "sufficient": draws and records["questions"].sufficient,
         "answerable": needed and needed.answerable,
         "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
@@ -143,7 +142,7 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
     marks: dict[int, dict[tuple[int, int], Mark]] = {}
 
     def mark(place: Any, probability: float | None) -> None:
-        found = Mark(place.start, place.end, source_key(place), probability)
+        found = Mark(place.start, place.end, f"c{place.context}-{place.start}", probability)
         marks.setdefault(place.context, {}).setdefault((place.start, place.end), found)
 
     if record := records.get("needed"):
@@ -166,16 +165,6 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
     return shown
 
 
-def source_key(evidence: Any) -> str:
-    """Name a context sentence's element.
-
-    >>> from localeval.text.overlap import Evidence
-    >>> source_key(Evidence(text="Tea.", context=1, start=5, end=9))
-    'c1-5'
-    """
-    return f"c{evidence.context}-{evidence.start}"
-
-
 def _stated(
     of: str, labels: Mapping[str, str], records: Mapping[str, Any], threshold: float
 ) -> list[dict[str, Any]]:
@@ -192,13 +181,13 @@ def _stated(
     for i, verdicts in enumerate(islice(zip(*judged.values(), strict=True), MOST_LISTED)):
         by, first = dict(zip(judged, verdicts, strict=True)), verdicts[0]
         both = {by[name].probability >= threshold for name in ("support", "support_hhem") if name in by}
-        in_contexts = first.evidence and decisive in _BY_CONTEXTS
+        seen = first.evidence if decisive in _BY_CONTEXTS else None
         statements.append(
             {
                 "verdict": first,
                 "checks": [(labels[name], verdict.probability) for name, verdict in by.items()],
                 "sentence": f"r{first.sentence}" if of == "statements" else "",
-                "source": source_key(first.evidence) if in_contexts else "",
+                "source": f"c{seen.context}-{seen.start}" if seen else "",
                 "reason": (reasons[i] if i < len(reasons) else "") or first.reason or "",
                 "whole": made.sentences[first.sentence].cut != "",
                 "split": len(both) > 1,
@@ -211,12 +200,17 @@ def _stated(
 
 def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Count the different questions in the order in which they came, with their mean sufficiency."""
+    made = getattr(records.get("questions"), "draws", ())
     cosines = getattr(records.get("similarity"), "cosines", ())
-    draws: dict[str, dict[str, Any]] = {}
-    for i, draw in enumerate(getattr(records.get("questions"), "draws", ())):
-        first = {"question": draw.question, "cosine": cosines[i] if i < len(cosines) else None, "all": []}
-        draws.setdefault(draw.question, first)["all"].append(draw.sufficient)
+    by_question: dict[str, list[tuple[float, float | None]]] = {}
+    for draw, cosine in zip_longest(made, cosines[: len(made)]):
+        by_question.setdefault(draw.question, []).append((draw.sufficient, cosine))
     return [
-        {**draw, "times": len(draw["all"]), "sufficient": sum(draw["all"]) / len(draw["all"])}
-        for draw in draws.values()
+        {
+            "question": q,
+            "cosine": own[0][1],
+            "times": len(own),
+            "sufficient": sum(p for p, _ in own) / len(own),
+        }
+        for q, own in by_question.items()
     ]

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
 from localeval.judgements import heads
 from localeval.judgements.calibration import Calibration, curves_of, shipped
-from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
 from localeval.report.html.shown import LANGUAGES, spans, words
 from localeval.text.injection import Injection, find_injections
 from localeval.text.language import language
 
 if TYPE_CHECKING:
-    from localeval.runs.result import Result, SampleResult
+    from localeval.runs.result import Result
 
 MOST_DISAGREEMENTS = 100
 MOST_SKIPPED = 100
@@ -42,53 +41,43 @@ def look_over(result: Result) -> Overview:
     """Look at each sample once."""
     keys, flagged, spoken = [], {}, Counter[str]()
     for number, one in enumerate(result.samples):
-        keys.append(_sort_key(one, result.higher_is_better))
         if found := find_injections(one.sample, FENCES):
             flagged[number] = found
         spoken[language(f"{one.sample.user_input or ''} {one.sample.response or ''}")] += 1
+        # Worst first: by the mean of the values, turned round where lower is better, then of soft. Samples
+        # that failed come after the scored ones, then the undefined ones.
+        turned = [
+            (s.value, s.soft) if result.higher_is_better.get(name, True) else (1 - s.value, 1 - s.soft)
+            for name, s in one.scores.items()
+            if s.value is not None and s.soft is not None
+        ]
+        failed = any(score.status == "failed" for score in one.scores.values())
+        means = [sum(column) / len(turned) for column in zip(*turned, strict=True)]
+        keys.append((0 if turned else 1 if failed else 2, means))
     order = sorted(range(len(keys)), key=keys.__getitem__)
     return Overview(order, flagged, len(keys) - spoken["en"], 2 * spoken["zh"] > len(keys))
 
 
-def _sort_key(one: SampleResult, higher_is_better: Mapping[str, bool]) -> tuple[int, float, float]:
-    """Put the worst first: by the mean of the values, turned round where lower is better, then of soft.
-
-    Samples that failed come after the scored ones, then the undefined ones.
-    """
-    values, softs = [], []
-    for name, score in one.scores.items():
-        if score.value is not None and score.soft is not None:
-            higher = higher_is_better.get(name, True)
-            values.append(score.value if higher else 1 - score.value)
-            softs.append(score.soft if higher else 1 - score.soft)
-    if not values:
-        return (1 if any(score.status == "failed" for score in one.scores.values()) else 2, 0.0, 0.0)
-    return (0, sum(values) / len(values), sum(softs) / len(softs))
-
-
-class Card(NamedTuple):
-    """One metric: its summary, how many values lie in each tenth of 0 to 1, how far it agrees with people.
+def cards(result: Result, agreement: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Describe each metric: its summary, how many values lie in each tenth of 0 to 1, its agreement.
 
     `agreement` is HTML where it is `Markup`, and "" where nothing is known.
     """
-
-    name: str
-    summary: Summary
-    lower: bool
-    tenths: list[int]
-    agreement: str
-
-
-def cards(result: Result, agreement: Mapping[str, str]) -> list[Card]:
-    """Make the card of each metric."""
     made = []
     for name in result.metrics:
         tenths = [0] * 10
         for one in result.samples:
             if (value := one.scores[name].value) is not None:
                 tenths[min(int(value * 10 + 1e-9), 9)] += 1
-        lower = not result.higher_is_better.get(name, True)
-        made.append(Card(name, result[name], lower, tenths, agreement.get(name, "")))
+        made.append(
+            {
+                "name": name,
+                "summary": result[name],
+                "lower": not result.higher_is_better.get(name, True),
+                "tenths": tenths,
+                "agreement": agreement.get(name, ""),
+            }
+        )
     return made
 
 

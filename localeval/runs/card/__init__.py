@@ -6,26 +6,24 @@ card = make("labelled.jsonl", "faithfulness", judge, Path("cards/mine"))
 from __future__ import annotations
 
 import json
-import os
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Container
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.errors import FolderError, InputError
+from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for, write
 from localeval.judgements.journal import FILE, JournaledRecords, head_of
 from localeval.metrics.signature import Signature, rows_of
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
-from localeval.runs.card import figures, fitted, labels
+from localeval.runs.card import figures, labels
 from localeval.runs.card.figures import MARKED_METRIC, Part
 from localeval.runs.evaluate import Progress, evaluate
-from localeval.runs.folder import is_run
 from localeval.runs.result import Result
 from localeval.samples import Samples, read_samples
 from localeval.system.arguments import whole
@@ -88,21 +86,20 @@ def make(
 
     Raises InputError for a number below 0, a label that is none, fewer than 20 labels (5 of each), 10 pairs
     or 10 rows, or where all samples of a label, all pairs or all rows are of one group; FolderError for a
-    folder that can't be written, or that has a file of these names and is no run's.
+    folder that can't be written, or that holds something and is no run's.
     """
     choices, row = Options.read(options), choose_metrics([metric])[0]
     number = whole("number", number, 0)
     where = "stdin" if source == "-" else Path(source).stem
-    with writing(output):
-        own = is_run(output)
-    if there := [name for name in (CARD, CALIBRATION) if os.path.lexists(output / name) and not own]:
-        raise FolderError(f"{output / there[0]}: no card left this there; choose another folder.")
     read = read_samples(source)
     kind: Kind = "sentences" if sentences else "pairs" if labels.are_pairs(read, metric) else "labels"
     if kind == "sentences":
         if metric != MARKED_METRIC:
             raise InputError(f"--sentences is not of {metric}; give -m {MARKED_METRIC} with it.")
-        samples = taken = labels.marked_rows(read, number, where)
+        samples = taken = list(read[:number] if number else read)
+        for one in taken:
+            labels.marked_sentences(one, where)
+        labels.check_groups(taken, "rows", where, labels.FEWEST_ROWS)
     elif kind == "pairs":
         taken = labels.pairs(read, number, where)
         samples = labels.sides(taken, metric, where)
@@ -114,26 +111,24 @@ def make(
     elif kind == "pairs":
         found = figures.pair_figures(result, taken, row)
     else:
-        found = figures.label_figures(result, row, choices)
-    in_force = (
-        calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
-        if result.signature.calibration
-        else {}
-    )
+        found = figures.label_figures(result, row, choices, judge, where)
+    in_force, raw = dict[str, Calibration](), Counter[str]()
+    if result.signature.calibration:
+        in_force = calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
+        for sample in result.samples:
+            language = getattr(sample.records.get("statements"), "language", "")
+            if sample.scores[metric].status == "scored" and language not in in_force:
+                raw[language] += 1
     rows, seconds = _costs(output, result)
     card = Card(
         metric=metric,
         dataset=where,
         kind=kind,
-        parts=found.parts,
-        not_scored=found.not_scored,
-        baseline=found.baseline,
+        **found,
         rows=rows,
         seconds=seconds,
         in_force={language: one.fitted_on for language, one in in_force.items()},
-        raw=_raw(result, in_force) if in_force else {},
-        calibrations=fitted.calibrations(found.scored, judge, choices, where),
-        reliability=found.reliability,
+        raw=dict(sorted(raw.items())),
         signature=result.signature,
     )
     with writing(output):
@@ -147,16 +142,6 @@ def as_json(card: Card) -> str:
     return json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
 
 
-def _raw(result: Result, in_force: Container[str]) -> dict[str, int]:
-    """Count the scored samples of each language that is none of those in force."""
-    found = Counter(
-        getattr(one.records.get("statements"), "language", "")
-        for one in result.samples
-        if any(score.status == "scored" for score in one.scores.values())
-    )
-    return {language: number for language, number in sorted(found.items()) if language not in in_force}
-
-
 def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     """Give median rows and seconds a sample, as the run's journal tells; None for none.
 
@@ -168,15 +153,12 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     costs: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
     with (folder / FILE).open("rb") as file:
         for line in file:
-            try:
+            with suppress(ValueError, KeyError, TypeError):  # a line that a kill cut off
                 head = head_of(line)
-                cost, sample, key = head["cost"], head["sample"], head["key"]
-                counted = cost["rows"] - cost["spent"]["trunk"], cost["seconds"]
-            except (ValueError, KeyError, TypeError):
-                continue  # a line that a kill cut off
-            if key in keys:
-                costs[sample][key] = counted
+                if head["key"] in keys:
+                    rows = head["cost"]["rows"] - head["cost"]["spent"]["trunk"]
+                    costs[head["sample"]][head["key"]] = rows, head["cost"]["seconds"]
     if not costs:
         return None, None
-    rows, seconds = ([sum(one[i] for one in own.values()) for own in costs.values()] for i in (0, 1))
-    return statistics.median(rows), statistics.median(seconds)
+    each = [[sum(column) for column in zip(*own.values(), strict=True)] for own in costs.values()]
+    return statistics.median(rows for rows, _ in each), statistics.median(seconds for _, seconds in each)

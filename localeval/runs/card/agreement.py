@@ -17,10 +17,9 @@ import numpy.typing as npt
 from localeval.metrics.statistics import DRAWS, bootstrap_ci
 
 BINS, FOLDS = 5, 5
-_ALIKE = 1e-9  # closer figures differ in their last bits alone
+ALIKE = 1e-9  # closer figures differ in their last bits alone
 
 Values = npt.NDArray[np.float64]
-Which = npt.NDArray[np.bool_]
 
 
 class Figure(NamedTuple):
@@ -43,10 +42,9 @@ class BootstrapWeights:
 
     Row 0 is the samples as they are. Whole groups are drawn (answers to one question, say), within groups of
     the same labels, so that no draw changes the balance. A group that is the only one of its labels is in
-    every draw, once.
+    every draw, once: `place` is -1 for its samples, else the number of the sample's group.
 
-    fewest  in how many groups the label occurs that occurs in the fewest, those without another of the same
-            labels left out
+    fewest  in how many groups the label occurs that occurs in the fewest, such groups left out
     """
 
     def __init__(
@@ -54,44 +52,41 @@ class BootstrapWeights:
     ) -> None:
         members: dict[Hashable, list[int]] = defaultdict(list)
         for i in range(len(labels)):
-            members[groups[i] if groups is not None else i].append(i)
+            members[i if groups is None else groups[i]].append(i)
         strata: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
         for own in members.values():
             strata[tuple(sorted({labels[i] for i in own}))].append(own)
         generator = np.random.default_rng(0)
         self.counts: Values = np.ones((1 + number, len(labels)))
-        self._group = np.full(len(labels), -1)  # the place of its first sample; -1 where there is no other
+        self.place = np.full(len(labels), -1)
         for _, alike in sorted(strata.items()):
-            chosen = generator.integers(len(alike), size=(number, len(alike)))
-            times = np.apply_along_axis(np.bincount, 1, chosen, minlength=len(alike))
+            drawn = generator.integers(len(alike), size=(number, len(alike)))
             for place, own in enumerate(alike):
-                self.counts[1:, own] = times[:, [place]]
-                self._group[own] = own[0] if len(alike) > 1 else -1
-        every = np.asarray(labels)
-        self.fewest = min((self.groups(every == label) for label in set(labels)), default=0)
+                self.counts[1:, own] = (drawn == place).sum(axis=1, keepdims=True)
+                self.place[own] = own[0] if len(alike) > 1 else -1
+        self.fewest = min(self.groups(np.asarray(labels) == label) for label in set(labels))
 
-    def groups(self, which: Which) -> int:
-        """Count the groups of these samples, those without another of the same labels left out."""
-        return len(set(self._group[which].tolist()) - {-1})
+    def groups(self, which: npt.NDArray[np.bool_]) -> int:
+        """Count the groups of these samples that a draw may leave out."""
+        return len(set(self.place[which].tolist()) - {-1})
 
-    def figure(self, found: Values, groups: int | None = None, lowest: float = 0.0) -> Figure:
+    def figure(self, found: Values, lowest: float = 0.0, fewest: int | None = None) -> Figure:
         """Make a figure of its values, one a row of `counts`; draws where it is undefined are left out.
 
         Where every draw gives the same, drawing tells nothing of samples that were not seen: then the
-        interval is the exact one of as many equal values as there are `groups` (`fewest` unless told; see
-        `bootstrap_ci`). There is none (nan) where a label has no two groups to draw from.
+        interval is the exact one of so many equal values as there are groups (see `bootstrap_ci`). There is
+        none (nan) where a label has no two groups, or nothing says that a group in every draw is like others.
         """
-        value, unknown = float(found[0]), (float("nan"), float("nan"))
-        drawn = found[1:][~np.isnan(found[1:])]
-        if np.isnan(value) or not len(drawn) or self.fewest < 2:
-            return Figure(value, *unknown)
-        low, high = np.percentile(drawn, [2.5, 97.5])
-        if high - low >= _ALIKE:
-            return Figure(value, float(low), float(high))
-        if -1 in self._group:  # a group that no draw leaves out: nothing says that it is like the others
-            return Figure(value, *unknown)
-        equal = [value] * (self.fewest if groups is None else groups)
-        return Figure(value, *(bootstrap_ci(equal, lowest) or unknown))
+        value, drawn = float(found[0]), found[1:][~np.isnan(found[1:])]
+        ends = None
+        if self.fewest > 1 and len(drawn) and not np.isnan(value):
+            if (
+                np.subtract(*np.percentile(drawn, [97.5, 2.5])) > 1e-9
+            ):  # closer ones differ in their last bits
+                ends = np.percentile(drawn, [2.5, 97.5]).tolist()
+            elif -1 not in self.place:
+                ends = bootstrap_ci([value] * (self.fewest if fewest is None else fewest), lowest)
+        return Figure(value, *(ends or (np.nan, np.nan)))
 
 
 def auroc(
@@ -115,17 +110,14 @@ def auroc(
     good, bad = weights.counts[:, one], weights.counts[:, ~one]
     counted = (fold[one][:, None] == fold[~one][None, :]).astype(float)
 
-    def of(values: Values) -> Values:
-        gaps = values[one][:, None] - values[~one][None, :]
-        won = counted * ((gaps > 0) + 0.5 * (gaps == 0))
-        with np.errstate(divide="ignore", invalid="ignore"):
+    def of(scores: Sequence[float]) -> Values:
+        values = np.asarray(scores, dtype=float)
+        won = counted * (1 + np.sign(values[one][:, None] - values[~one][None, :])) / 2
+        with np.errstate(invalid="ignore"):
             found: Values = ((good @ won) * bad).sum(axis=1) / ((good @ counted) * bad).sum(axis=1)
         return found
 
-    found = of(np.asarray(scores, dtype=float))
-    if less is None:
-        return weights.figure(found)
-    return weights.figure(found - of(np.asarray(less, dtype=float)), lowest=-1)
+    return weights.figure(of(scores)) if less is None else weights.figure(of(scores) - of(less), lowest=-1)
 
 
 def decisions(
@@ -144,27 +136,28 @@ def decisions(
     hit, missed, false, right = (
         weights.counts @ which.astype(float) for which in (one & yes, one & ~yes, ~one & yes, ~one & ~yes)
     )
-    total = hit + missed + false + right
-    with np.errstate(divide="ignore", invalid="ignore"):
+    good, bad = hit + missed, false + right
+    total = good + bad
+    with np.errstate(invalid="ignore"):
+        chance = (good * (hit + false) + bad * (right + missed)) / total**2
         found = {
-            "balanced_accuracy": (hit / (hit + missed) + right / (right + false)) / 2,
+            "balanced_accuracy": (hit / good + right / bad) / 2,
             "precision": hit / (hit + false),
-            "recall": hit / (hit + missed),
-            "f1": 2 * hit / (2 * hit + false + missed),
+            "recall": hit / good,
+            "f1": 2 * hit / (good + hit + false),
             "precision_0": right / (right + missed),
-            "recall_0": right / (right + false),
-            "f1_0": 2 * right / (2 * right + false + missed),
+            "recall_0": right / bad,
+            "f1_0": 2 * right / (bad + right + missed),
+            "kappa": ((hit + right) / total - chance) / (1 - chance),
         }
-        chance = ((hit + missed) * (hit + false) + (right + false) * (right + missed)) / total**2
-        found["kappa"] = ((hit + right) / total - chance) / (1 - chance)
     # By how many groups a figure is known where no draw changes it: recall by those of its label, precision
     # by those that were said. From 0, F1 and kappa may rise nearly twice as far: a hit counts twice in them.
     fewest, count = weights.fewest, weights.groups
     groups = dict.fromkeys(found, fewest) | {"recall": count(one), "recall_0": count(~one)}
     groups |= {"precision": min(fewest, count(yes)), "precision_0": min(fewest, count(~yes))}
-    groups |= {name: fewest // 2 for name in ("f1", "f1_0", "kappa") if abs(found[name][0]) < _ALIKE}
+    groups |= {name: fewest // 2 for name in ("f1", "f1_0", "kappa") if abs(found[name][0]) < ALIKE}
     return {
-        name: weights.figure(values, groups[name], lowest=-1 if name == "kappa" else 0)
+        name: weights.figure(values, -1 if name == "kappa" else 0, groups[name])
         for name, values in found.items()
     }
 
@@ -183,8 +176,8 @@ def probabilities(
     total = weights.counts.sum(axis=1)
     brier, base = weights.counts @ (p - y) ** 2 / total, weights.counts @ y / total
     with np.errstate(divide="ignore", invalid="ignore"):
-        skill = 1 - brier / (base * (1 - base))
-        worst = 1 - 1 / (base * (1 - base))[0]
+        usual = base * (1 - base)
+        skill, worst = 1 - brier / usual, float(1 - 1 / usual[0])
     order = np.argsort(p, kind="stable")
     errors = [
         calibration_error(np.repeat(p[order], times), np.repeat(y[order], times))
@@ -192,7 +185,7 @@ def probabilities(
     ]
     return {
         "brier": weights.figure(brier),
-        "skill": weights.figure(skill, lowest=float(worst)),
+        "skill": weights.figure(skill, worst),
         "calibration_error": weights.figure(np.array(errors)),
     }
 
@@ -219,8 +212,7 @@ def calibration_error(shares: Sequence[float] | Values, labels: Sequence[int] | 
     It is never 0 by chance: with 30 labels a bin, perfect probabilities have about 0.06. Source: Naeini et
     al. 2015, with bins of equal mass as in Nguyen and O'Connor 2015.
     """
-    found = bins(shares, labels)
-    return sum(number * abs(said - share) for said, share, number in found) / len(shares)
+    return sum(number * abs(said - share) for said, share, number in bins(shares, labels)) / len(shares)
 
 
 def mean(values: Sequence[float], groups: Sequence[Hashable] | None = None, lowest: float = 0.0) -> Figure:
@@ -230,8 +222,7 @@ def mean(values: Sequence[float], groups: Sequence[Hashable] | None = None, lowe
     1.000 (0.692 to 1.000)
     """
     weights = BootstrapWeights([1] * len(values), groups)
-    found = weights.counts @ np.asarray(values, dtype=float) / weights.counts.sum(axis=1)
-    return weights.figure(found, lowest=lowest)
+    return weights.figure(weights.counts @ np.asarray(values) / weights.counts.sum(axis=1), lowest)
 
 
 def folds(
@@ -244,7 +235,7 @@ def folds(
     """
     from sklearn.model_selection import StratifiedGroupKFold
 
-    own = list(groups) if groups is not None else list(range(len(labels)))
+    own = range(len(labels)) if groups is None else groups
     numbers = {group: place for place, group in enumerate(dict.fromkeys(own))}
     places = np.array([numbers[group] for group in own])
     fewest = min(len(set(places[np.asarray(labels) == wanted])) for wanted in (0, 1))
@@ -254,7 +245,7 @@ def folds(
     found = np.zeros(len(labels), dtype=int)
     for fold, (_, held) in enumerate(made.split(places, labels, places)):
         found[held] = fold
-    return [int(fold) for fold in found] if has_both_labels(labels, found.tolist()) else None
+    return found.tolist() if has_both_labels(labels, found.tolist()) else None
 
 
 def has_both_labels(labels: Sequence[int], parts: Sequence[int]) -> bool:
@@ -297,23 +288,23 @@ def f1(labels: Sequence[int], shares: Sequence[float], thresholds: Sequence[floa
 
 def f1_across(
     labels: Sequence[Sequence[int]], shares: Sequence[Sequence[float]], groups: Sequence[str], seed: int
-) -> list[float] | None:
+) -> list[float]:
     """Give F1 of each row at the threshold with the best mean F1 on the rows of the other folds.
 
-    Of thresholds that are equally good the lowest. None where all rows are of one group.
+    Of thresholds that are equally good, to the twelfth digit, the lowest. Each is undefined (nan) where all
+    rows are of one group.
     """
     names = sorted(set(groups))
     if len(names) < 2:
-        return None
+        return [np.nan] * len(groups)
     random.Random(seed).shuffle(names)  # noqa: S311
-    places = {name: place % FOLDS for place, name in enumerate(names)}
-    fold = np.array([places[name] for name in groups])
-    candidates = np.unique(np.concatenate([np.asarray(row) for row in shares]))
-    sums = np.zeros((FOLDS, len(candidates)))
-    for row_labels, row_shares, held in zip(labels, shares, fold, strict=True):
-        sums[held] += f1(row_labels, row_shares, candidates)
-    best = {}
+    fold = np.array([names.index(name) % FOLDS for name in groups])
+    candidates = np.unique(np.concatenate(shares))
+    each = np.array([f1(y, p, candidates) for y, p in zip(labels, shares, strict=True)])
+    found = np.zeros(len(fold))
     for held in np.unique(fold):
-        others = np.delete(sums, held, axis=0).sum(axis=0) / (fold != held).sum()
-        best[held] = candidates[np.argmax(others.round(12))]  # equal ones differ in their last bits
-    return [float(f1(y, p, [best[held]])[0]) for y, p, held in zip(labels, shares, fold, strict=True)]
+        means = each[fold != held].sum(axis=0) / (fold != held).sum()
+        found[fold == held] = each[
+            fold == held, np.argmax(means.round(12))
+        ]  # equals differ in their last bits
+    return [float(x) for x in found]

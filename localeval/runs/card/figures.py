@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
-from localeval.judgements.calibration import RAW
+from localeval.judge import Judge
+from localeval.judgements.calibration import RAW, Calibration, recipe
+from localeval.judgements.calibration.fit import curves_across, fit, shares
 from localeval.judgements.context import response_of
 from localeval.judgements.sentence_relevance import NeededRecord
+from localeval.judgements.support import Verdict
 from localeval.metrics import Metric
 from localeval.metrics.summary import compute
+from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
 from localeval.runs.card.agreement import (
     BootstrapWeights,
@@ -27,10 +33,10 @@ from localeval.runs.card.agreement import (
     f1,
     f1_across,
     folds,
+    has_both_labels,
     mean,
     probabilities,
 )
-from localeval.runs.card.fitted import ALL_SUPPORTED, Scored, refitted
 from localeval.runs.card.labels import (
     FEWEST_OF_EACH,
     FEWEST_ROWS,
@@ -41,7 +47,7 @@ from localeval.runs.card.labels import (
     label,
     marked_sentences,
 )
-from localeval.runs.result import Result, SampleResult
+from localeval.runs.result import Result
 from localeval.samples import Sample
 from localeval.text.overlap import terms
 
@@ -49,10 +55,15 @@ MARKED_METRIC = "context_relevance"
 DECIDED, NEEDED = "needed", "P(needed)"
 """The decisions that `context_relevance` counts, and those at the threshold that was best on other folds."""
 
+ALL_SUPPORTED = "P(all supported) refitted"
 FEWEST_OF_A_PART, FEWEST_ROWS_OF_A_PART, FEWEST_OF_A_LABEL = 10, 5, 3
+FEWEST_TO_FIT, FEWEST_TO_FIT_OF_EACH = 40, 10
 
 Estimate = tuple[float | None, float | None, float | None]
 """A figure and the ends of its 95 % interval; None where it is not defined."""
+
+Fields = dict[str, Any]
+"""What a `localeval.runs.card.Card` says of the scores, by its fields."""
 
 
 class ScoreFigures(BaseModel):
@@ -84,14 +95,21 @@ class Part(BaseModel):
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What `localeval.runs.card.Card` says of the scores."""
+class Scored:
+    """A labelled sample with its scores by name, and the verdicts that a calibration is fitted to."""
 
-    parts: list[Part]
-    not_scored: dict[str, int]
-    baseline: str
-    scored: list[Scored] = field(default_factory=list)
-    reliability: dict[str, list[tuple[float, float, int]]] = field(default_factory=dict)
+    sample: Sample
+    label: int
+    group: str
+    language: str
+    verdicts: tuple[Verdict, ...]
+    scores: dict[str, float]
+
+
+def estimate(figure: Figure) -> Estimate:
+    """Give a figure in JSON values: nan is None."""
+    value, low, high = (None if math.isnan(x) else x for x in figure)
+    return value, low, high
 
 
 def oriented_score(metric: Metric, share: float | None) -> float:
@@ -101,14 +119,9 @@ def oriented_score(metric: Metric, share: float | None) -> float:
     return share if metric.higher_is_better else 1 - share
 
 
-def estimate(figure: Figure) -> Estimate:
-    """Give a figure in JSON values: nan is None."""
-    value, low, high = (None if math.isnan(x) else x for x in figure)
-    return value, low, high
-
-
 def baseline_name(metric: str) -> str:
-    return "lexical precision" if _holds_response(metric) else "question overlap"
+    of_response = metric.startswith(("faithfulness", "full_support", "groundedness", "hallucination"))
+    return "lexical precision" if of_response else "question overlap"
 
 
 def baseline_score(sample: Sample, metric: str) -> float:
@@ -120,14 +133,10 @@ def baseline_score(sample: Sample, metric: str) -> float:
                        that read none the contexts
     """
     contexts = "\n".join(sample.retrieved_contexts or [])
-    if _holds_response(metric):
+    if baseline_name(metric) == "lexical precision":
         return share_of_words(response_of(sample), contexts)
     judged = response_of(sample) if judged_column(metric) == "response" else contexts
     return share_of_words(sample.user_input or "", judged)
-
-
-def _holds_response(metric: str) -> bool:
-    return metric.startswith(("faithfulness", "full_support", "groundedness", "hallucination"))
 
 
 def share_of_words(wanted: str, text: str) -> float:
@@ -140,14 +149,24 @@ def share_of_words(wanted: str, text: str) -> float:
     return len(words & terms(text)) / len(words) if words else 0.0
 
 
-def label_figures(result: Result, metric: Metric, options: Options) -> Figures:
+def label_figures(result: Result, metric: Metric, options: Options, judge: Judge, dataset: str) -> Fields:
     """Give every figure of labelled samples that have a score. Raises InputError for too few."""
-    calibrated, lexical = bool(result.signature.calibration), baseline_name(metric.name)
-    found = [
-        _scored(one, metric, options, calibrated)
-        for one in result.samples
-        if one.scores[metric.name].status == "scored"
-    ]
+    baseline, found = baseline_name(metric.name), list[Scored]()
+    for one in result.samples:
+        if (score := one.scores[metric.name]).status != "scored":
+            continue
+        given = {"soft": score.soft, "value": score.value}
+        if result.signature.calibration:
+            raw = compute(metric, one.records, options, RAW)
+            given |= {"soft raw": raw.soft, "value raw": raw.value}
+        scores = {name: oriented_score(metric, share) for name, share in given.items()}
+        scores[baseline] = baseline_score(one.sample, metric.name)
+        made = one.records.get("statements") or one.records.get("grounding")
+        support = one.records.get("support")
+        asked = metric.name == "faithfulness" and getattr(support, "by", "") == "llm"
+        verdicts = getattr(support, "verdicts", ()) if asked else ()
+        language = getattr(made, "language", "")
+        found.append(Scored(one.sample, label(one.sample), group(one.sample), language, verdicts, scores))
     missing, labels = _not_scored(result, metric.name), [one.label for one in found]
     if min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
         raise InputError(
@@ -155,12 +174,12 @@ def label_figures(result: Result, metric: Metric, options: Options) -> Figures:
             f"of a label; the others were {', '.join(missing)}."
         )
     parted = folds(labels, [one.group for one in found], seed=options.seed)
-    for i, own in (refitted(found, parted) if parted else {}).items():
-        found[i].scores.update(own)
-    columns = [(extra(o.sample, "lang", o.language), extra(o.sample, "source", "")) for o in found]
-    titles = [(f"lang {language}", f"source {source}") for language, source in columns]
+    calibrations = _refit(found, parted, options, judge, dataset) if parted else []
+    titles = [
+        [f"lang {extra(one.sample, 'lang', one.language)}", *_titles(one.sample, "source")] for one in found
+    ]
     parts = [
-        _label_part(title, [found[i] for i in own], [parted[i] for i in own] if parted else None, lexical)
+        _label_part(title, [found[i] for i in own], [parted[i] for i in own] if parted else None, baseline)
         for title, own in _parts(titles, FEWEST_OF_A_PART)
         if FEWEST_OF_A_LABEL <= sum(labels[i] for i in own) <= len(own) - FEWEST_OF_A_LABEL
     ]
@@ -169,34 +188,75 @@ def label_figures(result: Result, metric: Metric, options: Options) -> Figures:
         for key in ("soft", ALL_SUPPORTED)
         if all(key in one.scores for one in found)
     }
-    return Figures(parts, missing, lexical, found, reliability)
+    return {
+        "parts": parts,
+        "not_scored": missing,
+        "baseline": baseline,
+        "calibrations": calibrations,
+        "reliability": reliability,
+    }
 
 
-def _scored(one: SampleResult, metric: Metric, options: Options, calibrated: bool) -> Scored:
-    score = one.scores[metric.name]
-    given = {"soft": score.soft, "value": score.value}
-    if calibrated:
-        raw = compute(metric, one.records, options, RAW)
-        given |= {"soft raw": raw.soft, "value raw": raw.value}
-    scores = {name: oriented_score(metric, share) for name, share in given.items()}
-    scores[baseline_name(metric.name)] = baseline_score(one.sample, metric.name)
-    support = one.records.get("support")
-    asked = metric.name == "faithfulness" and getattr(support, "by", "") == "llm"
-    return Scored(
-        one.sample,
-        label(one.sample),
-        group(one.sample),
-        getattr(one.records.get("statements") or one.records.get("grounding"), "language", ""),
-        getattr(support, "verdicts", ()) if asked else (),
-        scores,
-    )
+def _refit(
+    found: Sequence[Scored], parted: Sequence[int], options: Options, judge: Judge, dataset: str
+) -> list[Calibration]:
+    """Fit a calibration for each language with enough labels.
+
+    Each sample gets scores "refitted", under a curve fitted on the other folds; the calibration's figures
+    are of these.
+    """
+    made = []
+    for language in LANGUAGES:
+        own = [i for i, one in enumerate(found) if one.language == language]
+        labels, verdicts = [found[i].label for i in own], [found[i].verdicts for i in own]
+        parts = [parted[i] for i in own]
+        enough = len(own) >= FEWEST_TO_FIT and min(map(labels.count, (0, 1))) >= FEWEST_TO_FIT_OF_EACH
+        if not enough or not all(verdicts) or not has_both_labels(labels, parts):
+            continue
+        curves = curves_across(verdicts, labels, parts)
+        supported = shares(verdicts, curves)
+        for i, curve, whole in zip(own, curves, supported, strict=True):
+            p = [curve.apply_to(verdict) for verdict in found[i].verdicts]
+            found[i].scores["soft refitted"] = sum(p) / len(p)
+            found[i].scores["value refitted"] = sum(share >= 0.5 for share in p) / len(p)
+            found[i].scores[ALL_SUPPORTED] = whole
+        known = recipe(judge.model["sha256"], options, language, judge.heads(options))
+        made.append(
+            Calibration(
+                judge={"name": str(judge.model["name"]), "sha256": known.pop("model")},
+                **known,
+                curve=fit(verdicts, labels),
+                fitted_on={
+                    "metric": "faithfulness",
+                    "dataset": dataset,
+                    "labels": len(own),
+                    "supported": sum(labels),
+                    "statements": sum(map(len, verdicts)),
+                    "sources": dict(Counter(str(extra(found[i].sample, "source", "")) for i in own)),
+                    "date": datetime.date.today().isoformat(),
+                },
+                figures=rounded(
+                    probabilities(supported, labels, BootstrapWeights(labels, [found[i].group for i in own]))
+                ),
+            )
+        )
+    return made
 
 
-def _label_part(title: str, found: Sequence[Scored], parted: Sequence[int] | None, lexical: str) -> Part:
+def rounded(figures: Mapping[str, Figure]) -> dict[str, tuple[float, float, float]]:
+    """Give those that have an interval, to four digits, as calibrations and heads keep them."""
+    return {
+        name: (round(one.value, 4), round(one.low, 4), round(one.high, 4))
+        for name, one in figures.items()
+        if not math.isnan(one.value + one.low)
+    }
+
+
+def _label_part(title: str, found: Sequence[Scored], parted: Sequence[int] | None, baseline: str) -> Part:
     """Make a part; without decisions where no threshold can be fitted on other samples of it."""
     labels, groups = [one.label for one in found], [one.group for one in found]
     weights, within = BootstrapWeights(labels, groups), folds(labels, groups)
-    others = [one.scores[lexical] for one in found]
+    others = [one.scores[baseline] for one in found]
     scores = {}
     for name in found[0].scores:
         if not all(name in one.scores for one in found):
@@ -209,131 +269,102 @@ def _label_part(title: str, found: Sequence[Scored], parted: Sequence[int] | Non
             made |= decisions(decided_across(own, labels, within), labels, weights)
         if name in ("soft", ALL_SUPPORTED):
             made |= probabilities(own, labels, weights)
-        gain = None if name == lexical else estimate(auroc(own, labels, weights, apart, less=others))
+        gain = None if name == baseline else estimate(auroc(own, labels, weights, apart, less=others))
         scores[name] = ScoreFigures(figures={key: estimate(one) for key, one in made.items()}, gain=gain)
     return Part(name=title, good=sum(labels), bad=len(labels) - sum(labels), scores=scores)
 
 
-def pair_figures(result: Result, rows: Sequence[Sample], metric: Metric) -> Figures:
+def pair_figures(result: Result, rows: Sequence[Sample], metric: Metric) -> Fields:
     """Give pair accuracy: how often the better side has more; a tie counts as half, and no score as 0."""
-    lexical, scores = baseline_name(metric.name), [one.scores[metric.name] for one in result.samples]
-    wins = {
-        "soft": pairwise_wins([oriented_score(metric, s.soft) for s in scores]),
-        "value": pairwise_wins([oriented_score(metric, s.value) for s in scores]),
-        lexical: pairwise_wins([baseline_score(one.sample, metric.name) for one in result.samples]),
+    baseline, scores = baseline_name(metric.name), [one.scores[metric.name] for one in result.samples]
+    given = {
+        "soft": [oriented_score(metric, score.soft) for score in scores],
+        "value": [oriented_score(metric, score.value) for score in scores],
+        baseline: [baseline_score(one.sample, metric.name) for one in result.samples],
     }
+    won = {name: 0.5 + 0.5 * np.sign(np.subtract(own[::2], own[1::2])) for name, own in given.items()}
     titles = [_titles(row, "lang", "tier", "source") for row in rows]
     parts = []
     for title, own in _parts(titles, FEWEST_ROWS_OF_A_PART):
-        of_part = {name: {"pair_accuracy": [won[i] for i in own]} for name, won in wins.items()}
-        parts.append(_row_part(title, [group(rows[i]) for i in own], of_part, lexical))
-    return Figures(parts, _not_scored(result, metric.name), lexical)
+        accuracy = {name: {"pair_accuracy": values[own].tolist()} for name, values in won.items()}
+        parts.append(_row_part(title, [group(rows[i]) for i in own], accuracy, baseline))
+    return {"parts": parts, "not_scored": _not_scored(result, metric.name), "baseline": baseline}
 
 
-def pairwise_wins(scores: Sequence[float]) -> list[float]:
-    """Give for each two scores 1 where the first is higher, 0.5 for a tie, else 0.
-
-    >>> pairwise_wins([0.9, 0.2, 0.2, 0.9, 0.5, 0.5])
-    [1.0, 0.0, 0.5]
-    """
-    both = zip(scores[::2], scores[1::2], strict=True)
-    return [0.5 + 0.5 * (good > bad) - 0.5 * (good < bad) for good, bad in both]
-
-
-class _Row(NamedTuple):
-    """What is known of the sentences of one row.
-
-    decided  1 for those that the judge takes for needed
-    shares   how likely each is needed by the judge, and `lexical` by the baseline
-    """
-
-    labels: list[int]
-    decided: list[float]
-    shares: list[float]
-    lexical: list[float]
-
-
-def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -> Figures:
+def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -> Fields:
     """Give F1 of the needed sentences, and their AUROC, within a row. Raises InputError for too few rows."""
-    kept = [i for i, one in enumerate(result.samples) if one.scores[MARKED_METRIC].status == "scored"]
-    missing, lexical = _not_scored(result, MARKED_METRIC), baseline_name(MARKED_METRIC)
+    from sklearn.metrics import roc_auc_score
+
+    pairs = zip(rows, result.samples, strict=True)
+    kept: list[tuple[Sample, Any]] = [
+        (row, one.records["needed"]) for row, one in pairs if one.scores[MARKED_METRIC].status == "scored"
+    ]
+    missing, baseline = _not_scored(result, MARKED_METRIC), baseline_name(MARKED_METRIC)
     if len(kept) < FEWEST_ROWS:
         raise InputError(
             f"of {len(rows)} rows {len(kept)} were scored, too few; the others: {', '.join(missing)}."
         )
-    found = [_row(rows[i], result.samples[i].records["needed"], options.threshold) for i in kept]
-    groups = [group(rows[i]) for i in kept]
+    labels, found = list[list[int]](), dict[str, list[list[float]]]({DECIDED: [], NEEDED: [], baseline: []})
+    for row, made in kept:
+        sentences = marked_sentences(row)
+        labels.append([sentence.label for sentence in sentences])
+        found[DECIDED].append(_highest(sentences, made, made.decided(options.threshold)))
+        found[NEEDED].append(_highest(sentences, made, [one.probability for one in made.sentences]))
+        found[baseline].append([share_of_words(row.user_input or "", s.text) for s in sentences])
     parts = []
-    for title, own in _parts([_titles(rows[i], "lang", "source") for i in kept], FEWEST_ROWS_OF_A_PART):
-        these, of_group = [found[i] for i in own], [groups[i] for i in own]
-        labels = [row.labels for row in these]
-        scores: dict[str, dict[str, list[float] | None]] = {
-            DECIDED: {"macro_f1": [float(f1(row.labels, row.decided, [1])[0]) for row in these]}
-        }
-        for name, shares in ((NEEDED, [row.shares for row in these]), (lexical, [r.lexical for r in these])):
+    for title, own in _parts([_titles(row, "lang", "source") for row, _ in kept], FEWEST_ROWS_OF_A_PART):
+        y, groups = [labels[i] for i in own], [group(kept[i][0]) for i in own]
+        decided = [float(f1(labels[i], found[DECIDED][i], [1])[0]) for i in own]
+        scores = {DECIDED: {"macro_f1": decided}}
+        for name in (NEEDED, baseline):
+            p = [found[name][i] for i in own]
+            # Probabilities rise and fall with the question, and so do words: each is a share of the highest.
+            relative = [[share / (max(of) or 1) for share in of] for of in p]
             scores[name] = {
-                "macro_f1": f1_across(labels, [*map(_relative, shares)], of_group, options.seed),
-                "auroc_within": [_auroc_of_row(*row) for row in zip(shares, labels, strict=True)],
+                "macro_f1": f1_across(y, relative, groups, options.seed),
+                "auroc_within": [
+                    float(roc_auc_score(a, b)) if 0 < sum(a) < len(a) else math.nan
+                    for a, b in zip(y, p, strict=True)
+                ],
             }
-        parts.append(_row_part(title, of_group, scores, lexical))
-    return Figures(parts, missing, lexical)
+        parts.append(_row_part(title, groups, scores, baseline))
+    return {"parts": parts, "not_scored": missing, "baseline": baseline}
 
 
-def _row(row: Sample, made: Any, threshold: float) -> _Row:
-    sentences = marked_sentences(row)
-    decided, shares = made.decided(threshold), [one.probability for one in made.sentences]
-    return _Row(
-        [s.label for s in sentences],
-        [_highest(s, made, decided) for s in sentences],
-        [_highest(s, made, shares) for s in sentences],
-        [share_of_words(row.user_input or "", s.text) for s in sentences],
-    )
+def _highest(sentences: Sequence[Sentence], made: NeededRecord, numbers: Sequence[float]) -> list[float]:
+    """Give the highest number of the judge's own sentences that overlap each: they may be cut elsewhere."""
+    own = [*zip(made.sentences, numbers, strict=True)]
 
+    def of(sentence: Sentence) -> float:
+        end = sentence.start + len(sentence.text)
+        overlaps = (
+            n for s, n in own if s.context == sentence.context and s.start < end and sentence.start < s.end
+        )
+        return float(max(overlaps, default=0.0))
 
-def _highest(sentence: Sentence, made: NeededRecord, numbers: Sequence[float]) -> float:
-    """Give the highest number of the judge's own sentences that overlap it: they may be cut elsewhere."""
-    start, end = sentence.start, sentence.start + len(sentence.text)
-    own = (
-        number
-        for s, number in zip(made.sentences, numbers, strict=True)
-        if s.context == sentence.context and s.start < end and start < s.end
-    )
-    return float(max(own, default=0.0))
-
-
-def _relative(shares: Sequence[float]) -> list[float]:
-    """Give each as a share of the highest: probabilities rise and fall with the question, and so do words."""
-    highest = max(shares)
-    return [share / highest if highest else 0.0 for share in shares]
-
-
-def _auroc_of_row(shares: Sequence[float], labels: Sequence[int]) -> float:
-    """Give nan where a label does not occur."""
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(labels, shares)) if 0 < sum(labels) < len(labels) else math.nan
+    return [of(sentence) for sentence in sentences]
 
 
 def _row_part(
-    title: str, groups: Sequence[str], scores: Mapping[str, Mapping[str, list[float] | None]], lexical: str
+    title: str, groups: Sequence[str], scores: Mapping[str, Mapping[str, list[float]]], baseline: str
 ) -> Part:
     """Make a part of figures that are means over rows; nan is a row that a figure leaves out."""
+
+    def estimated(values: Sequence[float], lowest: float = 0.0) -> Estimate:
+        kept = [(value, of) for value, of in zip(values, groups, strict=True) if not math.isnan(value)]
+        if not kept:
+            return None, None, None
+        return estimate(mean([value for value, _ in kept], [of for _, of in kept], lowest))
+
     made = {}
     for name, own in scores.items():
-        figures = {key: _mean(values, groups) for key, values in own.items() if values is not None}
-        gain, first = None, next(iter(own))
-        values, others = own[first], scores[lexical][first]
-        if name != lexical and values is not None and others is not None:
-            gain = _mean([a - b for a, b in zip(values, others, strict=True)], groups, lowest=-1)
-        made[name] = ScoreFigures(figures=figures, gain=gain)
+        first = next(iter(own))
+        over = [a - b for a, b in zip(own[first], scores[baseline][first], strict=True)]
+        made[name] = ScoreFigures(
+            figures={key: estimated(values) for key, values in own.items()},
+            gain=None if name == baseline else estimated(over, -1),
+        )
     return Part(name=title, good=len(groups), scores=made)
-
-
-def _mean(values: Sequence[float], groups: Sequence[str], lowest: float = 0.0) -> Estimate:
-    kept = [i for i, value in enumerate(values) if not math.isnan(value)]
-    if not kept:
-        return None, None, None
-    return estimate(mean([values[i] for i in kept], [groups[i] for i in kept], lowest))
 
 
 def _titles(row: Sample, *columns: str) -> list[str]:

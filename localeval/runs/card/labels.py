@@ -44,17 +44,16 @@ def label(sample: Sample, where: str = "the samples") -> int:
 
 def labelled_samples(samples: Sequence[Sample], number: int, seed: int, where: str) -> list[Sample]:
     """Take the samples to judge, all for 0. Raises InputError for too few, or a label of one group alone."""
-    labels = [label(sample, where) for sample in samples]
-    if len(labels) < FEWEST or min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
+    good = sum(label(sample, where) for sample in samples)
+    bad = len(samples) - good
+    if min(good, bad) < FEWEST_OF_EACH or min(len(samples), number or FEWEST) < FEWEST:
         raise InputError(
-            f"{where}: {labels.count(1)} samples with label 1 and {labels.count(0)} with label 0 are too few "
-            f"to say anything; label at least {FEWEST}, {FEWEST_OF_EACH} of each."
+            f"{where}: {number or 'all'} of {good} samples with label 1 and {bad} with label 0 are too few "
+            f"to say anything; label, and take, at least {FEWEST}, {FEWEST_OF_EACH} of each."
         )
-    if 0 < number < FEWEST:
-        raise InputError(f"{where}: {number} samples are too few to say anything; take at least {FEWEST}.")
     taken = balanced(samples, number, seed) if number else list(samples)
     for wanted in (1, 0):
-        _check_groups([s for s in taken if label(s) == wanted], f"samples with label {wanted}", where)
+        check_groups([s for s in taken if label(s) == wanted], f"samples with label {wanted}", where)
     return taken
 
 
@@ -89,7 +88,8 @@ def pairs(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
         seen[part] += 1
         if not number or seen[part] <= number:
             kept.append(sample)
-    return _enough_rows(kept, "pairs", where)
+    check_groups(kept, "pairs", where, FEWEST_ROWS)
+    return kept
 
 
 def sides(rows: Sequence[Sample], metric: str, where: str) -> list[Sample]:
@@ -113,14 +113,6 @@ class Sentence(NamedTuple):
     context: int
     start: int
     label: int
-
-
-def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
-    """Take the first `number` rows, all for 0. Raises InputError for too few, or one without such labels."""
-    rows = list(samples[:number] if number else samples)
-    for row in rows:
-        marked_sentences(row, where)
-    return _enough_rows(rows, "rows", where)
 
 
 def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
@@ -152,16 +144,11 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
     return found
 
 
-def _enough_rows(rows: list[Sample], what: str, where: str) -> list[Sample]:
-    if len(rows) < FEWEST_ROWS:
-        raise InputError(f"{where}: {len(rows)} {what} are too few to say anything; give {FEWEST_ROWS}.")
-    _check_groups(rows, what, where)
-    return rows
-
-
-def _check_groups(samples: Sequence[Sample], what: str, where: str) -> None:
-    found = {group(sample) for sample in samples}
-    if len(found) < 2:
+def check_groups(samples: Sequence[Sample], what: str, where: str, fewest: int = 0) -> None:
+    """Raise InputError for less than `fewest` samples, or where all are of one group."""
+    if len(samples) < fewest:
+        raise InputError(f"{where}: {len(samples)} {what} are too few to say anything; give {fewest}.")
+    if len(found := {group(sample) for sample in samples}) < 2:
         raise InputError(
             f"{where}: all {len(samples)} {what} are of one group ({shorten(found.pop(), 40)}), which says "
             f"nothing of others; give {what} of at least 2 groups, or leave the column group out."

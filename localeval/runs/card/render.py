@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import Any
 
-from localeval.judgements.calibration import Curve
 from localeval.report.terminal import new_table, printed
 from localeval.runs.card import Card
 from localeval.runs.card.figures import DECIDED, Estimate, Part
@@ -53,7 +51,10 @@ def as_text(card: Card) -> str:
 
 
 def as_html(card: Card) -> str:
-    """Make a page of every figure, the reliability diagram and the signature. Foreign text is escaped."""
+    """Make a page of every figure, the reliability diagram and the signature. Foreign text is escaped.
+
+    A diagram is a square of 100 units: what was said to the right, what was found upwards.
+    """
     from jinja2 import Environment
 
     source = resources.files("localeval.runs.card").joinpath("card.html.j2").read_text(encoding="utf-8")
@@ -64,7 +65,10 @@ def as_html(card: Card) -> str:
         columns=COLUMNS,
         interval=_interval,
         notes=_notes(card),
-        diagrams=[_diagram(name, found) for name, found in card.reliability.items()],
+        diagrams={
+            name: [(round(100 * x, 1), round(100 - 100 * y, 1), x, y, n) for x, y, n in found]
+            for name, found in card.reliability.items()
+        },
     )
 
 
@@ -101,19 +105,15 @@ def _notes(card: Card) -> list[str]:
         lines.append(f"no calibration is in force for {language}: its {count} scored samples are raw")
     for one in card.calibrations:
         error, skill = (_interval(one.figures.get(key)) for key in ("calibration_error", "skill"))
+        curve = one.curve
+        lexical = f"{curve.coverage:+.3f} x coverage " if curve.coverage else ""
+        lexical += f"{curve.unknown_number:+.3f} x unknown numbers " if curve.unknown_number else ""
         lines.append(
-            f"calibration fitted for {one.language}: {_curve(one.curve)}; "
+            f"calibration fitted for {one.language}: "
+            f"sigmoid({curve.slope:.3f} x logit(p) {lexical}{curve.intercept:+.3f}); "
             f"of P(all supported), cross-validated: error {error}, skill {skill}"
         )
     return [printable(line) for line in lines]
-
-
-def _curve(curve: Curve) -> str:
-    if curve.steps:
-        return f"isotonic, {len(curve.steps)} steps"
-    lexical = f"{curve.coverage:+.3f} x coverage " if curve.coverage else ""
-    lexical += f"{curve.unknown_number:+.3f} x unknown numbers " if curve.unknown_number else ""
-    return f"sigmoid({curve.slope:.3f} x logit(p) {lexical}{curve.intercept:+.3f})"
 
 
 def _title(part: Part, card: Card) -> str:
@@ -131,9 +131,3 @@ def _interval(figure: Estimate | None) -> str:
 
 def _columns(part: Part) -> list[str]:
     return [key for key in COLUMNS if any(key in own.figures for own in part.scores.values())]
-
-
-def _diagram(name: str, found: list[tuple[float, float, int]]) -> dict[str, Any]:
-    """Place the bins in a square of 100 units: what was said to the right, what was found upwards."""
-    points = [(round(100 * x, 1), round(100 - 100 * y, 1), x, y, n) for x, y, n in found]
-    return {"name": name, "points": points, "line": " ".join(f"{x},{y}" for x, y, *_ in points)}

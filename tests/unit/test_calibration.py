@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
@@ -23,7 +23,7 @@ from localeval.judgements.calibration import (
     shipped,
     write,
 )
-from localeval.judgements.calibration.fit import ISOTONIC_FROM, curves_across, fit, shares
+from localeval.judgements.calibration.fit import curves_across, fit, shares
 from localeval.judgements.heads import heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
@@ -81,6 +81,7 @@ CURVES = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(CURVES, st.lists(SHARE, min_size=2), SHARE, st.integers(0, 9))
 def test_a_curve_rises_with_probability_and_coverage_falls_with_unknown_numbers_and_stays_in_the_range(
     curve: Curve, raw: list[float], other: float, unknown: int
@@ -91,19 +92,6 @@ def test_a_curve_rises_with_probability_and_coverage_falls_with_unknown_numbers_
     assert covered == sorted(covered)
     assert all(0 <= p <= 1 for p in found)
     assert curve.apply(other, raw[0], unknown + 1) <= curve.apply(other, raw[0], unknown)
-
-
-def test_an_unknown_number_counts_twice_at_most() -> None:
-    found = [Curve(unknown_number=-1.5, coverage=2, intercept=-1).apply(0.5, 0.5, k) for k in range(4)]
-    assert found == [sigmoid(0), sigmoid(-1.5), sigmoid(-3), sigmoid(-3)]
-
-
-def test_a_curve_of_an_older_file_is_the_same_without_lexical_evidence() -> None:
-    old = json.loads(write([calibration()]))
-    for field in ("coverage", "unknown_number"):
-        del old["calibrations"][0]["curve"][field]
-    (found,) = calibrations_for(FAKE, Options(statements="sentences", calibration=json.dumps(old))).values()
-    assert found == calibration()
 
 
 def test_the_curve_moves_the_threshold_and_so_value_and_the_record_itself_stays_raw() -> None:
@@ -159,18 +147,6 @@ def test_with_one_statement_each_it_is_logistic_regression_of_the_logit() -> Non
     assert (found.slope, found.intercept) == pytest.approx((plain.coef_[0][0], plain.intercept_[0]), abs=0.1)
 
 
-def test_steps_are_fitted_from_a_thousand_labels_of_single_statements_alone() -> None:
-    raw, labels = responses(ISOTONIC_FROM, 1, STRICT)
-    steps = fit(raw, labels).steps
-    assert list(steps) == sorted(steps, key=lambda pair: (pair[0], pair[1]))
-    assert not fit(raw[:-1], labels[:-1]).steps
-    assert not fit([raw[0] + said(0.5), *raw[1:]], labels).steps
-    curve = Curve(steps=steps)
-    assert [curve.apply(p) for p, _ in steps] == [y for _, y in steps]
-    assert curve.apply(0) == steps[0][1]
-    assert curve.apply(1) == steps[-1][1]
-
-
 def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
     raw, labels = responses(60, 3, STRICT)
     parts = [i % 3 for i in range(60)]
@@ -178,6 +154,13 @@ def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
     turned = [1 - label if parts[i] == 0 else label for i, label in enumerate(labels)]
     again = curves_across(raw, turned, parts)
     assert [found[i] == again[i] for i in range(3)] == [True, False, False]
+
+
+def test_an_unknown_number_counts_twice_at_most_and_steps_of_an_older_file_are_interpolated() -> None:
+    found = [Curve(unknown_number=-1.5, coverage=2, intercept=-1).apply(0.5, 0.5, k) for k in range(4)]
+    assert found == [sigmoid(0), sigmoid(-1.5), sigmoid(-3), sigmoid(-3)]
+    steps = Curve(steps=((0.25, 0.1), (0.75, 0.9)))
+    assert [steps.apply(p) for p in (0, 0.25, 0.5, 1)] == pytest.approx([0.1, 0.1, 0.5, 0.9])
 
 
 def test_all_supported_lies_between_the_mean_and_the_product() -> None:
@@ -210,6 +193,20 @@ def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() 
     for raw in (Options(calibration="none"), Options(support_by="hhem")):
         assert calibrations_for(QUICK_START, raw) == {}
     assert calibrations_for(FAKE, Options()) == {}
+
+
+def test_a_calibration_file_that_is_edited_later_changes_nothing_and_an_older_one_is_read(
+    tmp_path: Path,
+) -> None:
+    file, old = tmp_path / "own.json", json.loads(write([calibration()]))
+    for field in ("coverage", "unknown_number"):
+        del old["calibrations"][0]["curve"][field]
+    file.write_text(json.dumps(old), encoding="utf-8")
+    options = Options.read({"statements": "sentences", "calibration": file})
+    file.unlink()
+    assert calibrations_for(FAKE, options) == {"en": calibration()}
+    with pytest.raises(InputError, match=r"own\.json: it was fitted on another judge"):
+        calibrations_for("1" * 64, options)
 
 
 def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> None:
@@ -246,27 +243,14 @@ def test_a_sample_in_another_language_is_said_to_be_raw() -> None:
     assert ("raw" in lines["tea"], "raw probabilities" in lines["zh"]) == (False, True)
 
 
-def test_a_calibration_file_that_is_edited_later_changes_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "own.json"
-    file.write_text(write([calibration()]), encoding="utf-8")
-    options = Options.read({"statements": "sentences", "calibration": file})
-    file.unlink()
-    assert calibrations_for(FAKE, options) == {"en": calibration()}
-    with pytest.raises(InputError, match=r"own\.json: it was fitted on another judge"):
-        calibrations_for("1" * 64, options)
-
-
 @pytest.mark.parametrize(
     ("content", "what"),
     [
         ("", "no calibration file"),
-        ("[]", "no calibration file"),
         ('{"schema": 2}', "schema"),
         ('{"schema": 1, "calibrations": [{}]}', "no calibration file"),
         (write([calibration()]).replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
         (write([calibration()]).replace('"slope": 2.0', '"slope": NaN'), "finite"),
-        (write([calibration()]).replace('"coverage": 0.0', '"coverage": -1.0'), "greater than or equal to 0"),
-        (write([calibration()]).replace('number": 0.0', 'number": 1.0'), "less than or equal to 0"),
         (write([calibration(sha256="1" * 64)]), "another judge"),
     ],
 )

@@ -87,7 +87,9 @@ def test_other_text_and_numbers_stay_as_they_are_but_for_control_characters() ->
     assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
 
 
-def test_a_data_frame_has_the_columns_of_the_samples_and_of_the_scores(result: Result) -> None:
+def test_a_data_frame_has_the_columns_of_the_samples_and_of_the_scores(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = result.to_pandas()
     assert list(frame.columns) == [
         *("id", "response", "retrieved_contexts", "more"),
@@ -95,19 +97,12 @@ def test_a_data_frame_has_the_columns_of_the_samples_and_of_the_scores(result: R
     ]
     assert frame["faithfulness"].mean() == result["faithfulness"].value
     assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
-
-
-def test_a_samples_own_column_with_the_name_of_a_score_is_kept_beside_it() -> None:
+    # A sample's own column with the name of a score is kept beside it.
     own = Sample.model_validate({"id": "a", "faithfulness": 0, "faithfulness_soft": "mine"})
     made = Result([SampleResult(own, {"faithfulness": Score(1.0, 0.9)}, {})], ["faithfulness"], signature())
     row = made.to_pandas().iloc[0].to_dict()
     assert (row["faithfulness"], row["faithfulness_soft"]) == (1.0, 0.9)
     assert (row["sample_faithfulness"], row["sample_faithfulness_soft"]) == (0, "mine")
-
-
-def test_without_pandas_a_data_frame_is_refused_with_what_to_install(
-    result: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="pip install"):
         result.to_pandas()

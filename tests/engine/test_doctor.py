@@ -14,38 +14,47 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pysbd
 import pytest
 
 from localeval import doctor
+from localeval.cli import main
 from localeval.doctor import CheckContext, Finding, examine
 from localeval.engine import probe
+from localeval.engine.embedder import Embedder
 from localeval.engine.engine import Engine
+from localeval.engine.hhem import Classifier
 from localeval.engine.interface import EngineSettings
 from localeval.errors import NetworkRefused
 from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
-from tests.engine import test_classifier, test_embedder
 from tests.loopback import HUB, move_in, toml_row
-from tests.tiny import write_tiny_model
 
 GUARD = sys.modules["localeval.system.offline"]._GUARD
+FULL = shutil.disk_usage("/")._replace(free=5_000)
 
 
 @pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The models folder of a store with a judge, an embedder and a classifier, all there and all random."""
+def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_path: Path) -> Path:
+    """The models folder: a random judge, and an embedder and a classifier that know nothing."""
     folder = tmp_path / "models"
-    test_embedder.write_folder(folder / "small")
-    test_classifier.write(folder / "hhem", test_classifier.tensors())
-    path = write_tiny_model(folder / "tiny.gguf")
+    for name in ("small", "hhem"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "config.json").write_text("{}")
+    path = Path(shutil.copy(tiny_path, folder / "tiny.gguf"))
     file = f'{{ name = "tiny.gguf", size = {path.stat().st_size}, sha256 = "{hash_file(path)}" }}'
+    empty = f'{{ name = "config.json", size = 2, sha256 = "{hash_file(folder / "small" / "config.json")}" }}'
     rows = [
         toml_row("tiny", HUB, files=file),
-        test_embedder.catalog_row(folder / "small"),
-        toml_row("hhem", HUB, kind="classifier", files='{ name = "config.json" }'),
+        toml_row("small", HUB, kind="embedder", files=empty),
+        toml_row("hhem", HUB, kind="classifier", files=empty),
     ]
+    same = SimpleNamespace(embed=lambda texts: np.ones((len(texts), 2)), close=lambda: None)
+    half = SimpleNamespace(probabilities=lambda pairs: [0.5] * len(pairs), close=lambda: None)
+    monkeypatch.setattr(Embedder, "load", lambda name: same)
+    monkeypatch.setattr(Classifier, "load", lambda name: half)
     monkeypatch.setattr(GUARD, "refused", 0)
     offline()
     return move_in(monkeypatch, tmp_path, *rows)
@@ -66,10 +75,6 @@ def change_a_byte_unseen(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def split_at_each_word(_: object, text: str) -> SimpleNamespace:
-    return SimpleNamespace(process=text.split)
-
-
 def phone(*_: object) -> None:
     with pytest.raises(NetworkRefused):
         socket.gethostbyname("localhost")
@@ -82,18 +87,12 @@ def drifting() -> CheckContext:
     return context
 
 
-FULL = shutil.disk_usage("/")._replace(free=5_000)
-
 # What is planted in a sound machine, and what else the doctor is asked about -> the check, and what it says.
 Plant = Callable[[pytest.MonkeyPatch, Path], Any]
 PLANTS: list[tuple[Plant, str, str]] = [
     (lambda patch, _: patch.setattr(shutil, "disk_usage", lambda path: FULL), "disk", "make room"),
     (lambda _, models: {"folder": models / "tiny.gguf" / "runs"}, "disk", "nothing can be written for runs"),
-    (
-        lambda patch, models: patch.setenv("XDG_CACHE_HOME", str(models / "tiny.gguf")),
-        "disk",
-        "XDG_CACHE_HOME",
-    ),
+    (lambda patch, models: patch.setenv("XDG_CACHE_HOME", str(models / "tiny.gguf")), "disk", "CACHE_HOME"),
     (
         lambda patch, _: patch.setattr(doctor, "available", lambda: 500_000_000),
         "memory",
@@ -101,19 +100,14 @@ PLANTS: list[tuple[Plant, str, str]] = [
     ),
     (lambda _, models: change_a_byte_unseen(models / "tiny.gguf"), "checksums", "found sha256"),
     (lambda _, models: (models / "tiny.gguf").unlink(), "judge", "localeval models fetch tiny"),
-    (
-        lambda _, models: {"judge": str(write_tiny_model(models / "base.gguf", template=None))},
-        "judge",
-        "choose an instruct model",
-    ),
-    (lambda *_: {"threads": -1}, "judge", "n_threads is -1"),
     (lambda *_: {"threads": -1}, "processor", "-1 threads"),
     (lambda *_: {"threads": 1000}, "processor", "1000 threads"),
-    (lambda *_: None, "faithfulness", "this judge does not judge"),  # the models are random as they are
     (lambda *_: None, "embedder", "cosines of near and far texts"),
     (lambda *_: None, "classifier", "localeval models fetch hhem"),
     (
-        lambda patch, _: patch.setattr(pysbd.Segmenter, "processor", split_at_each_word),
+        lambda patch, _: patch.setattr(
+            pysbd.Segmenter, "processor", lambda _, text: SimpleNamespace(process=text.split)
+        ),
         "splitter",
         "sentences, expected",
     ),
@@ -136,29 +130,30 @@ def test_each_planted_fault_is_found_by_its_name_with_what_to_do(
     assert "\n" not in str(finding)
 
 
-def test_an_old_package_a_broken_one_and_one_for_another_processor_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("raise ImportError('half of it is missing')", "(ImportError: half of it is missing)"),
+        ("import os; os.kill(os.getpid(), 4)  # SIGILL", "SIGILL, as it is built for another processor"),
+    ],
+)
+def test_an_old_package_and_one_that_can_not_be_imported_are_named(
+    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "outlines-1.0.0.dist-info").mkdir()
+    """And no file of the current folder passes as a package."""
+    (tmp_path / "site" / "outlines-1.0.0.dist-info").mkdir(parents=True)
     metadata = "Metadata-Version: 2.1\nName: outlines\nVersion: 1.0.0\n"
-    (tmp_path / "outlines-1.0.0.dist-info" / "METADATA").write_text(metadata)
-    (tmp_path / "pysbd.py").write_text("raise ImportError('half of it is missing')")
-    (tmp_path / "sentence_transformers.py").write_text("import os; os.kill(os.getpid(), 4)  # SIGILL")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "site" / "outlines-1.0.0.dist-info" / "METADATA").write_text(metadata)
+    (tmp_path / "site" / "click.py").write_text(content)
+    (tmp_path / "filelock.py").write_text("raise ImportError('it was run')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path / "site"), *sys.path])  # as in an interactive Python
     finding = found("packages")["packages"]
     assert finding.status == "fault"
     assert "outlines is 1.0.0, expected <2,>=1.3" in finding.found
-    assert "pysbd can't be imported (ImportError('half of it is missing'))" in finding.found
-    assert "importing sentence_transformers ends the process (SIGILL): it is built for" in finding.found
-
-
-def test_no_file_of_the_current_folder_passes_as_a_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "llama_cpp.py").write_text("raise ImportError('it was run')")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as in an interactive Python
-    assert "it was run" not in found("packages")["packages"].found
+    assert "click can't be imported" in finding.found
+    assert said in finding.found
+    assert "it was run" not in finding.found
 
 
 def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> None:
@@ -194,43 +189,31 @@ def test_a_judge_on_which_llama_cpp_ends_is_told_once_and_by_its_own_row(
     assert tries == [models / "tiny.gguf"]
 
 
-def run_doctor(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "localeval", "doctor", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, **env},
-    )
-
-
 def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(
-    tiny_path: Path, tmp_path: Path
+    tiny_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_doctor("--judge", tiny_path, cwd=tmp_path, LOCALEVAL_MODELS=str(tmp_path))
-    assert run.returncode == 3, run.stderr
-    lines = run.stdout.splitlines()
-    assert len(lines) == 14
-    faults = [line for line in lines if line.startswith("FAULT")]
-    assert faults == [line for line in lines if "faithfulness" in line]
-    assert run.stderr == ""
+    monkeypatch.setitem(doctor.CHECKS, "packages", lambda _: "not tried")  # it takes seconds
 
+    def run(*arguments: str) -> tuple[object, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["doctor", *arguments])
+        return ended.value.code, capsys.readouterr().out
 
-def test_json_holds_what_was_found_and_a_check_that_is_no_check_is_exit_2(tmp_path: Path) -> None:
-    chosen = ("--only", "judge", "--only", "grammar", "--judge", "none.gguf")
-    run = run_doctor("--json", *chosen, cwd=tmp_path)
-    assert run.returncode == 3
-    judge, grammar = json.loads(run.stdout)
+    code, out = run("--judge", str(tiny_path), "--embedder", "none", "--classifier", "none")
+    assert code == 3
+    assert len(out.splitlines()) == 14
+    [fault] = [line for line in out.splitlines() if line.startswith("FAULT")]
+    assert "faithfulness" in fault
+    assert "this judge does not judge" in fault  # it is random
+    code, out = run("--json", "--only", "judge", "--only", "grammar", "--judge", "none.gguf")
+    assert code == 3
+    judge, grammar = json.loads(out)
     assert (judge["name"], judge["status"]) == ("judge", "fault")
     assert "none.gguf is not there" in judge["found"]
     assert (grammar["name"], grammar["status"]) == ("grammar", "absent")
-    run = run_doctor("--only", "pulse", cwd=tmp_path)
-    assert run.returncode == 2
-    assert "'pulse' is no check; choose from: python, packages" in run.stderr
+    assert run("--only", "pulse") == (2, "")
 
 
 @pytest.mark.model
-def test_the_quick_start_is_sound(tmp_path: Path) -> None:
-    run = run_doctor(cwd=tmp_path)
-    assert run.returncode == 0, run.stdout
+def test_the_quick_start_is_sound() -> None:
+    main(["doctor"])
