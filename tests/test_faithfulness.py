@@ -13,7 +13,7 @@ from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.engine.windows import cut
 from localeval.judgements.statements import StatementFilter
 from localeval.judgements.support import DirectReply, SupportRecord, Verdict, closest_evidence
-from localeval.metrics.support import faithfulness
+from localeval.metrics.support import share as faithfulness
 from localeval.prompts import load
 from localeval.prompts.options import Options
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge

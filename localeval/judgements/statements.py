@@ -100,7 +100,7 @@ def ask(
     """
     text = of(sample)
     spoken = language(text)
-    sentences = extract_claims(text, spoken)
+    sentences = extract_claims(text)
     if _stand(context, sample, of):
         lists: list[tuple[tuple[str, ...], str]] = [((one_line(s.text),), "") for s in sentences]
     else:
