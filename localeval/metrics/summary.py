@@ -50,8 +50,10 @@ def choose_metrics(names: Iterable[str]) -> list[Metric]:
         raise InputError(f'metrics is {shorten(repr(names), 60)}; give a list, as ["faithfulness"].')
     chosen: dict[str, Metric] = {}
     for name in names:
-        if name not in (known := [*METRICS]):
-            raise InputError(f"there is no metric {shorten(repr(name), 60)}; {suggested(str(name), known)}")
+        if not isinstance(name, str):
+            raise InputError(f'{shorten(repr(name), 60)} is no metric; give its name, as "faithfulness".')
+        if name not in METRICS:
+            raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
         chosen[name] = METRICS[name]
     if not chosen:
         raise InputError('metrics is empty; give one at least, as ["faithfulness"].')

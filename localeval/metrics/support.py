@@ -87,11 +87,11 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
         return Score(0.0, 0.0)
     if options.mode == "recall":
         return recall
-    weight, made = options.beta * options.beta, []
+    weight, made = options.beta * options.beta, list[float]()
     for p, r in ((precision.value or 0.0, recall.value or 0.0), (precision.soft or 0.0, recall.soft or 0.0)):
         below = weight * p + r
         made.append((1 + weight) * p * r / below if below else 0.0)
-    return Score(*made)
+    return Score(made[0], made[1])
 
 
 def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:

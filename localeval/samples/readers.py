@@ -263,19 +263,17 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
             continue
         known = [*names[field], own, *(names["response"] if field == "reference" else ())]
         for place in places:
-            there = {name for name in made if str(name).startswith(f"{place}.")} - claimed
-            alone = [*there] if field != "retrieved_contexts" and len(there) == 1 else []
-            if found := [name for name in (*(f"{place}.{part}" for part in known), *alone) if name in there]:
-                made[names[field][0]] = _texts(made.pop(found[0]))
+            there = [name for name in made if str(name).startswith(f"{place}.") and name not in claimed]
+            found = [name for name in (f"{place}.{part}" for part in known) if name in there]
+            if len(there) == 1 and field != "retrieved_contexts" and isinstance(made[there[0]], str):
+                found = there
+            if found:
+                value = made.pop(found[0])
+                if isinstance(value, list):  # of LangChain's documents
+                    value = [x.get("page_content", x) if isinstance(x, Mapping) else x for x in value]
+                made[names[field][0]] = value
                 break
     return made
-
-
-def _texts(value: Any) -> Any:
-    """Documents of LangChain as their texts."""
-    if not isinstance(value, list):
-        return value
-    return [one.get("page_content", one) if isinstance(one, Mapping) else one for one in value]
 
 
 def _from_table(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | InputError:
