@@ -123,7 +123,7 @@ def _put(sample: dict[str, Any], text: str, place: str) -> Asked:
         ),
     }
     response = responses[place]
-    return Asked(contexts, one_line(split(response, language)[0].text))
+    return Asked(contexts, one_line(split(response)[0].text))
 
 
 def _opening(text: str, language: str) -> str:

@@ -52,7 +52,7 @@ def samples(number: int) -> Iterator[Sample]:
         )
 
 
-def plain(text: str, _: str) -> list[Sentence]:
+def plain(text: str) -> list[Sentence]:
     return [Sentence(m[0], m.start(), m.end()) for m in re.finditer(r"[^ .][^.]*\.?", text)]
 
 

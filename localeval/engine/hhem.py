@@ -23,7 +23,6 @@ from localeval.models.catalog import DEFAULT_CLASSIFIER
 from localeval.prompts import join
 from localeval.system.arguments import whole
 from localeval.text.display import shorten
-from localeval.text.language import language
 from localeval.text.sentences import split
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
@@ -119,7 +118,7 @@ class Classifier:
             return [], 0
         reader, parts = self._loaded()[1], [join(contexts)]
         if len(reader.ids(parts[0])) > WINDOW:
-            sentences = [s.text for text in contexts for s in split(text, language(text))]
+            sentences = [s.text for text in contexts for s in split(text)]
             parts = cut(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
         found = self.probabilities([(part, text) for text in statements for part in parts])
         return [max(found[at : at + len(parts)]) for at in range(0, len(found), len(parts))], len(parts)

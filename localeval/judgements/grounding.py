@@ -61,10 +61,10 @@ def decides(context: JudgeContext, sample: Sample) -> bool:
     by, text = context.options.support_by, response_of(sample)
     if by != "auto":
         return by == "head"
-    head = context.heads.get(spoken := language(text))
+    head = context.heads.get(language(text))
     if head is None or head.long_answers < ENOUGH or sample.reference:
         return False
-    return any(map(has_words, sample.retrieved_contexts or [])) and len(extract_claims(text, spoken)) >= LONG
+    return any(map(has_words, sample.retrieved_contexts or [])) and len(extract_claims(text)) >= LONG
 
 
 def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     head = context.heads.get(spoken)
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {spoken}")
-    sentences = extract_claims(text, spoken)
+    sentences = extract_claims(text)
     contexts = sample.retrieved_contexts or []
     if not sentences:
         return GroundingRecord(sentences=(), all_supported=1.0, language=spoken)

@@ -94,7 +94,7 @@ def ask(
     """
     text, question = of(sample), sample.user_input or ""
     spoken = language(text)
-    sentences = extract_claims(text, spoken)
+    sentences = extract_claims(text)
     lists: list[tuple[Sequence[str], str]] = []  # the statements of each sentence, and why they were cut
     if _are_sentences(context, sample, of):
         lists += (([one_line(s.text)], "") for s in sentences)

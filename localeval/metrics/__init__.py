@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from localeval.errors import InputError
@@ -71,7 +72,7 @@ _BOTH_WAYS = ("statements", "support", "response_in_reference")
 
 # fmt: off
 for _row in (
-    Metric("faithfulness", "1", _RESPONSE, _SUPPORT, support.faithfulness,
+    Metric("faithfulness", "1", _RESPONSE, _SUPPORT, support.share,
            "supported statements / all statements of the response", _RAGAS),
     Metric("full_support", "1", _RESPONSE, _SUPPORT, support.full_support,
            "1 if every statement of the response is supported, else 0; soft is P(all supported)",
@@ -79,7 +80,8 @@ for _row in (
     Metric("groundedness", "1", _RESPONSE, ("grounding",), support.groundedness,
            "1 if every sentence of the response is supported, else 0, as a head reads it; soft is P(all)",
            "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states"),
-    Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"), support.faithfulness_hhem,
+    Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"),
+           partial(support.share, judgement="support_hhem"),
            "supported statements / all statements of the response, decided by HHEM-2.1-Open",
            "ragas' FaithfulnesswithHHEM"),
     Metric("answer_relevance", "1", ("user_input", "response"), ("questions", "similarity"),
@@ -94,7 +96,8 @@ for _row in (
            "mean over the useful contexts' ranks k of precision@k", "ragas' LLMContextPrecision",
            either=("reference", "response")),
     Metric("context_recall", "1", ("reference", "retrieved_contexts"),
-           ("reference_statements", "reference_in_contexts"), support.context_recall,
+           ("reference_statements", "reference_in_contexts"),
+           partial(support.share, judgement="reference_in_contexts", none="no_reference_statements"),
            "statements of the reference that the contexts support / all of them",
            "ragas' LLMContextRecall"),
     Metric("factual_correctness", "1", ("response", "reference"),
@@ -107,13 +110,16 @@ for _row in (
            support.context_utilization,
            "statements of the reference that contexts and response support / those that the contexts support",
            _RAGCHECKER),
-    Metric("noise_sensitivity", "1", _ALL, _BOTH_WAYS, support.noise_sensitivity,
+    Metric("noise_sensitivity", "1", _ALL, _BOTH_WAYS,
+           partial(support.share_of_kind, in_contexts=True, in_reference=False),
            "statements of the response that the contexts support and the reference does not / all of them",
            _RAGCHECKER, higher_is_better=False),
-    Metric("hallucination", "1", _ALL, _BOTH_WAYS, support.hallucination,
+    Metric("hallucination", "1", _ALL, _BOTH_WAYS,
+           partial(support.share_of_kind, in_contexts=False, in_reference=False),
            "statements of the response that neither contexts nor reference support / all of them",
            _RAGCHECKER, higher_is_better=False),
-    Metric("self_knowledge", "1", _ALL, _BOTH_WAYS, support.self_knowledge,
+    Metric("self_knowledge", "1", _ALL, _BOTH_WAYS,
+           partial(support.share_of_kind, in_contexts=False, in_reference=True),
            "statements of the response that the reference supports and the contexts do not / all of them",
            _RAGCHECKER),
 ):

@@ -101,7 +101,12 @@ def differing(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
     first, second = _fields(a), _fields(b)
     for field in first:
         if field in second and first[field] != second[field]:
-            line = f"{field} ({_short(first[field])} and {_short(second[field])})"
+            one, other = (
+                # A hash is cut to its first 8 signs, as in a printed signature.
+                text[:8] if len(text) == 64 and set(text) <= set("0123456789abcdef") else shorten(text, 60)
+                for text in (str(first[field]), str(second[field]))
+            )
+            line = f"{field} ({one} and {other})"
             of_machine = field in _ENVIRONMENT or field.partition(".")[0] in _ENVIRONMENT
             (environment if of_machine else moving).append(line)
     return moving, environment
@@ -120,13 +125,6 @@ def _fields(signature: Signature) -> dict[str, Any]:
             if name not in _MODELS or part == "sha256" or field in _ENVIRONMENT:
                 fields[field] = inner
     return fields
-
-
-def _short(value: Any) -> str:
-    """Cut a hash to its first 8 signs, as in a printed signature, and anything else to 60."""
-    text = str(value)
-    is_hash = len(text) == 64 and set(text) <= set("0123456789abcdef")
-    return text[:8] if is_hash else shorten(text, 60)
 
 
 def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:

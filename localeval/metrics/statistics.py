@@ -76,16 +76,13 @@ def paired_permutation_test(differences: Sequence[float], *, seed: int = 0, flip
     if n == 0:
         return 1.0
     far = abs(float(given.sum()))
-    if 2**n <= flips:
-        choices = np.arange(2**n)[:, None] >> np.arange(n) & 1
-        return _mid_p([given @ (2.0 * choices.T - 1)], far) / len(choices)
-    return (0.5 + _mid_p(_flipped_sums(given, flips, seed), far)) / (1 + flips)
-
-
-def _mid_p(sums: Iterable[Values], far: float) -> float:
-    """Count the sums further from 0 than `far`, and half of those as far."""
-    low, high = far * (1 - 1e-9), far * (1 + 1e-9)  # sums of the same numbers differ in their last bits
-    return sum(int((abs(some) >= low).sum()) + int((abs(some) > high).sum()) for some in sums) / 2
+    sums: Iterable[Values] = _flipped_sums(given, flips, seed)
+    if exact := 2**n <= flips:
+        sums = [given @ (2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1).T - 1)]
+    # Those further from 0, and half of those as far; sums of the same numbers differ in their last bits.
+    low, high = far * (1 - 1e-9), far * (1 + 1e-9)
+    further = sum(int((abs(some) >= low).sum()) + int((abs(some) > high).sum()) for some in sums) / 2
+    return further / 2**n if exact else (0.5 + further) / (1 + flips)
 
 
 def _flipped_sums(values: Values, flips: int, seed: int) -> Iterator[Values]:

@@ -51,9 +51,7 @@ def choose_metrics(names: Iterable[str]) -> list[Metric]:
     chosen: dict[str, Metric] = {}
     for name in names:
         if not isinstance(name, str):
-            raise InputError(
-                f'{shorten(repr(name), 60)} is no metric; give it by its name, as "faithfulness".'
-            )
+            raise InputError(f'{shorten(repr(name), 60)} is no metric; give its name, as "faithfulness".')
         if name not in METRICS:
             raise InputError(f"there is no metric {name!r}; {suggested(name, list(METRICS))}")
         chosen[name] = METRICS[name]

@@ -6,7 +6,7 @@ probabilities themselves. Sources and directions stand in the table `METRICS`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from localeval.judgements.calibration import all_supported
@@ -20,27 +20,23 @@ def _probabilities(records: Records, judgement: str) -> list[float]:
     return [verdict.probability for verdict in records[judgement].verdicts]
 
 
-def _share(probabilities: Sequence[float], threshold: float, reason: str = "no_statements") -> Score:
-    if not probabilities:
-        return Score.undefined(reason)
-    n = len(probabilities)
-    return Score(sum(p >= threshold for p in probabilities) / n, sum(probabilities) / n)
-
-
-def faithfulness(records: Records, options: Options = DEFAULTS) -> Score:
-    """Supported statements / all statements of the response; undefined (`no_statements`) without one.
+def share(
+    records: Records,
+    options: Options = DEFAULTS,
+    judgement: str = "support",
+    none: str = "no_statements",
+) -> Score:
+    """Supported statements / all statements that a judgement decided; undefined (`none`) without one.
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
-    >>> faithfulness({"support": SupportRecord(verdicts=(a, b))})
+    >>> share({"support": SupportRecord(verdicts=(a, b))})
     Score(value=0.5, soft=0.55, status='scored', reason='')
     """
-    return _share(_probabilities(records, "support"), options.threshold)
-
-
-def faithfulness_hhem(records: Records, options: Options = DEFAULTS) -> Score:
-    """As `faithfulness`, decided by HHEM-2.1-Open; `soft` is its raw mean probability. English only."""
-    return _share(_probabilities(records, "support_hhem"), options.threshold)
+    if not (probabilities := _probabilities(records, judgement)):
+        return Score.undefined(none)
+    n = len(probabilities)
+    return Score(sum(p >= options.threshold for p in probabilities) / n, sum(probabilities) / n)
 
 
 def full_support(records: Records, options: Options = DEFAULTS) -> Score:
@@ -73,15 +69,6 @@ def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
     return Score(float(record.all_supported >= options.threshold), record.all_supported)
 
 
-def context_recall(records: Records, options: Options = DEFAULTS) -> Score:
-    """Statements of the reference that the contexts support / all of them.
-
-    Undefined (`no_reference_statements`) when the reference makes none. RAGChecker calls it claim recall.
-    """
-    found = _probabilities(records, "reference_in_contexts")
-    return _share(found, options.threshold, "no_reference_statements")
-
-
 def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
     """Precision, recall or F-beta (`options.mode`, `options.beta`) of the response's statements.
 
@@ -90,9 +77,8 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
     statements has recall 0 and F 0, and no precision (undefined, `no_statements`). Undefined
     (`no_reference_statements`) when the reference makes none.
     """
-    told = _probabilities(records, "reference_in_response")
-    recall = _share(told, options.threshold, "no_reference_statements")
-    precision = _share(_probabilities(records, "response_in_reference"), options.threshold)
+    recall = share(records, options, "reference_in_response", "no_reference_statements")
+    precision = share(records, options, "response_in_reference")
     if recall.status != "scored":
         return recall
     if options.mode == "precision":
@@ -101,16 +87,11 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
         return Score(0.0, 0.0)
     if options.mode == "recall":
         return recall
-    return Score(
-        _f(precision.value or 0.0, recall.value or 0.0, options.beta),
-        _f(precision.soft or 0.0, recall.soft or 0.0, options.beta),
-    )
-
-
-def _f(precision: float, recall: float, beta: float) -> float:
-    weight = beta * beta
-    below = weight * precision + recall
-    return (1 + weight) * precision * recall / below if below else 0.0
+    weight, made = options.beta * options.beta, list[float]()
+    for p, r in ((precision.value or 0.0, recall.value or 0.0), (precision.soft or 0.0, recall.soft or 0.0)):
+        below = weight * p + r
+        made.append((1 + weight) * p * r / below if below else 0.0)
+    return Score(made[0], made[1])
 
 
 def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
@@ -129,26 +110,11 @@ def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
     return Score(sum(used) / len(used), both / sum(found))
 
 
-def noise_sensitivity(records: Records, options: Options = DEFAULTS) -> Score:
-    """Statements of the response that the contexts support and the reference does not / all of them.
+def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_reference: bool) -> Score:
+    """Statements of the response that are (not) in the contexts and (not) in the reference / all of them.
 
-    The two parts of RAGChecker's (relevant and irrelevant contexts) together.
+    `soft` multiplies. Noise sensitivity counts RAGChecker's of relevant and irrelevant contexts together.
     """
-    return _share_of_kind(records, options, in_contexts=True, in_reference=False)
-
-
-def hallucination(records: Records, options: Options = DEFAULTS) -> Score:
-    """Statements of the response that neither the contexts nor the reference support / all of them."""
-    return _share_of_kind(records, options, in_contexts=False, in_reference=False)
-
-
-def self_knowledge(records: Records, options: Options = DEFAULTS) -> Score:
-    """Statements of the response that the reference supports and the contexts do not / all of them."""
-    return _share_of_kind(records, options, in_contexts=False, in_reference=True)
-
-
-def _share_of_kind(records: Records, options: Options, in_contexts: bool, in_reference: bool) -> Score:
-    """Count the statements that are (not) in the contexts and (not) in the reference; `soft` multiplies."""
     supported = _probabilities(records, "support")
     correct = _probabilities(records, "response_in_reference")
     if not supported:

@@ -30,8 +30,7 @@ from localeval.report import tables
 from localeval.runs import config, plan, results_file
 from localeval.runs.config import RunConfig, find_config
 from localeval.runs.plan import Plan
-from localeval.runs.result import Result, SampleResult
-from localeval.runs.results_file import sample_sha256
+from localeval.runs.result import Result, SampleResult, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system.files import (
     atomic_write,

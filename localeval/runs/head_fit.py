@@ -77,7 +77,7 @@ class Labelled:
         return response_of(self.sample)
 
     def sentences(self) -> list[Sentence]:
-        found = extract_claims(self.text, self.language)
+        found = extract_claims(self.text)
         return found or [Sentence(self.text, 0, len(self.text))]
 
     def label_of(self, sentence: Sentence, count: int) -> int | None:

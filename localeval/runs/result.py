@@ -18,6 +18,10 @@ from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
 from localeval.samples import Sample, Skipped
 from localeval.system.files import atomic_write, writing_to
+from localeval.system.versions import digest
+
+SCHEMA = 1
+"""Of `results.json`; another number is another form."""
 
 
 class Network(BaseModel):
@@ -49,12 +53,22 @@ class SampleResult:
     curves: Curves = field(default_factory=dict)
     threshold: float = 0.5
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give its id, the digest of its texts, and its scores as plain JSON values."""
+        scores = {name: asdict(score) for name, score in self.scores.items()}
+        return {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
+
     def as_scored(self) -> Mapping[str, Any]:
         """Calibrate the records' probabilities of support, as the metrics read them.
 
         Without a calibration in force these are `records`.
         """
         return calibrate(self.records, self.curves)
+
+
+def sample_sha256(sample: Sample) -> str:
+    """Digest the texts alone: what else a row has may be edited without another verdict."""
+    return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])
 
 
 class Disagreement(NamedTuple):
@@ -123,27 +137,32 @@ class Result:
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """Give for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
-        made = {name: asdict(self[name]) for name in self.metrics}
+        made = {
+            name: {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self[name]).items()}
+            for name in self.metrics
+        }
         for name in made.keys() & self.higher_is_better.keys():
             made[name]["higher_is_better"] = self.higher_is_better[name]
         return made
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values, with the records in full."""
+    def head(self) -> dict[str, Any]:
+        """Give all but the samples as plain JSON values."""
         return {
+            "schema": SCHEMA,
             "signature": self.signature.model_dump(mode="json"),
+            "metrics": [*self.metrics],
             "summary": self.summary(),
             "network": self.network.model_dump(),
             "skipped": [one._asdict() for one in self.skipped],
-            "samples": [
-                {
-                    "id": s.sample.id,
-                    "scores": {name: asdict(score) for name, score in s.scores.items()},
-                    "records": {name: record.model_dump(mode="json") for name, record in s.records.items()},
-                }
-                for s in self.samples
-            ],
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain JSON values: those of results.json, with the records in full."""
+        samples = []
+        for one in self.samples:
+            records = {name: record.model_dump(mode="json") for name, record in one.records.items()}
+            samples.append({**one.to_dict(), "records": records})
+        return {**self.head(), "samples": samples}
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Give `to_dict` as text, and write it to `path`, whole or not at all, when one is given.

@@ -26,13 +26,10 @@ from localeval.judgements.calibration import curves_of
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import Score
 from localeval.metrics.signature import Signature
-from localeval.runs.result import Network, Result, SampleResult
+from localeval.runs.result import Network, Result, SampleResult, sample_sha256
 from localeval.samples import Sample, Skipped
-from localeval.system.versions import digest
 
 FILE = "results.json"
-SCHEMA = 1
-"""Of `results.json`; another number is another form."""
 
 
 class _Row(BaseModel):
@@ -58,22 +55,10 @@ class _Results(BaseModel):
 
 def written(result: Result) -> Iterator[str]:
     """Give the text of the file, in parts."""
-    head = {
-        "schema": SCHEMA,
-        "signature": result.signature.model_dump(mode="json"),
-        "metrics": result.metrics,
-        "summary": result.summary(),
-        "network": result.network.model_dump(),
-        "skipped": [one._asdict() for one in result.skipped],
-    }
-    yield json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "samples": ['
+    yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "samples": ['
     for i, one in enumerate(result.samples):
-        row = {
-            "id": one.sample.id,
-            "sha256": sample_sha256(one.sample),
-            "scores": {name: vars(score) for name, score in one.scores.items()},
-            "records": dict(one.records.at) if isinstance(one.records, JournaledRecords) else {},
-        }
+        records = dict(one.records.at) if isinstance(one.records, JournaledRecords) else {}
+        row = one.to_dict() | {"records": records}
         yield (",\n  " if i else "\n  ") + json.dumps(row, ensure_ascii=False)
     yield "\n ]\n}\n"
 
@@ -110,8 +95,3 @@ def taken(kept: Any, samples: Sequence[Sample], lines: JournalFile) -> Result:
             if row.higher_is_better is not None
         },
     )
-
-
-def sample_sha256(sample: Sample) -> str:
-    """Digest the texts alone: what else a row has may be edited without another verdict."""
-    return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
-from localeval.samples.readers import Row, Rows, file_rows, frame_rows, source_name
+from localeval.samples.readers import Row, Rows, file_rows, from_langsmith, source_name, table_rows
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.system.arguments import whole
 from localeval.text.display import shorten, suggested
 
-# A file, or samples and mappings, or a pandas DataFrame (which is iterable too).
+# A file, or samples and mappings, or a table: a pandas or Polars DataFrame, a Dataset of Hugging Face.
 Source: TypeAlias = str | Path | Iterable[Any]
 
 
@@ -55,7 +55,9 @@ def read_samples(
     format: str | None = None,  # noqa: A002
     encoding: str | None = None,
 ) -> Samples:
-    """Read the samples of a file, of stdin ("-"), of a DataFrame or of an iterable, at least one.
+    """Read the samples of a file, of stdin ("-"), of a table or of an iterable, at least one.
+
+    A table is a pandas or Polars DataFrame (or LazyFrame), or a Dataset or IterableDataset of Hugging Face.
 
     columns   for a field the column that it is read from, and from no other: {"user_input": "q"}
     limit     read the first so many, and nothing behind them
@@ -86,15 +88,20 @@ def read_samples(
         names[field] = (column,)
 
     rows: Rows
+    if hasattr(source, "collect"):  # a LazyFrame
+        source = source.collect()
     if isinstance(source, str | Path):
         name, rows = source_name(source), file_rows(source, format, encoding, names)
     elif format is not None or encoding is not None:
         raise InputError("samples: format and encoding are of files; leave them out here.")
     elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
-        found = shorten(repr(source), 60)
-        raise InputError(f"samples: expected a path or a list of samples, not {found}; put one into a list.")
-    elif hasattr(source, "itertuples"):
-        name, rows = "DataFrame", frame_rows(source, "DataFrame", names)
+        found, remedy = shorten(repr(source), 60), "put one into a list"
+        if hasattr(source, "column_names"):  # a DatasetDict
+            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
+        raise InputError(f"samples: expected a path or a list of samples, not {found}; {remedy}.")
+    elif any(hasattr(source, own) for own in ("itertuples", "iter_rows", "column_names")):
+        name = type(source).__name__
+        rows = table_rows(source, name, names)
     else:
         name = source.name if isinstance(source, Samples) else "samples"
         rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
@@ -138,6 +145,7 @@ def _samples(
         value = row.value
         where = row.place if name == "samples" else f"{name}, {row.place}"
         if isinstance(value, Mapping):
+            value = from_langsmith(value, names)
             seen.update(dict.fromkeys(value))
         try:
             if isinstance(value, InputError):

@@ -1,4 +1,4 @@
-"""Rows of samples from files of every format, and from pandas DataFrames."""
+"""Rows of samples from files of every format, and from tables."""
 
 from __future__ import annotations
 
@@ -210,16 +210,70 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
         yield Row(number, f"row {number}", _from_table(cells, names))
 
 
-def frame_rows(frame: Any, name: str, names: Names) -> Rows:
-    """Yield the rows of a DataFrame; an index that has a name is a column too."""
-    named = [level for level in frame.index.names if level is not None and level not in frame.columns]
-    frame = frame.reset_index(level=named) if named else frame
-    if not frame.columns.is_unique:
-        raise InputError(f"{name}: two columns have one name; rename one of them.")
-    frame = frame.astype(object).where(frame.notna(), None)
-    for number, cells in enumerate(frame.itertuples(index=False, name=None), 1):
-        row = dict(zip(frame.columns, cells, strict=True))
+def table_rows(table: Any, name: str, names: Names) -> Rows:
+    """Yield the rows of a pandas or Polars DataFrame, or of a Dataset, told by what they have.
+
+    An index of pandas that has a name is a column too.
+    """
+    rows: Iterable[Mapping[str, Any]] = table
+    if hasattr(table, "iter_rows"):
+        rows = table.iter_rows(named=True)
+    elif hasattr(table, "itertuples"):
+        named = [level for level in table.index.names if level is not None and level not in table.columns]
+        table = table.reset_index(level=named) if named else table
+        if not table.columns.is_unique:
+            raise InputError(f"{name}: two columns have one name; rename one of them.")
+        table = table.astype(object).where(table.notna(), None)
+        cells = table.itertuples(index=False, name=None)
+        rows = (dict(zip(table.columns, row, strict=True)) for row in cells)
+    for number, row in enumerate(rows, 1):
         yield Row(number, f"row {number}", _from_table(row, names))
+
+
+_OBJECTS = ("inputs", "outputs", "reference_outputs")
+_WITHIN = {
+    "user_input": ("input", "inputs"),
+    "response": ("output", "outputs"),
+    "retrieved_contexts": ("documents", "outputs", "inputs"),
+    "reference": ("output", "reference_outputs"),
+}
+"""For each field the name that LangSmith gives it, and the objects of a row that it may stand in."""
+
+
+def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
+    """Give a row of LangSmith the columns of a sample; one that has any of them stays as it is.
+
+    A field stands in its object under one of its own names, or alone. Whatever else is there becomes a column
+    such as "outputs.cost".
+
+    >>> from localeval.samples.sample import NAMES
+    >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)
+    {'outputs.cost': 1, 'user_input': 'Who?', 'response': 'Ann.'}
+    """
+    objects = {name: row[name] for name in _OBJECTS if isinstance(row.get(name), Mapping)}
+    own_columns = chain.from_iterable(names[field] for field in _WITHIN)
+    if "inputs" not in objects or any(row.get(name) is not None for name in own_columns):
+        return row
+    made = {name: value for name, value in row.items() if name not in objects}
+    for name, parts in objects.items():
+        made |= {f"{name}.{part}": value for part, value in parts.items() if value is not None}
+    claimed = {*chain(*names.values())}
+    for field, (own, *places) in _WITHIN.items():
+        if any(made.get(name) is not None for name in names[field]):
+            continue
+        known = [*names[field], own, *(names["response"] if field == "reference" else ())]
+        for place in places:
+            there = [name for name in made if str(name).startswith(f"{place}.") and name not in claimed]
+            found = [name for name in (f"{place}.{part}" for part in known) if name in there]
+            if len(there) == 1 and field != "retrieved_contexts" and isinstance(made[there[0]], str):
+                found = there
+            if found:
+                value = made.pop(found[0])
+                if isinstance(value, list):  # of LangChain's documents
+                    value = [x.get("page_content", x) if isinstance(x, Mapping) else x for x in value]
+                made[names[field][0]] = value
+                break
+    return made
 
 
 def _from_table(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | InputError:

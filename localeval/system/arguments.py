@@ -1,8 +1,4 @@
-"""What a caller gives: checked, and told in one sentence where it does not fit.
-
-`Settings` is for classes of options (frozen pydantic dataclasses); `whole` and `real` are for one number.
-Numbers of other libraries, such as numpy's, become Python's own: JSON can hold no other.
-"""
+"""What a caller gives: checked, and told in one sentence where it does not fit."""
 
 from __future__ import annotations
 
@@ -23,6 +19,7 @@ STRICT = ConfigDict(strict=True, extra="forbid")
 
 
 def _plain(given: Any) -> Any:
+    """Numbers of other libraries, such as numpy's, as Python's own: JSON can hold no other."""
     if isinstance(given, Integral) and not isinstance(given, bool):
         return int(given)
     return float(given) if isinstance(given, Real) and not isinstance(given, Integral) else given
@@ -60,7 +57,7 @@ def whole(name: str, given: Any, low: int, high: int | None = None) -> int:
     3
     """
     number = _plain(given)
-    if not isinstance(number, int) or isinstance(number, bool) or not _within(number, low, high):
+    if type(number) is not int or number < low or (high is not None and number > high):
         span = f", at least {low}" if high is None else f" from {low} to {high}"
         raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a whole number{span}.")
     return number
@@ -69,10 +66,6 @@ def whole(name: str, given: Any, low: int, high: int | None = None) -> int:
 def real(name: str, given: Any, low: float, high: float) -> float:
     """Check a number from `low` to `high`. Raises InputError, which names it, for another."""
     number = _plain(given)
-    if not isinstance(number, int | float) or isinstance(number, bool) or not _within(number, low, high):
+    if type(number) not in (int, float) or not low <= number <= high:
         raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a number from {low} to {high}.")
     return float(number)
-
-
-def _within(number: float, low: float, high: float | None) -> bool:
-    return low <= number and (high is None or number <= high)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from localeval.errors import FolderError, InputError
+from localeval.system.validation import describe
 from localeval.text.display import shorten
 
 if TYPE_CHECKING:
@@ -104,14 +105,8 @@ def parsing(what: str, remedy: str = AGAIN) -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        why = "its parts are of other types"
-        if isinstance(error, RecursionError):
-            why = "it is nested too deeply"
-        elif isinstance(error, ValidationError):
-            first = error.errors(include_url=False)[0]
-            why = shorten(": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"]))))
-        elif isinstance(error, ValueError | KeyError):
-            why = shorten(error, 120) + (" is missing" if isinstance(error, KeyError) else "")
+        why = describe(error) if isinstance(error, ValidationError) else shorten(error, 120)
+        why += " is missing" if isinstance(error, KeyError) else ""
         fault = f"was made by another version or changed by hand ({why})"
         raise InputError(f"{what} {fault}; {remedy}") from error
 

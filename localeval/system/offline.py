@@ -65,9 +65,7 @@ class _Guard:
 def _shown(address: Any) -> str:
     """An address or a name as text that fits a message."""
     parts = address[:2] if isinstance(address, tuple) else (address,)
-    return shorten(
-        ":".join(p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts), 100
-    )
+    return shorten(":".join(p.decode(errors="replace") if isinstance(p, bytes) else str(p) for p in parts))
 
 
 _GUARD = _Guard()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pydantic import ValidationError
 
 from localeval.text.display import shorten
 
-_AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 
-
-def describe(error: ValidationError, names: Mapping[str, str] = _AS_THEY_ARE) -> str:
+def describe(error: ValidationError, names: Mapping[str, str] | None = None) -> str:
     """Tell the first fault as "name is value; it should be ...", without a full stop.
 
     names  what the caller calls a field, where that is another name: {"response": "answer"}
@@ -27,13 +24,9 @@ def describe(error: ValidationError, names: Mapping[str, str] = _AS_THEY_ARE) ->
     'threshold is 1.5; it should be less than or equal to 1'
     """
     first = error.errors(include_url=False)[0]
-    where = ""
-    for part in first["loc"] or ("input",):
-        if not where:
-            where = names.get(str(part), str(part))
-        else:
-            where += f", item {part + 1}" if isinstance(part, int) else f".{part}"
-    where = shorten(where)
+    field, *parts = first["loc"] or ("input",)
+    inside = (f", item {part + 1}" if isinstance(part, int) else f".{part}" for part in parts)
+    where = shorten((names or {}).get(str(field), str(field)) + "".join(inside))
     if first["type"] == "missing":
         return f"{where} is missing"
     if first["type"] == "extra_forbidden":

@@ -18,33 +18,34 @@ _LINE_END = re.compile(r"[ \t\r]*(?:(?:\n[ \t\r]*)*\n|\Z)")  # with the empty li
 _NEXT_LINE = re.compile(r"[ \t\r]*\n")
 _BARE_MARK = re.compile(r"[(\uff08]\d{1,2}[)\uff09]$")  # as an answer: the option that it names
 _BRACKETS = str.maketrans("\uff08\uff09", "()")
+_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*】")
+_BETWEEN = re.compile(r"([,;:](?!\d)|[.!?](?=\s)|[，；：、。！？—–])")
+_MARKS = ",;:.!?，；：、。！？—– "
+_SPACE_BEFORE_MARK = re.compile(r" (?=[,;:.!?，；：、。！？])")
+_DEPTH = 4  # brackets in brackets are looked through so far
+_FEWEST = 2  # terms that asides have at least: "for example," has fewer
 _LOOK = 300  # characters that are looked at beside a sentence: every one of a long text is looked at in turn
 _STOPS = (".", "!", "\u3002", "\uff01")
 _OPEN = (":", "?", "\uff1a", "\uff1f")
 """What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
 
 
-def extract_claims(text: str, spoken: str) -> list[Sentence]:
-    """The sentences of a text (pysbd) that claim something; `spoken` is its language.
+@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
+def extract_claims(text: str) -> list[Sentence]:
+    """The sentences of a text (pysbd) that claim something.
 
     Where none does, an answer may be no more than a heading or a mention ("# 1962", "[3]", "(3)"): then these
     are what it says. What only leads on never is.
 
-    >>> [s.text for s in extract_claims("# Tea\\nIt grows.", "en")]
+    >>> [s.text for s in extract_claims("# Tea\\nIt grows.")]
     ['It grows.']
-    >>> [s.text for s in extract_claims("# Tea", "en")]
+    >>> [s.text for s in extract_claims("# Tea")]
     ['Tea']
     """
-    return [*_claimed(text, spoken)]
-
-
-@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
-def _claimed(text: str, spoken: str) -> list[Sentence]:
-    found = split(text, spoken)
-    if own := [s for s in found if is_claim(s.text) and not is_heading(s, text)]:
+    found = split(text)
+    own = [s for s in found if is_claim(s.text) and not _is_heading(s, text)]
+    if own or (own := [s for s in found if not _leads_on(s.text)]):
         return own
-    if marked := [s for s in found if not _leads_on(s.text)]:
-        return marked
     # The splitter takes a number in brackets at the head of a line for a mark, also where nothing follows.
     end = len(text.rstrip())
     mark = _BARE_MARK.search(text[max(0, end - 4) : end])
@@ -66,21 +67,20 @@ def has_content(text: str) -> bool:
 
 
 def _leads_on(text: str) -> bool:
-    """Whether it is a question, or introduces what follows."""
-    return text.rstrip("*_ ").endswith(_OPEN) and not _names(text)
+    """Whether it is a question, or introduces what follows.
 
+    A question that is set apart from other words before it is a name.
 
-def _names(text: str) -> bool:
-    """Whether a question at its end is a name: it is set apart from other words before it.
-
-    >>> _names("The film is *Who Is Ann?*"), _names("**Who is Ann?**")
-    (True, False)
+    >>> _leads_on("The film is *Who Is Ann?*"), _leads_on("**Who is Ann?**")
+    (False, True)
     """
-    title = _TITLE.search(text[-_LOOK:])
-    return title is not None and has_words(text[-_LOOK:][: title.start()])
+    end = text[-_LOOK:]
+    title = _TITLE.search(end)
+    named = title is not None and has_words(end[: title.start()])
+    return text.rstrip("*_ ").endswith(_OPEN) and not named
 
 
-def is_heading(sentence: Sentence, text: str) -> bool:
+def _is_heading(sentence: Sentence, text: str) -> bool:
     """Whether it is on a line behind number signs, the head of a table, or a bold line above plain ones.
 
     What is bold within a line, as the last line, or as one item of a list among others is said with stress;
@@ -102,37 +102,14 @@ def is_heading(sentence: Sentence, text: str) -> bool:
     if len(before) == _LOOK or any(map(str.isalpha, before)):
         return False
     item = _ITEM.match(after)
-    listed = bool(item and before.strip()) and _indent(after) <= _indent(before)
+    indents = [len(line) - len(line.lstrip()) for line in (before, after)]
+    listed = bool(item and before.strip()) and indents[1] <= indents[0]
     plain = after[item.end() if item else 0 :].strip()
     return has_words(plain) and not listed and not _BOLD.fullmatch(plain)
 
 
 def _line(text: str, start: int) -> str:
     return text[start : start + _LOOK].partition("\n")[0]
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-DEPTH = 4
-"""Brackets in brackets are looked through so far."""
-
-
-FEWEST = 2
-"""Terms that asides have at least: "for example," has fewer."""
-
-
-_BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*】")
-
-
-_BETWEEN = re.compile(r"([,;:](?!\d)|[.!?](?=\s)|[，；：、。！？—–])")
-
-
-_MARKS = ",;:.!?，；：、。！？—– "
-
-
-_SPACE_BEFORE_MARK = re.compile(r" (?=[,;:.!?，；：、。！？])")
 
 
 def main_clause(statement: str, premise: SourceTerms) -> str:
@@ -150,20 +127,17 @@ def main_clause(statement: str, premise: SourceTerms) -> str:
     """
     if not (_BRACKETED.search(statement) or _BETWEEN.search(statement)):
         return statement
-    core = statement
-    for _ in range(DEPTH):
-        core = _BRACKETED.sub(" ", core)
-    parts = _BETWEEN.split(core)
-    clauses = zip(["", *parts[1::2]], parts[::2], strict=True)
-    core = "".join(mark + clause for mark, clause in clauses if not _is_aside(clause, premise))
+    outside, core = statement, ""
+    for _ in range(_DEPTH):
+        outside = _BRACKETED.sub(" ", outside)
+    parts = ["", *_BETWEEN.split(outside)]
+    for mark, clause in zip(parts[::2], parts[1::2], strict=True):
+        own = terms(clause) - STOP
+        if not own or not own.isdisjoint(premise.terms):
+            core += mark + clause
     core = _SPACE_BEFORE_MARK.sub("", one_line(core).strip(_MARKS))
     left = terms(without_mentions(core))
     gone = terms(without_mentions(statement)) - left - STOP
-    if left.isdisjoint(premise.terms) or len(gone) < FEWEST:
+    if left.isdisjoint(premise.terms) or len(gone) < _FEWEST:
         return statement
     return core + statement[len(statement.rstrip(_MARKS)) :]
-
-
-def _is_aside(clause: str, premise: SourceTerms) -> bool:
-    own = terms(clause) - STOP
-    return bool(own) and own.isdisjoint(premise.terms)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -50,18 +49,26 @@ def find_injections(sample: Any, fences: Sequence[str]) -> list[Injection]:
     for column in COLUMNS:
         value = getattr(sample, column)
         for text in value if isinstance(value, list) else [value or ""]:
-            for kind, excerpt in _found(text, tuple(fences)):
+            for kind, excerpt in _found(text, fences):
                 found.setdefault((column, kind), Injection(column, kind, excerpt))
     return list(found.values())
 
 
-def _found(text: str, fences: tuple[str, ...]) -> list[tuple[str, str]]:
+def _found(text: str, fences: Sequence[str]) -> list[tuple[str, str]]:
     # What a reader sees is what counts: wide letters are letters, and invisible ones are not there.
     plain = text if text.isascii() else text.translate(_AS_SEEN)
     lower = plain.lower()
     if len(lower) != len(plain):  # a few letters have a longer small form; then places would be off
         plain = lower
-    places = {"fence": _unopened_end(lower, fences)}
+    # A mark that ends a fence which the text did not open: some models write <answer>...</answer>.
+    fence = rf"<\s{{0,9}}(/?)\s{{0,9}}({'|'.join(fences) or '(?!)'})\b[^<>]{{0,20}}>"
+    opened = set()
+    places: dict[str, re.Match[str] | None] = {}
+    for mark in re.finditer(fence, lower):
+        if mark[1] and mark[2] not in opened:
+            places["fence"] = mark
+            break
+        opened.add(mark[2])
     present = {word for word in _WORDS if word in lower}
     for kind, words, pattern in _PATTERNS:
         if not places.get(kind) and not words.isdisjoint(present):
@@ -73,38 +80,19 @@ def _found(text: str, fences: tuple[str, ...]) -> list[tuple[str, str]]:
     ]
 
 
-def _unopened_end(text: str, fences: tuple[str, ...]) -> re.Match[str] | None:
-    """Find a mark that ends a fence which the text did not open: some models write <answer>...</answer>."""
-    opened = set()
-    for mark in _fence_marks(fences).finditer(text):
-        if mark[1] and mark[2] not in opened:
-            return mark
-        opened.add(mark[2])
-    return None
+_GIVEN = tomllib.loads(resources.files("localeval.text").joinpath("injection.toml").read_text("utf-8"))
 
 
-@lru_cache
-def _fence_marks(fences: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"<\s{{0,9}}(/?)\s{{0,9}}({'|'.join(fences) or '(?!)'})\b[^<>]{{0,20}}>")
+def _expanded(pattern: str | list[str]) -> str:
+    """The pattern with fragments of the file in the place of their names in braces."""
+    return re.sub(r"\{([a-z]+)\}", lambda name: _expanded(_GIVEN["fragments"][name[1]]), "".join(pattern))
 
 
-def _patterns() -> list[tuple[str, frozenset[str], re.Pattern[str]]]:
-    """Read the rows of injection.toml: (kind, words of which one must be there, pattern)."""
-    given = tomllib.loads(resources.files("localeval.text").joinpath("injection.toml").read_text("utf-8"))
-
-    def expanded(pattern: str | list[str]) -> str:
-        text = "".join(pattern)
-        for name in re.findall(r"\{([a-z]+)\}", text):
-            text = text.replace(f"{{{name}}}", expanded(given["fragments"][name]))
-        return text
-
-    return [
-        (row["kind"], frozenset(row["words"]), re.compile(expanded(row["pattern"]), re.MULTILINE))
-        for row in given["patterns"]
-    ]
-
-
-_PATTERNS = _patterns()
+# (kind, words of which one must be there, pattern)
+_PATTERNS = [
+    (row["kind"], frozenset[str](row["words"]), re.compile(_expanded(row["pattern"]), re.MULTILINE))
+    for row in _GIVEN["patterns"]
+]
 _WORDS = frozenset[str]().union(*(words for _, words, _ in _PATTERNS))
 _AS_SEEN: dict[int, int | None] = {0xFF01 + i: 0x21 + i for i in range(94)}
 _AS_SEEN |= dict.fromkeys(

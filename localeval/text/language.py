@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
 _END_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7af\uff66-\uff9d]+")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]+")
+
+# Fewer words or letters than these are names as often as not, of which nobody can tell the language.
+_WORDS, _LETTERS_AT_LEAST = 5, 20
+_LOOKED_AT = 5000  # characters
+# Words that hardly any other language has. Where a tenth of all words are such, it is English.
+_ENGLISH = frozenset(["the", "and", "of", "that", "with", "are", "from", "this", "has", "have", "been"])
+_NOT_ENGLISH = 0.01  # P(English) below which a text is in another language, for a call that is sure
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:
@@ -41,19 +49,45 @@ def strip_thinking(text: str) -> tuple[str, bool]:
 
 @lru_cache(maxsize=16)  # the texts of a sample are asked about by each of its judgements
 def language(text: str) -> str:
-    """ "zh", "en" or "other", by the shares of scripts among the letters; with no letter at all "en".
+    """ "zh", "en" or "other": by its script, and in Latin letters by its words.
 
-    >>> language("法院判决 Acme Corporation 赔偿"), language("Il pleut."), language("Идёт дождь.")
+    English is what may be English: a text of a few words, and what the detector is not sure of.
+
+    >>> language("法院判决 Acme 赔偿"), language("Paris."), language("Il pleut souvent en automne.")
     ('zh', 'en', 'other')
     """
-    if text.isascii():  # its letters, if it has any, are Latin
+    if (written := script(text)) != "latin":
+        return "zh" if written == "han" else "other"
+    words = _LETTERS.findall(text[:_LOOKED_AT].lower())
+    if len(words) < _WORDS or sum(map(len, words)) < _LETTERS_AT_LEAST:
         return "en"
+    if sum(word in _ENGLISH for word in words) >= 0.1 * len(words):
+        return "en"
+    return "other" if dict(_detector().rank(text[:_LOOKED_AT]))["en"] < _NOT_ENGLISH else "en"
+
+
+def script(text: str) -> str:
+    """ "han", "latin" or "other", by the shares among the letters; with no letter at all "latin".
+
+    >>> script("法院判决 Acme Corporation 赔偿"), script("Il pleut."), script("Идёт дождь.")
+    ('han', 'latin', 'other')
+    """
+    if text.isascii():  # its letters, if it has any, are Latin
+        return "latin"
     letters, han, others, latin = (
-        sum(map(len, script.findall(text))) for script in (_LETTERS, _HAN, _KANA_HANGUL, _LATIN)
+        sum(map(len, signs.findall(text))) for signs in (_LETTERS, _HAN, _KANA_HANGUL, _LATIN)
     )
     # One Han character says about as much as three Latin letters: at a quarter, half of what is said is
     # Chinese, though names and terms are in Latin. Japanese is mostly kana beside its Han characters, and
     # Chinese has none but in a name.
     if letters and han >= 0.25 * letters and others <= 0.1 * (han + others):
-        return "zh"
-    return "en" if latin >= 0.5 * letters else "other"
+        return "han"
+    return "latin" if latin >= 0.5 * letters else "other"
+
+
+@lru_cache(maxsize=1)
+def _detector() -> Any:
+    """py3langid's, loaded on first use in a second: of texts in English most do without."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

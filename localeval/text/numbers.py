@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 # Both ways begin with the one digit that is told before them: a search passes over all else at once.
@@ -20,10 +21,8 @@ _ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
     "fifteenth sixteenth seventeenth eighteenth nineteenth"
 )
+_SMALL = {word: i for i, word in [*enumerate(_BELOW_TWENTY.split()), *enumerate(_ORDINALS.split(), 1)]}
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: i for i, word in enumerate(_BELOW_TWENTY.split())} | {
-    word: i for i, word in enumerate(_ORDINALS.split(), 1)
-}
 _TEN = {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
 _TEN |= {f"{word[:-1]}ieth": value for word, value in _TEN.items()}
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
@@ -68,7 +67,8 @@ def apply_scale(text: str) -> dict[str, str]:
     >>> apply_scale("1.5 million of 3万")
     {'1.5': '1500000', '3': '30000'}
     """
-    return {_plain(n): _times(_plain(n), _ALL_SCALES[scale]) for n, scale in _SCALED.findall(text)}
+    found = [(_plain(number), _ALL_SCALES[scale]) for number, scale in _SCALED.findall(text)]
+    return {number: canonical(f"{Decimal(number) * scale:f}") for number, scale in found}
 
 
 def counts(word: str) -> bool:
@@ -92,12 +92,6 @@ def canonical(number: str) -> str:
 def _plain(number: str) -> str:
     whole, point, rest = number.replace(",", "").partition(".")
     return (whole.lstrip("0") or "0") + point + rest
-
-
-def _times(number: str, scale: int) -> str:
-    whole, _, rest = number.partition(".")
-    digits, tenths = int(whole + rest) * scale, 10 ** len(rest)
-    return canonical(f"{digits // tenths}.{digits % tenths:0{len(rest)}}") if rest else str(digits)
 
 
 def _in_words(text: str) -> Iterator[int]:

@@ -9,19 +9,30 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.text.language import language
 from localeval.text.numbers import DIGITS, apply_scale, canonical, in_digits, parse_numbers
 from localeval.text.sentences import split
 
-LEAST_ADDED = 0.15
-"""Of the weight of a statement's terms, what a further sentence adds at least."""
-
+LEAST_ADDED = 0.15  # of the weight of a statement's terms, what a further sentence adds at least
+LEFT_OUT = 4  # words of a clause that no statement has: "based on the given passages" has fewer
+SHARE_LEFT_OUT = 0.6
+HAN_PAIR = 0.7  # so that seven characters are a clause, and the six of 根据所给资料 are not
 
 TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
+_CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
+# A number that counts passages or list items, and says nothing of what they tell.
+_MENTION = re.compile(
+    r"\[[0-9][0-9, ]*\]"
+    r"|\b(?:passages?|contexts?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?[0-9]+"
+    r"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*)[0-9]+)*"
+    r"|(?:段落|资料|文档|文章|材料|上下文)\s*[0-9]+|第\s*[0-9]+\s*(?:段|篇|条资料|份)"
+    r"|^\s*\(?[0-9]{1,2}(?:[)、）]|\.(?=\s))",
+    re.IGNORECASE,
+)
 
 
 class Evidence(BaseModel):
@@ -45,7 +56,7 @@ def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(text=s.text, context=i, start=s.start, end=s.end)
         for i, text in enumerate(contexts)
-        for s in split(text, language(text))
+        for s in split(text)
     )
 
 
@@ -123,24 +134,11 @@ def terms(text: str) -> frozenset[str]:
     runs = TERM.findall(text.lower())
     if text.isascii():  # no Han among them
         return frozenset(runs)
-    found: set[str] = set()
-    for run in runs:
-        if "㐀" <= run[0] <= "﫿" and len(run) > 1:
-            found.update(run[i : i + 2] for i in range(len(run) - 1))
-        else:
-            found.add(run)
-    return frozenset(found)
+    parts = (
+        (run,) if len(run) == 1 or not "㐀" <= run[0] <= "﫿" else map("".join, pairwise(run)) for run in runs
+    )
+    return frozenset(chain.from_iterable(parts))
 
-
-_MENTION = re.compile(
-    r"\[[0-9][0-9, ]*\]"
-    r"|\b(?:passages?|contexts?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?[0-9]+"
-    r"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*)[0-9]+)*"
-    r"|(?:段落|资料|文档|文章|材料|上下文)\s*[0-9]+|第\s*[0-9]+\s*(?:段|篇|条资料|份)"
-    r"|^\s*\(?[0-9]{1,2}(?:[)、）]|\.(?=\s))",
-    re.IGNORECASE,
-)
-"""A number that counts passages or list items, and says nothing of what they tell."""
 
 STOP = terms(
     "a an and are as at be been but by can for from had has have he her his if in into is it its not of on "
@@ -163,12 +161,8 @@ def source_terms(texts: Sequence[str]) -> SourceTerms:
 
 @lru_cache(maxsize=4)  # several judgements of a sample ask for that of the same contexts
 def _premise(texts: tuple[str, ...]) -> SourceTerms:
-    found: set[str] = set()
-    numbered: set[str] = set()
-    for text in texts:
-        found |= terms(text)
-        numbered |= parse_numbers(text)
-    return SourceTerms(frozenset(found), frozenset(numbered))
+    numbered = frozenset(number for text in texts for number in parse_numbers(text))
+    return SourceTerms(frozenset[str]().union(*map(terms, texts)), numbered)
 
 
 def term_recall(statement: str, premise: SourceTerms) -> float:
@@ -196,14 +190,13 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
     if not strange:
         return ()
     by_scale = apply_scale(statement.translate(DIGITS))
-
-    def known(number: str) -> bool:
+    unknown = []
+    for number in strange:
         parts = number.split(".")  # of a date, where there are three
-        return by_scale.get(number, number) in premise.numbers or (
-            len(parts) > 2 and premise.numbers.issuperset(map(canonical, parts))
-        )
-
-    return tuple(n for n in strange if not known(n))
+        dated = len(parts) > 2 and premise.numbers.issuperset(map(canonical, parts))
+        if not dated and by_scale.get(number, number) not in premise.numbers:
+            unknown.append(number)
+    return tuple(unknown)
 
 
 @lru_cache(maxsize=256)  # a statement is looked at by several judgements
@@ -223,18 +216,6 @@ def without_mentions(text: str) -> str:
     return _MENTION.sub(" ", text)
 
 
-_CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
-
-
-LEFT_OUT = 4  # words of a clause that no statement has: "based on the given passages" has fewer
-
-
-SHARE_LEFT_OUT = 0.6
-
-
-HAN_PAIR = 0.7  # so that seven characters are a clause, and the six of 根据所给资料 are not
-
-
 def omits_content(sentence: str, statements: Sequence[str]) -> bool:
     """Whether a number of the sentence, or most of one of its clauses, stands in none of the statements.
 
@@ -252,9 +233,12 @@ def omits_content(sentence: str, statements: Sequence[str]) -> bool:
         return True
     known = terms(said)
     for clause in _CLAUSE.split(sentence):
-        words = _words(clause)
-        missing = _size(words - known)
-        if missing >= LEFT_OUT and missing > SHARE_LEFT_OUT * _size(words):
+        # Most of the short words of alphabets carry no content.
+        words = {term for term in terms(clause) if len(term) > 3 or not term.isascii()}
+        whole, missing = (
+            sum(1 if word.isascii() else HAN_PAIR for word in some) for some in (words, words - known)
+        )
+        if missing >= LEFT_OUT and missing > SHARE_LEFT_OUT * whole:
             return True
     return False
 
@@ -268,13 +252,3 @@ def long_numbers(text: str) -> frozenset[str]:
     ['1200', '1500', '3.5', '70']
     """
     return frozenset(number for number in numbers(text) if len(number) > 1)
-
-
-def _size(words: frozenset[str]) -> float:
-    """How many words; a pair of Han characters is less than one."""
-    return sum(1 if word.isascii() else HAN_PAIR for word in words)
-
-
-def _words(text: str) -> frozenset[str]:
-    """Its terms without the short ones of alphabets, most of which carry no content."""
-    return frozenset(term for term in terms(text) if len(term) > 3 or not term.isascii())

@@ -1,10 +1,7 @@
 """Cut a text into sentences: pysbd, guarded where it hangs, loses text or breaks inside Chinese quotes.
 
-    >>> [s.text for s in split("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.", "en")]
-    ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
-
 The way of a text: lines (`_lines`), of each line the places where a sentence ends (`_ends`, by pysbd in
-windows or by `_plain_ends`), then the places that should not have been one (`quotations.mended`, `_joined`).
+windows or by `_plain_ends`), less those that should not have been one (`_outside_quotes`, `_joined`).
 """
 
 from __future__ import annotations
@@ -16,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+
+from localeval.text.language import script
 
 # pysbd is quadratic in places, so it sees a line through windows. Few sentences are longer than one.
 WINDOW = 800
@@ -62,6 +61,12 @@ _SHORT = re.compile(r"\b[A-Za-z]{1,3}\.$")
 
 _NUMBER_ONLY = re.compile(r"\W*\d{1,2}[.)）]\W*")
 
+_PAIRS = {"”": "“", "」": "「", "』": "『", "》": "《", "）": "（", ")": "(", '"': '"'}
+_SHORT_QUOTATION = 120  # a longer quotation is several sentences, not a part of one
+_GOES_ON = frozenset("，、；：,;:")
+_MORE = frozenset("。．！？!?…")
+_BEFORE_SPEECH = _GOES_ON | _MORE | frozenset(" \u3000")
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -72,26 +77,28 @@ class Sentence:
     end: int
 
 
-def split(text: str, lang: str) -> list[Sentence]:
-    """The sentences of `text`, in order and apart; `lang` is what `texts.language` says of it.
+def split(text: str) -> list[Sentence]:
+    """The sentences of `text`, in order and apart.
 
     Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
     number before a list item and the language after a code fence. A line ends a sentence. A row of a table
     and a line of fenced code is one sentence. What has no letter and no digit is no sentence. Never raises.
     Time grows with the length of the text, whatever it holds.
 
-        >>> split("他说：“我来了。你呢？”然后走了。", "zh")[0].text
-        '他说：“我来了。你呢？”'
+    >>> [s.text for s in split("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.")]
+    ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
+    >>> split("他说：“我来了。你呢？”然后走了。")[0].text
+    '他说：“我来了。你呢？”'
     """
+    written, budget = script(text), BUDGET
     sentences: list[Sentence] = []
-    budget = BUDGET
     for start, end, prose in _lines(text):
         line = text[start:end]
         ends = [len(line)]
         if prose:
-            ends, budget = _ends(line, lang, budget)
+            ends, budget = _ends(line, written, budget)
             if len(ends) > 1:
-                ends = _joined(line, ends if lang == "en" else merge_inside_quotes(line, ends))
+                ends = _joined(line, ends if written == "latin" else _outside_quotes(line, ends))
         for left, right in pairwise([0, *ends]):
             piece = line[left:right]
             words = piece.strip()
@@ -126,7 +133,7 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
             yield words, start + len(line), not text.startswith("|", words)
 
 
-def _ends(line: str, lang: str, budget: int) -> tuple[list[int], int]:
+def _ends(line: str, written: str, budget: int) -> tuple[list[int], int]:
     """Where the sentences of a line end (the last at its length), and what is left of the budget.
 
     All but the last sentence of a window are taken, and the next window begins where they end: so no
@@ -134,7 +141,7 @@ def _ends(line: str, lang: str, budget: int) -> tuple[list[int], int]:
     """
     ends: list[int] = []
     at = 0
-    while True:
+    while at < len(line) or not ends:
         window = line[at : at + WINDOW]
         whole = at + len(window) == len(line)
         if whole and not _END.search(window, 0, len(window) - 1):
@@ -142,16 +149,13 @@ def _ends(line: str, lang: str, budget: int) -> tuple[list[int], int]:
         if budget < len(window) + _CALL:
             return [*ends, *_plain_ends(line, at)], 0
         budget -= len(window) + _CALL
-        found = [at + end for end in _pysbd_ends(window, lang) or _plain_ends(window, 0)]
-        if whole:
-            return [*ends, *found], budget
-        ends += found[:-1] or [next(_plain_ends(line, at))]
+        found = [at + end for end in _pysbd_ends(window, written) or _plain_ends(window, 0)]
+        ends += found if whole else found[:-1] or [next(_plain_ends(line, at))]
         at = ends[-1]
-        if at == len(line):
-            return ends, budget
+    return ends, budget
 
 
-def _pysbd_ends(window: str, lang: str) -> list[int] | None:
+def _pysbd_ends(window: str, written: str) -> list[int] | None:
     """Where pysbd ends its sentences, the last at the window's length; None if it can't be trusted."""
     if _OWN_SIGNS.search(window) or _REFERENCE.search(window):
         return None
@@ -160,7 +164,7 @@ def _pysbd_ends(window: str, lang: str) -> list[int] | None:
     try:
         # Not `segment`: it looks for each sentence from the start of the text, in quadratic time, and
         # drops without a word the ones that it does not find.
-        pieces = _segmenter("zh" if lang == "zh" else "en").processor(window).process()
+        pieces = _segmenter("zh" if written == "han" else "en").processor(window).process()
     except (IndexError, ValueError, re.error):
         return None
     ends: list[int] = []
@@ -190,21 +194,21 @@ def _segmenter(code: str) -> Any:
 def _plain_ends(text: str, at: int) -> Iterator[int]:
     """Where sentences end from `at` on, the last at the text's length, by end marks alone; linear time."""
     for mark in _TERMINATOR.finditer(text, at):
-        if mark.end() < len(text) and _is_end(text, mark):
+        if mark.end() == len(text):
+            break
+        after = text[mark.end()]
+        if mark[0][0] in "。．！？":
+            ends = True
+        elif not mark[1]:  # no space
+            ends = bool(_WIDE.match(after))
+        elif mark[0].rstrip() == ".":
+            before = text[max(0, mark.start() - 8) : mark.start()]
+            ends = not after.islower() and not _ABBREVIATION.search(before)
+        else:
+            ends = not after.islower()
+        if ends:
             yield mark.start(1)
     yield len(text)
-
-
-def _is_end(text: str, mark: re.Match[str]) -> bool:
-    """Whether a sentence ends at these marks, which something follows."""
-    if mark[0][0] in "。．！？":
-        return True
-    following = text[mark.end()]
-    if not mark[1]:
-        return _WIDE.match(following) is not None
-    if following.islower():
-        return False
-    return mark[0].rstrip() != "." or not _ABBREVIATION.search(text[max(0, mark.start() - 8) : mark.start()])
 
 
 def _joined(line: str, ends: list[int]) -> list[int]:
@@ -224,10 +228,12 @@ def _joined(line: str, ends: list[int]) -> list[int]:
 
 
 def _goes_on(line: str, end: int, capitals: bool) -> bool:
-    """Whether the sentence goes on behind its mark: within an address or code, behind an abbreviation or a
-    title ("Who Is Ann? was shot").
+    """Whether the sentence goes on behind its mark: within an address or code, or behind an abbreviation.
 
     capitals  sentences of the line begin with capitals, so that a small letter goes on with one
+
+    >>> _goes_on("Who Is Ann? was shot in May.", 11, True), _goes_on("Is it? Yes.", 6, True)
+    (True, False)
     """
     before = line[max(0, end - 200) : end]
     if before[-1] not in ".!?":
@@ -240,26 +246,20 @@ def _goes_on(line: str, end: int, capitals: bool) -> bool:
     return bool(small or _BEFORE_NAME.search(before))
 
 
-_PAIRS = {"”": "“", "」": "「", "』": "『", "》": "《", "）": "（", ")": "(", '"': '"'}
+def _outside_quotes(line: str, ends: list[int]) -> list[int]:
+    """The ends, less those inside short quotations; closing marks go to the sentence before them.
 
-
-_SHORT_QUOTATION = 120  # a longer quotation is several sentences, not a part of one
-
-
-_GOES_ON = frozenset("，、；：,;:")
-
-
-_MORE = frozenset("。．！？!?…")
-
-
-_BEFORE_SPEECH = _GOES_ON | _MORE | frozenset(" \u3000")
-
-
-def merge_inside_quotes(line: str, ends: list[int]) -> list[int]:
-    """The ends, less those inside short quotations; closing marks go to the sentence before them."""
-    opening_of = _pairs(line)
-    # Of nested pairs the outer one counts.
-    inside = bytearray(len(line) + 1)
+    A sentence goes on after a quotation that it has no mark before (问了“走吗？”就走), and not after speech
+    (他说：“走吧。”就走).
+    """
+    opening_of: dict[int, int] = {}  # each closing mark's; a stack for each kind keeps it linear
+    opened: dict[str, list[int]] = {}
+    for place, sign in enumerate(line):
+        if opened.get(_PAIRS.get(sign, "")):
+            opening_of[place] = opened[_PAIRS[sign]].pop()
+        elif sign in _PAIRS.values():
+            opened.setdefault(sign, []).append(place)
+    inside = bytearray(len(line) + 1)  # of nested pairs the outer one counts
     for close, first in opening_of.items():
         if close - first <= _SHORT_QUOTATION:
             inside[first + 1 : close + 1] = b"\1" * (close - first)
@@ -269,26 +269,10 @@ def merge_inside_quotes(line: str, ends: list[int]) -> list[int]:
         while moved in opening_of or line[moved : moved + 1] in _MORE:
             moved += 1
         goes_on = inside[moved] or line[moved : moved + 1] in _GOES_ON
-        if moved - 1 in opening_of:
-            goes_on |= _embedded(line, opening_of[moved - 1], moved)
+        first = opening_of.get(moved - 1, -1)
+        if first >= 0:
+            embedded = first > 0 and line[first - 1] not in _BEFORE_SPEECH
+            goes_on |= line[first] == "《" or (embedded and moved - first <= _SHORT_QUOTATION)
         if not goes_on and moved < len(line) and moved > (kept[-1] if kept else 0):
             kept.append(moved)
     return [*kept, len(line)]
-
-
-def _embedded(line: str, first: int, end: int) -> bool:
-    """Whether its sentence goes on after a quotation: yes for 问了“走吗？”就走, no for 他说：“走吧。”就走."""
-    within = first > 0 and line[first - 1] not in _BEFORE_SPEECH
-    return line[first] == "《" or (within and end - first <= _SHORT_QUOTATION)
-
-
-def _pairs(line: str) -> dict[int, int]:
-    """The place of each closing mark, with its opening one's; one stack a kind keeps it linear."""
-    pairs: dict[int, int] = {}
-    opened: dict[str, list[int]] = {}
-    for place, sign in enumerate(line):
-        if opened.get(_PAIRS.get(sign, "")):
-            pairs[place] = opened[_PAIRS[sign]].pop()
-        elif sign in _PAIRS.values():
-            opened.setdefault(sign, []).append(place)
-    return pairs

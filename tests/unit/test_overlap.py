@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from localeval import evaluate
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.overlap import numbers, source_terms, term_recall, unsupported_numbers
 from tests.patience import timed
@@ -78,6 +79,7 @@ def test_unknown_numbers_are_those_that_the_contexts_name_nowhere(
     assert unsupported_numbers(statement, source_terms(premise)) == unknown
 
 
+@settings(max_examples=50)
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, others: list[str]) -> None:
     looked = source_terms([*others, statement])
@@ -107,11 +109,7 @@ def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
 def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
     judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}]))
     sample = {"response": "Snow falls in 1996. Hail falls in 1997.", "retrieved_contexts": SNOW}
-    from localeval.judgements.journal import Journal
-    from localeval.prompts.options import Options
-    from localeval.samples import Sample
-
-    found = judge.judge(Sample(**sample), ["support"], Options(statements="sentences"), Journal())
-    first, second = found["support"].verdicts  # type: ignore[attr-defined]
-    assert (first.coverage, first.unknown_numbers) == (1, ())
-    assert (second.coverage, second.unknown_numbers) == (1 / 3, ("1997",))
+    result = evaluate([sample], ["faithfulness"], judge, statements="sentences")
+    first, second = result.to_dict()["samples"][0]["records"]["support"]["verdicts"]
+    assert (first["coverage"], first["unknown_numbers"]) == (1, [])
+    assert (second["coverage"], second["unknown_numbers"]) == (1 / 3, ["1997"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localeval import METRICS, Sample, Score, evaluate
@@ -306,11 +306,6 @@ def test_a_response_that_claims_nothing_recalls_nothing_of_the_reference(
     assert fake_judge(engine).score("factual_correctness", sample, mode=mode) == Score(0.0, 0.0)
 
 
-def test_a_response_of_one_word_is_judged() -> None:
-    engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}, {"verdict": 0.9}])
-    assert fake_judge(engine).score("faithfulness", {**FULL, "response": "Assam"}).value == 1
-
-
 # Metrics of one's own
 
 
@@ -364,6 +359,7 @@ OF_PROBABILITIES: dict[str, Callable[[list[float]], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", OF_PROBABILITIES)
+@settings(max_examples=40)
 @given(SHARES, st.integers(0, 5), st.floats(0, 1))
 def test_a_score_is_in_range_keeps_to_no_order_and_never_falls_where_a_probability_rises(
     name: str, shares: list[float], at: int, more: float
@@ -376,19 +372,3 @@ def test_a_score_is_in_range_keeps_to_no_order_and_never_falls_where_a_probabili
     assert (low.value, low.soft) == pytest.approx((turned.value, turned.soft))
     assert 0 <= (low.value or 0) <= 1
     assert 0 <= (low.soft or 0) <= (high.soft or 0) + 1e-12
-
-
-@given(SHARES, SHARES, st.floats(0.1, 10))
-def test_f_lies_between_precision_and_recall(one: list[float], two: list[float], beta: float) -> None:
-    records = {"response_in_reference": verdicts(*one), "reference_in_response": verdicts(*two)}
-    parts = [score("factual_correctness", records, mode=mode).soft or 0 for mode in ("precision", "recall")]
-    f = score("factual_correctness", records, beta=beta).soft or 0
-    assert min(parts) - 1e-9 <= f <= max(parts) + 1e-9
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.integers(1, 5))
-def test_a_useful_context_further_up_never_lowers_context_precision(shares: list[float], at: int) -> None:
-    at = min(at, len(shares) - 1)
-    up = [*shares[: at - 1], *sorted(shares[at - 1 : at + 1], reverse=True), *shares[at + 1 :]]
-    low, high = (score("context_precision", useful(*given)).soft or 0 for given in (shares, up))
-    assert -1e-9 <= low <= high + 1e-9
