@@ -23,7 +23,7 @@ from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
-from localeval.prompts import LANGUAGES, text_of
+from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
 from localeval.report.text import MOST_NAMED, language_warnings
 from localeval.runs.result import Result, SampleResult
@@ -238,21 +238,16 @@ class Faithfulness(OriginalMetric):
         nli_prompt: Prompts | None = None,
         **rest: Any,
     ) -> None:
-        self._prompts: dict[str, dict[str, str]] = {}
-        for name, given in (("statements", statement_generator_prompt), ("support", nli_prompt)):
-            if given is not None:
-                texts = given if isinstance(given, Mapping) else dict.fromkeys(LANGUAGES, given)
-                self._prompts[name] = {language: text_of(text) for language, text in texts.items()}
+        form = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
+        given = {"statements": statement_generator_prompt, form: nli_prompt}
+        own = {
+            name: prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
+            for name, prompt in given.items()
+            if prompt is not None
+        }
+        if own:
+            rest["prompts"] = {**rest.get("prompts", {}), **own}
         super().__init__(llm, **rest)
-
-    def read(self, given: Mapping[str, Any]) -> Options:
-        """Add the prompts that have a parameter of their own; that of verdicts in the form that is asked."""
-        options = super().read(given)
-        merged: dict[Any, Any] = {name: dict(texts) for name, texts in options.prompts.items()}
-        for name, texts in self._prompts.items():
-            reasoned = name == "support" and options.verdict == "reasoned"
-            merged.setdefault(f"{name}_reasoned" if reasoned else name, {}).update(texts)
-        return replace(options, prompts=merged)
 
 
 class FaithfulnesswithHHEM(Faithfulness):

@@ -34,7 +34,7 @@ def sample(answer: str) -> dict[str, Any]:
     return {"query": QUESTION, "document_list": CONTEXTS, "answer": answer}
 
 
-def scores(name: str, given: Judge, **options: Any) -> list[float | None]:
+def scores(name: str, given: Judge, **options: Any) -> list[Any]:
     result = evaluate([sample(answer) for answer in ANSWERS], [name], given, **options)
     return [row[name].value for row in result.scores]
 

@@ -26,7 +26,8 @@ def judge(*verdicts: float, **how: Any) -> Judge:
 
 def test_a_score_within_its_bounds_is_returned() -> None:
     score = assert_score(judge(0.9, 0.8), "faithfulness", SAMPLE, at_least=1.0, **WORDS)
-    assert (score.value, score.soft) == (1.0, pytest.approx(0.85))
+    assert score.value == 1.0
+    assert score.soft == pytest.approx((0.9 + 0.8) / 2)
     assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
 
 
@@ -86,9 +87,17 @@ JUDGES = []
 def test_nothing_of_localeval_is_imported_before_the_fixture_is_asked_for():
     assert not [name for name in sys.modules if name.split(".")[0] in ("localeval", "numpy", "pydantic")]
 
-def test_the_judge_answers(localeval_judge):
+@pytest.fixture(scope="session")
+def faked(request):
+    import localeval
+    from localeval.testing import FakeEngine, fake_judge
+    if request.config.getoption("--localeval-model"):
+        localeval.Judge.load = lambda model: print(model) or fake_judge(FakeEngine([{"verdict": 0.9}]))
+
+def test_the_judge_answers(faked, localeval_judge):
+    from localeval.testing import assert_score
     sample = {"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
-    assert localeval_judge.score("faithfulness", sample, statements="sentences").status == "scored"
+    assert_score(localeval_judge, "faithfulness", sample, at_least=1, statements="sentences")
     JUDGES.append(localeval_judge)
 
 def test_it_is_one_for_the_session(localeval_judge):
@@ -112,13 +121,12 @@ def run(folder: Path, *arguments: str, **variables: str) -> str:
     return told.stdout + told.stderr
 
 
-def test_the_fixture_loads_one_judge_when_asked_and_closes_it_at_the_end(
-    tiny_path: Path, tmp_path: Path
-) -> None:
+def test_the_fixture_loads_one_judge_when_asked_and_closes_it_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
     (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    told = run(tmp_path, "--localeval-model", str(tiny_path), LOCALEVAL_MODEL="nowhere.gguf")
+    told = run(tmp_path, "-s", "--localeval-model", "mine.gguf", LOCALEVAL_MODEL="nowhere.gguf")
     assert "3 passed" in told, told
+    assert told.count("mine.gguf") == 1
     assert "this judge was closed" in told
 
 
