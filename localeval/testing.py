@@ -1,4 +1,4 @@
-"""Public fakes, for tests that need no model: an engine that answers from a queue, and what stands beside it.
+"""For tests: `assert_score`, and fakes that need no model.
 
 engine = FakeEngine([{"statements": ["Tea grows."]}, {"verdict": "yes"}])
 judge = fake_judge(engine)
@@ -25,13 +25,64 @@ from localeval.engine.interface import (
     TokenUsage,
 )
 from localeval.judge import Judge
+from localeval.judgements.calibration import calibrate
+from localeval.judgements.grounding import GroundingRecord
+from localeval.judgements.support import SupportRecord
+from localeval.metrics import METRICS, Score
+from localeval.metrics.score import explained
+from localeval.prompts.options import Options
 from localeval.prompts.prefix import PromptPrefix
+from localeval.samples import Sample
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 T = TypeVar("T", bound=BaseModel)
+
+
+def assert_score(
+    judge: Judge,
+    metric: str,
+    sample: Sample | Mapping[str, Any],
+    *,
+    at_least: float = 0.0,
+    at_most: float = 1.0,
+    **options: Any,
+) -> Score:
+    """Assert that a sample's score by a metric lies within bounds, and return it.
+
+    at_most  for metrics of which less is better, such as hallucination
+    options  as `Judge.score` takes them
+
+    Raises AssertionError that lists the statements which were not supported, each with its probability and
+    evidence, or says why there is no score; and what `Judge.score` raises.
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test
+    score = judge.score(metric, sample, **options)
+    if score.value is not None and at_least <= score.value <= at_most:
+        return score
+    bounds = [f"at least {at_least}"] * (at_least > 0) + [f"at most {at_most}"] * (at_most < 1)
+    wanted = f"expected {' and '.join(bounds) or 'a score'}"
+    if score.value is None:
+        raise AssertionError(f"{metric} is {score.status} ({explained(score.reason)}); {wanted}.")
+    choices = Options.read(options)
+    read = sample if isinstance(sample, Sample) else Sample(**sample)
+    # What `score` judged is remembered: nothing is asked again.
+    records = judge.judge(read, METRICS[metric].judgements, choices, judge.memory)
+    lines = [f"{metric} is {score.value:.3f}; {wanted}."]
+    for name, record in calibrate(records, judge.curves(choices)).items():
+        if isinstance(record, SupportRecord):
+            decided: list[tuple[Any, str]] = [(one, one.statement) for one in record.verdicts]
+        elif isinstance(record, GroundingRecord):
+            decided = [(one, one.sentence) for one in record.sentences]
+        else:
+            continue
+        for one, text in decided:
+            if one.probability < choices.threshold:
+                seen = f'evidence: "{one.evidence.text}"' if one.evidence else "no evidence"
+                lines.append(f'not supported ({name}, {one.probability:.2f}): "{text}"; {seen}')
+    raise AssertionError("\n".join(lines))
 
 
 @dataclass(frozen=True)

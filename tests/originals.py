@@ -9,6 +9,7 @@ from typing import Any
 
 import localeval
 from localeval import Judge
+from localeval.models.catalog import DEFAULT_JUDGE, rows
 from localeval.prompts import load
 from localeval.testing import FakeEngine, fake_judge
 
@@ -34,6 +35,12 @@ BOTH = {"Tea is grown in Assam.": 0.9, "Tea was planted in Assam in 1937.": 0.9}
 
 def judge(*answers: dict[str, Any] | Exception) -> Judge:
     return fake_judge(FakeEngine(answers))
+
+
+def calibrated_judge(engine: FakeEngine) -> Judge:
+    """A judge for which the calibration of the usual one is in force."""
+    file = rows()[DEFAULT_JUDGE].files[0]
+    return Judge(engine, {"name": file.name, "sha256": file.sha256, "size": 0})
 
 
 NEEDED: list[dict[str, Any]] = [{"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.1}, {"verdict": 0.2}]

@@ -7,6 +7,7 @@ import io
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -203,6 +204,34 @@ def test_the_metric_of_ones_own_scores_what_its_definition_says() -> None:
     finally:
         METRICS.pop(name)
     assert score.value == len("It sings a song.") / 1000
+
+
+def test_the_assertion_in_a_test_suite_fails_as_it_is_shown() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(block("python", "localeval", 1), "README.md", "exec"), names)  # noqa: S102
+    stated = [{"statements": ["Tea is green."]}, {"statements": ["It sings."]}]
+    verdicts = [{"verdict": share} for share in (0.9, 0.2)]
+    given = fake_judge(FakeEngine([*stated, *verdicts, *verdicts]))
+    with pytest.raises(AssertionError) as caught:
+        names["test_the_answer_says_what_the_documents_say"](given)
+    assert f"{caught.value}\n" == block("text", "localeval")
+
+
+def test_the_chain_of_langchain_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("langchain_core")
+
+    class Agreeing(FakeEngine):
+        def generate(self, *args: Any, **how: Any) -> Any:
+            _, _, leaves, schema = args
+            stated = {"statements": ["The mill was built in 1820."]}
+            self._answers = [stated if "statements" in schema.model_fields else {"verdict": 0.9}] * len(
+                leaves
+            )
+            return super().generate(*args, **how)
+
+    names = {"judge": fake_judge(Agreeing([]))}
+    exec(compile(block("python", "localeval/compat", 1), "README.md", "exec"), names)  # noqa: S102
+    assert capsys.readouterr().out == "{'faithful': 1.0, 'relevant': 1.0}\n" * 2
 
 
 @pytest.mark.model

@@ -7,12 +7,13 @@
     print(result)                       # {'faithfulness': 0.9090}
 
 Nothing is judged or computed here: it is the same as with `localeval.evaluate`, but for the default of
-`relevance` in `AnswerRelevance`; and ragas is not imported.
+`relevance` in `AnswerRelevance`. ragas is not imported; langchain-core is, where it is
+installed, and makes the metrics Runnables.
 """
 
 from __future__ import annotations
 
-from localeval.compat.data import EvaluationDataset, SingleTurnSample
+from localeval.compat.data import EvaluationDataset
 from localeval.compat.evaluation import EvaluationResult, RunConfig, evaluate
 from localeval.compat.export import to_original, to_ragas
 from localeval.compat.metrics import (
@@ -22,6 +23,7 @@ from localeval.compat.metrics import (
     Faithfulness,
     FaithfulnesswithHHEM,
 )
+from localeval.samples import Sample as SingleTurnSample
 
 __all__ = [
     "AnswerRelevance",

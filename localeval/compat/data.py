@@ -1,4 +1,4 @@
-"""Samples and data sets under their original names; ragas' own objects are read as they are."""
+"""Data sets under their original names; ragas' own objects are read as they are."""
 
 from __future__ import annotations
 
@@ -6,19 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from localeval.errors import InputError
 from localeval.samples import ALIASES, Sample, read_samples
-
-
-class SingleTurnSample(Sample):
-    """A `localeval.Sample` under ragas' name. Raises InputError as that does.
-
-    >>> SingleTurnSample(user_input="Where?", response="In Assam.").response
-    'In Assam.'
-    """
-
-    def __init__(self, /, **columns: Any) -> None:
-        super().__init__(**columns)
 
 
 class EvaluationDataset:
@@ -32,19 +20,13 @@ class EvaluationDataset:
     """
 
     def __init__(self, samples: Iterable[Any]) -> None:
-        if isinstance(samples, str | Mapping):
-            raise InputError(
-                f"samples is a {type(samples).__name__}; give a list of samples, "
-                "or read a file with EvaluationDataset.from_jsonl."
-            )
         plain = [as_columns(item) for item in samples]
         seen: set[str] = set()
-        for place, item in enumerate(plain, 1):
+        for place, item in enumerate(plain):
             # Data sets that were joined have numbered their samples each for itself.
-            if isinstance(item, Sample) and item.id:
-                if item.id in seen:
-                    plain[place - 1] = item = item.model_copy(update={"id": str(len(plain) + place)})
-                seen.add(item.id)
+            if isinstance(item, Sample) and item.id in seen:
+                plain[place] = item = item.model_copy(update={"id": str(len(plain) + place + 1)})
+            seen |= {item.id} - {""} if isinstance(item, Sample) else set()
         self.samples: list[Sample] = read_samples(plain)
 
     @classmethod

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
+import copy
 import math
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from localeval.compat.data import EvaluationDataset
-from localeval.compat.metrics import Model, OriginalMetric, close, opened
+from localeval.compat.metrics import OPENED, Model, OriginalMetric, close
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -22,11 +21,7 @@ from localeval.report.tables import renamed
 from localeval.runs.result import SampleResult
 from localeval.samples import check_columns
 from localeval.system.arguments import STRICT, Number, Settings, Whole
-from localeval.text.display import join_some, shorten
-
-LOG = logging.getLogger(__name__)
-
-MOST_NAMED = 10
+from localeval.text.display import shorten
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -60,13 +55,13 @@ class EvaluationResult:
     dataset  what was evaluated
     """
 
-    def __init__(
-        self,
-        scores: list[dict[str, float]],
-        judged: dict[str, list[SampleResult]],
-        dataset: EvaluationDataset,
-    ) -> None:
-        self.scores, self.judged, self.dataset = scores, judged, dataset
+    def __init__(self, judged: dict[str, list[SampleResult]], dataset: EvaluationDataset) -> None:
+        self.judged, self.dataset = judged, dataset
+        self.scores: list[dict[str, float]] = [{} for _ in dataset]
+        for column, found in judged.items():
+            for row, one in zip(self.scores, found, strict=True):
+                value = one.scores[column].value
+                row[column] = math.nan if value is None else value
 
     def __getitem__(self, column: str) -> list[float]:
         """Give the numbers of a column, one a sample; a column with a mode is found without it too.
@@ -85,12 +80,11 @@ class EvaluationResult:
         A sample's own column that is called as one of the scores is `sample_NAME` there.
         """
         try:
-            pandas = import_module("pandas")
+            import pandas
         except ImportError as error:
             raise InputError("to_pandas needs pandas, which is not installed; pip install pandas.") from error
         rows = zip(self.dataset.to_list(), self.scores, strict=True)
-        columns = list(self.judged)
-        return pandas.DataFrame([{**renamed(sample, columns), **scores} for sample, scores in rows])
+        return pandas.DataFrame([{**renamed(sample, list(scores)), **scores} for sample, scores in rows])
 
     def __repr__(self) -> str:
         means = []
@@ -123,67 +117,36 @@ def evaluate(
         data = EvaluationDataset.from_jsonl(dataset)
     else:
         data = dataset if isinstance(dataset, EvaluationDataset) else EvaluationDataset(dataset)
-    chosen = _by_column(metrics)
-    timeout, options = _limits(run_config)
-    for metric in chosen.values():
-        check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
-    bound = {column: metric.with_models(llm, embeddings) for column, metric in chosen.items()}
-    judged: dict[str, list[SampleResult]] = {column: [] for column in bound}
-    before = opened()
+    chosen = [copy.copy(metric) for metric in metrics] if isinstance(metrics, Iterable) else []
+    if not chosen or not all(isinstance(metric, OriginalMetric) for metric in chosen):
+        given = shorten(repr(metrics), 60)
+        raise InputError(f"metrics is {given}; give a list of metrics, as [Faithfulness()].")
+    judged: dict[str, list[SampleResult]] = {metric.column: [] for metric in chosen}
+    if len(judged) < len(chosen):
+        raise InputError(f"two metrics have one name ({', '.join(judged)}); give one another with name=.")
     try:
-        for metric in bound.values():
+        limits = RunConfig(timeout=None)
+        if run_config is not None:
+            limits = RunConfig(timeout=run_config.timeout, seed=run_config.seed)
+    except AttributeError:
+        given = shorten(repr(run_config), 60)
+        raise InputError(f"run_config is {given}; give one, as RunConfig(timeout=600).") from None
+    seed = {} if limits.seed is None else {"seed": limits.seed}
+    for metric in chosen:
+        metric.llm = llm if metric.llm is None else metric.llm
+        metric.embedding_model = embeddings if metric.embedding_model is None else metric.embedding_model
+        check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
+    before = set(OPENED)
+    try:
+        for metric in chosen:
             metric.judge().ready([metric.metric], metric.options)
         with live_line(not show_progress) as progress:
             for done, sample in enumerate(data, 1):
-                for column, metric in bound.items():
-                    judged[column].append(metric.judged(sample, timeout, **options))
+                for metric in chosen:
+                    judged[metric.column].append(metric.judged(sample, limits.timeout, **seed))
                 progress(done, data.samples)
-        for column, metric in bound.items():
-            _log_missing(column, judged[column])
-            metric.log_languages(judged[column])
+        for metric in chosen:
+            metric.log(judged[metric.column])
     finally:
-        close(opened() - before)
-    columns = [
-        [math.nan if (value := one.scores[column].value) is None else value for one in found]
-        for column, found in judged.items()
-    ]
-    scores = [dict(zip(judged, row, strict=True)) for row in zip(*columns, strict=True)]
-    return EvaluationResult(scores, judged, data)
-
-
-def _limits(config: Any) -> tuple[float | None, dict[str, Any]]:
-    """Read (timeout, options) of a config, which may be one of ragas."""
-    if config is None:
-        return None, {}
-    if not (hasattr(config, "timeout") and hasattr(config, "seed")):
-        raise InputError(f"run_config is {shorten(repr(config), 60)}; give one, as RunConfig(timeout=600).")
-    checked = RunConfig(timeout=config.timeout, seed=config.seed)
-    return checked.timeout, {} if checked.seed is None else {"seed": checked.seed}
-
-
-def _by_column(metrics: Sequence[OriginalMetric]) -> dict[str, OriginalMetric]:
-    found: dict[str, OriginalMetric] = {}
-    for metric in metrics if isinstance(metrics, Iterable) else [metrics]:
-        if isinstance(metrics, OriginalMetric) or not isinstance(metric, OriginalMetric):
-            raise InputError(
-                f"metrics holds {shorten(repr(metric), 60)}; give a list of metrics, as [Faithfulness()]."
-            )
-        if metric.column() in found:
-            raise InputError(f"two metrics are called {metric.column()!r}; give one of them another name=.")
-        found[metric.column()] = metric
-    if not found:
-        raise InputError("metrics is empty; give one at least, as [Faithfulness()].")
-    return found
-
-
-def _log_missing(column: str, judged: Sequence[SampleResult]) -> None:
-    """Log how many samples have no score, for which reasons, and the ids of the first of each reason."""
-    without: dict[str, list[str]] = {}
-    for sample in judged:
-        score = sample.scores[column]
-        if score.status != "scored":
-            without.setdefault(f"{score.status} ({score.reason})", []).append(sample.sample.id)
-    if without:
-        told = "; ".join(f"{why}: sample {join_some(ids, MOST_NAMED)}" for why, ids in without.items())
-        scored = len(judged) - sum(map(len, without.values()))
-        LOG.warning("%s: %d of %d scored; %s.", column, scored, len(judged), told)
+        close(OPENED.keys() - before)
+    return EvaluationResult(judged, data)

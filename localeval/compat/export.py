@@ -12,7 +12,7 @@ the contexts) or `verdict="reasoned"` asked for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import compress, repeat
 from typing import Any
 
@@ -29,33 +29,35 @@ def to_original(sample: SampleResult, threshold: float | None = None) -> dict[st
     threshold  the probability from which a verdict counts as 1; that of the score, unless said
     """
     found: dict[str, Any] = {}
-    threshold = sample.threshold if threshold is None else threshold
+    least = sample.threshold if threshold is None else threshold
     records = sample.as_scored()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
-            found[name] = {
-                "sentence_and_statements": [
-                    {
-                        "origin_sentence": made.sentence,
-                        "statements": [{"description": text} for text in made.statements],
-                    }
-                    for made in record.sentences
-                ]
-            }
+            sentences = [
+                {
+                    "origin_sentence": s.sentence,
+                    "statements": [{"description": text} for text in s.statements],
+                }
+                for s in record.sentences
+            ]
+            found[name] = {"sentence_and_statements": sentences}
         elif isinstance(record, SupportRecord):
-            keys = ("statement", "verdication_reasoning", "verdication_result")
-            found[name] = {"statement_verdications": _verdicts(records, name, threshold, keys)}
+            verdicts = [
+                {"statement": text, "verdication_reasoning": reason, "verdication_result": result}
+                for text, reason, result in _verdicts(records, name, least)
+            ]
+            found[name] = {"statement_verdications": verdicts}
         elif isinstance(record, QuestionsRecord):
             found[name] = [
                 {
                     "query": draw.question,
                     "answer_sufficiency": draw.analysis or "",
-                    "answer_sufficiency_result": int(draw.sufficient >= threshold),
+                    "answer_sufficiency_result": int(draw.sufficient >= least),
                 }
                 for draw in record.draws
             ]
         elif isinstance(record, NeededRecord):
-            needed = compress(record.sentences, record.decided(threshold))
+            needed = compress(record.sentences, record.decided(least))
             found[name] = "\n".join(one.text for one in needed) or "Insufficient Information"
     return found
 
@@ -63,30 +65,21 @@ def to_original(sample: SampleResult, threshold: float | None = None) -> dict[st
 def to_ragas(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
     """Give the same in ragas' own schemas, which there are for statements and verdicts."""
     found: dict[str, Any] = {}
-    threshold = sample.threshold if threshold is None else threshold
+    least = sample.threshold if threshold is None else threshold
     records = sample.as_scored()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
             found[name] = {"statements": [text for _, text in record.flat()]}
         elif isinstance(record, SupportRecord):
-            keys = ("statement", "reason", "verdict")
-            found[name] = {"statements": _verdicts(records, name, threshold, keys)}
+            verdicts = _verdicts(records, name, least)
+            found[name] = {
+                "statements": [{"statement": s, "reason": r, "verdict": v} for s, r, v in verdicts]
+            }
     return found
 
 
-def _verdicts(
-    records: Mapping[str, Any], name: str, threshold: float, keys: tuple[str, str, str]
-) -> list[dict[str, Any]]:
-    """Name statement, reason and 1 or 0 of each verdict; reasons written afterwards are of `support` only."""
+def _verdicts(records: Mapping[str, Any], name: str, least: float) -> Iterator[tuple[str, str, int]]:
+    """Yield statement, reason and 1 or 0; reasons that were written afterwards are of `support` only."""
     written = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
-    rows = zip(records[name].verdicts, written or repeat(""), strict=False)
-    return [
-        dict(
-            zip(
-                keys,
-                (one.statement, reason or one.reason or "", int(one.probability >= threshold)),
-                strict=True,
-            )
-        )
-        for one, reason in rows
-    ]
+    for one, reason in zip(records[name].verdicts, written or repeat(""), strict=False):
+        yield one.statement, reason or one.reason or "", int(one.probability >= least)

@@ -1,0 +1,35 @@
+"""The pytest plugin of localeval: the fixture `localeval_judge`.
+
+It stands outside the package, so that pytest starts as fast as without it: localeval is imported when a test
+asks for the fixture.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from localeval import Judge
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("localeval").addoption(
+        "--localeval-model",
+        metavar="NAME|PATH",
+        help="the judge of the fixture localeval_judge: a catalog name or a GGUF file "
+        "(also LOCALEVAL_MODEL; default: the one of `localeval evaluate`)",
+    )
+
+
+@pytest.fixture(scope="session")
+def localeval_judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
+    """A judge for `localeval.testing.assert_score`, loaded once and closed at the end of the session."""
+    from localeval import Judge
+
+    model = request.config.getoption("--localeval-model") or os.environ.get("LOCALEVAL_MODEL")
+    with Judge.load(model) if model else Judge.load() as judge:
+        yield judge

@@ -1,0 +1,540 @@
+"""The original names: data sets, metrics, results, models, and records in the original schemas."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import localeval
+from localeval import InputError, Judge, Score
+from localeval.compat import (
+    AnswerRelevance,
+    ContextRelevance,
+    EvaluationDataset,
+    FactualCorrectness,
+    Faithfulness,
+    FaithfulnesswithHHEM,
+    RunConfig,
+    SingleTurnSample,
+    evaluate,
+    to_original,
+    to_ragas,
+)
+from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+from tests.originals import (
+    ANSWER,
+    BOTH,
+    CONTEXTS,
+    CORRECT,
+    HALF,
+    INPUTS,
+    NEEDED,
+    PAIR,
+    QUESTION,
+    ROWS,
+    SINGS,
+    STATEMENTS,
+    VECTORS,
+    Asking,
+    built_in,
+    calibrated_judge,
+    judge,
+)
+
+
+def too_small() -> Judge:
+    """A judge whose context takes no question, so that every judgement fails."""
+    return fake_judge(FakeEngine([], n_ctx=2048))
+
+
+def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
+    return AnswerRelevance(fake_judge(Asking(list(VECTORS), sufficient), FakeEmbedder(VECTORS)), **options)
+
+
+# Data sets
+
+
+def test_a_data_set_is_read_from_a_file_of_any_name_or_a_list(tmp_path: Path) -> None:
+    file = tmp_path / "data.txt"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    read, listed = EvaluationDataset.from_jsonl(str(file)), EvaluationDataset.from_list(ROWS)
+    assert [s.response for s in read] == [s.response for s in listed] == [ANSWER, "Tea sings.", ""]
+    assert [s.id for s in read[1:]] == ["2", "3"]
+    assert repr(read) == "EvaluationDataset(features=['user_input', 'response', 'retrieved_contexts'], len=3)"
+    sample = SingleTurnSample(response="Tea.", reference_contexts=["Tea: Assam."])
+    assert EvaluationDataset(samples=[sample]).to_list() == [
+        {"id": "1", "response": "Tea.", "reference_contexts": ["Tea: Assam."]}
+    ]
+
+
+def test_data_sets_that_numbered_their_samples_each_for_itself_can_be_joined() -> None:
+    one, other = EvaluationDataset(ROWS), EvaluationDataset(ROWS[:2])
+    joined = EvaluationDataset(samples=one.samples[1:] + other.samples)
+    assert len({s.id for s in joined}) == 4
+    assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
+
+
+@pytest.mark.parametrize("bad", ["data.jsonl", {"a": 1}, [{"answer": "Tea."}, 7], [], [{"id": "a"}] * 2])
+def test_what_is_no_data_set_is_refused(bad: Any) -> None:
+    with pytest.raises(InputError):
+        EvaluationDataset(bad)
+
+
+def test_samples_like_those_of_ragas_are_read_by_their_dump_or_their_attributes() -> None:
+    dumped = SimpleNamespace(model_dump=lambda: {"rubric": None, "reference": None, **ROWS[0]})
+    for given in (dumped, SimpleNamespace(**ROWS[0])):
+        assert Faithfulness(judge(*HALF)).single_turn_score(given) == 1 / 2
+        assert EvaluationDataset([given]).to_list() == [{"id": "1", **ROWS[0]}]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ragas_own_objects_and_files_are_read_as_they_are(tmp_path: Path) -> None:
+    ragas: Any = pytest.importorskip("ragas")
+    samples = [ragas.SingleTurnSample(**row) for row in ROWS]
+    dataset = ragas.EvaluationDataset(samples=samples)
+    assert asyncio.run(Faithfulness(judge(*HALF)).single_turn_ascore(samples[0])) == 1 / 2
+    assert repr(evaluate(dataset, [Faithfulness()], judge(*HALF, *SINGS))) == "{'faithfulness': 0.2500}"
+    dataset.to_jsonl(tmp_path / "ragas.jsonl")
+    read = EvaluationDataset.from_jsonl(tmp_path / "ragas.jsonl")
+    assert [s.model_dump() for s in read] == [s.model_dump() for s in EvaluationDataset(dataset)]
+
+
+# Metrics
+
+
+BOTH_TEXTS = {"user_input", "retrieved_contexts", "response"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "columns", "engine", "value"),
+    [
+        (Faithfulness, "faithfulness", BOTH_TEXTS, FakeEngine(HALF), 1 / 2),
+        (FaithfulnesswithHHEM, "faithfulness_with_hhem", BOTH_TEXTS, FakeEngine(STATEMENTS), 2 / 2),
+        (ContextRelevance, "context_relevance", BOTH_TEXTS - {"response"}, FakeEngine(NEEDED), 1 / 3),
+        (AnswerRelevance, "answer_relevance", {"user_input", "response"}, Asking([QUESTION]), 1.0),
+        (FactualCorrectness, "factual_correctness", {"response", "reference"}, FakeEngine(CORRECT), 2 / 3),
+    ],
+)
+def test_names_columns_and_every_way_to_call_are_the_original_ones(
+    metric: Any, name: str, columns: set[str], engine: FakeEngine, value: float
+) -> None:
+    made = metric(fake_judge(engine, FakeEmbedder(VECTORS), FakeClassifier(BOTH)))
+    assert (made.name, made.max_retries, metric(name="mine", max_retries=5).name) == (name, 1, "mine")
+    assert made.required_columns == {"SINGLE_TURN": columns}
+    sample = SingleTurnSample(**ROWS[0], reference="Tea is grown in Assam.")
+    assert made.invoke(sample) == pytest.approx(value)
+    assert made.single_turn_score(sample) == pytest.approx(value)
+    assert asyncio.run(made.ainvoke(sample)) == pytest.approx(value)
+    assert asyncio.run(made.single_turn_ascore(sample)) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "inputs", "reason"),
+    [
+        (Faithfulness, {**INPUTS, "answer": ""}, "undefined (no_statements)"),
+        (Faithfulness, {"answer": ANSWER}, "undefined (missing_retrieved_contexts)"),
+        (Faithfulness, INPUTS, "failed (context_too_long)"),
+        (ContextRelevance, {"query": QUESTION, "document_list": CONTEXTS}, "failed (context_too_long)"),
+        (AnswerRelevance, {"query": QUESTION}, "undefined (missing_response)"),
+        (AnswerRelevance, {**PAIR, "query": ""}, "undefined (missing_user_input)"),
+        (FactualCorrectness, {"answer": ANSWER}, "undefined (missing_reference)"),
+    ],
+)
+def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(
+    metric: Any, inputs: dict[str, Any], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert math.isnan(metric(too_small()).invoke(inputs))
+    assert f": {reason}: this sample." in caplog.text
+
+
+@pytest.mark.parametrize("contexts", [[], ["", " \n"], ["...", "--"]])
+def test_without_a_context_sentence_context_relevance_gives_zero(contexts: list[str]) -> None:
+    inputs = {"query": QUESTION, "document_list": contexts}
+    metric = ContextRelevance(judge())
+    assert metric.invoke(inputs) == metric.single_turn_score(inputs) == 0.0
+    assert metric.judged(inputs).scores["context_relevance"] == Score.undefined("no_contexts")
+
+
+@pytest.mark.parametrize(
+    ("answerable", "value", "text"),
+    [(0.9, 1 / 3, "Tea is grown in Assam."), (0.1, 0.0, "Insufficient Information")],
+)
+def test_context_relevance_is_the_needed_share_and_what_is_extracted_is_unchanged(
+    answerable: float, value: float, text: str
+) -> None:
+    metric = ContextRelevance(judge({"verdict": answerable}, *NEEDED[1:]))
+    inputs = {"query": QUESTION, "document_list": CONTEXTS}
+    assert metric.invoke(inputs) == value
+    assert to_original(metric.judged(inputs)) == {"needed": text}
+
+
+@pytest.mark.parametrize(
+    ("sufficient", "options", "drawn", "value"),
+    [  # half of the draws are the question itself, half have the cosine 0.6
+        (0.9, {}, 10, (1.0 + 0.6) / 2),
+        (0.9, {"relevance": "ragas"}, 3, (1.0 + 0.6 + 1.0) / 3),
+        (0.9, {"relevance": "ragas", "questions": 10}, 10, (1.0 + 0.6) / 2),
+        (0.1, {}, 10, 0.0),
+    ],
+)
+def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws(
+    sufficient: float, options: dict[str, Any], drawn: int, value: float
+) -> None:
+    metric = relevance(sufficient, **options)
+    assert metric.invoke(PAIR) == pytest.approx(value)
+    assert len(to_original(metric.judged(PAIR))["questions"]) == drawn
+
+
+def test_a_call_may_say_how_many_questions_are_drawn() -> None:
+    metric = relevance()
+    assert metric.options.temperature == 0.5
+    assert metric.invoke(PAIR, num_of_gen=1) == metric.invoke(PAIR, 1) == pytest.approx(1.0)
+    assert asyncio.run(relevance().ainvoke(PAIR, num_of_gen=4)) == pytest.approx((1.0 + 0.6) / 2)
+    with pytest.raises(InputError, match="questions is 0"):
+        metric.invoke(PAIR, num_of_gen=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "column", "value"),
+    [({"beta": 2.0}, "f1", 5 * (1 / 2) * 1 / (4 / 2 + 1)), ({"mode": "recall"}, "recall", 1 / 1)],
+)
+def test_factual_correctness_judges_both_ways_and_has_a_column_for_its_mode(
+    options: dict[str, Any], column: str, value: float
+) -> None:
+    metric = FactualCorrectness(judge(*CORRECT), **options)
+    assert metric.invoke({"answer": ANSWER, "ground_truth": "Tea is grown in Assam."}) == pytest.approx(value)
+    assert (metric.mode, metric.column) == (column, f"factual_correctness(mode={column})")
+
+
+def test_prompts_can_be_replaced_in_every_form_of_verdict_and_a_file_edited_later_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    file, engine = tmp_path / "nli.toml", FakeEngine(HALF)
+    file.write_text(built_in("support"), encoding="utf-8")
+    prompts: dict[str, Any] = {
+        "statement_generator_prompt": built_in("statements"),
+        "nli_prompt": {"en": file},
+    }
+    metric = Faithfulness(fake_judge(engine), **prompts)
+    file.write_text("no prompt any more", encoding="utf-8")
+    assert metric.invoke(INPUTS) == 1 / 2
+    assert [call.trunk.system for call in engine.calls] == ["Take care."] * 2
+    written = [{"reason": "It says so.", "verdict": 0.9}, {"reason": "It says 1837.", "verdict": 0.1}]
+    engine = FakeEngine([*STATEMENTS, *written])
+    reasoned: dict[str, Any] = {"verdict": "reasoned", "nli_prompt": {"en": built_in("support_reasoned")}}
+    assert Faithfulness(fake_judge(engine), **reasoned).invoke(INPUTS) == 1 / 2
+    assert engine.calls[1].trunk.system == "Take care."
+    with pytest.raises(InputError):
+        Faithfulness(nli_prompt="Is it so?\nSay yes or no.")
+
+
+def test_what_one_metric_judged_the_others_on_the_same_judge_do_not_ask_again() -> None:
+    given = fake_judge(FakeEngine(HALF), classifier=FakeClassifier(BOTH))
+    assert Faithfulness(given).invoke(INPUTS) == 1 / 2
+    assert Faithfulness(given, threshold=0.1).invoke(INPUTS) == 2 / 2
+    assert FaithfulnesswithHHEM(given).invoke(INPUTS) == 2 / 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Faithfulness(judge()).invoke("Tea."),
+        lambda: Faithfulness(judge()).invoke({"answer": "Tea.", "document_list": "Tea."}),
+        lambda: FactualCorrectness(mode="f2"),
+        lambda: evaluate(ROWS, [Faithfulness(), Faithfulness(threshold=0.7)], "nowhere.gguf"),
+        lambda: evaluate(ROWS, [Faithfulness], "nowhere.gguf"),  # type: ignore[list-item]
+        lambda: evaluate(ROWS, [], "nowhere.gguf"),
+        lambda: evaluate([{"response": "Tea."}], [Faithfulness()], "nowhere.gguf"),
+        lambda: evaluate(ROWS, [Faithfulness()], SimpleNamespace(embed_query=len)),
+    ],
+)
+def test_what_can_not_be_scored_is_refused_before_anything_is_loaded(call: Callable[[], object]) -> None:
+    with pytest.raises(InputError):
+        call()
+
+
+# Results
+
+
+def test_the_result_prints_the_mean_of_the_scored_samples_and_the_log_says_what_is_missing(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = evaluate(dataset=EvaluationDataset(ROWS), metrics=[Faithfulness()], llm=judge(*HALF, *SINGS))
+    assert repr(result) == str(result) == "{'faithfulness': 0.2500}"
+    assert result["faithfulness"][:2] == [1 / 2, 0.0]
+    assert math.isnan(result["faithfulness"][2])
+    assert result.scores[0] == {"faithfulness": 1 / 2}
+    assert result.judged["faithfulness"][2].scores["faithfulness"] == Score.undefined("no_statements")
+    assert "faithfulness: undefined (no_statements): 3." in caplog.text
+    told = capsys.readouterr()
+    assert ("Evaluating: 3/3" in told.err, told.out) == (True, "")
+    none = evaluate([ROWS[2]] * 12, [Faithfulness()], judge(), show_progress=False)
+    assert repr(none) == "{'faithfulness': nan}"
+    assert capsys.readouterr().err == ""
+
+
+def test_several_metrics_judge_nothing_twice_and_each_has_its_column() -> None:
+    given = judge(*HALF, *CORRECT[2:])
+    row = {**ROWS[0], "reference": "Tea is grown in Assam."}
+    metrics = [Faithfulness(), FactualCorrectness(mode="precision"), FactualCorrectness(mode="recall")]
+    result = evaluate([row], metrics, given, run_config=RunConfig(timeout=600, max_retries=3, max_workers=4))
+    given.close()  # raises if an answer is left over
+    assert repr(result) == (
+        "{'faithfulness': 0.5000, 'factual_correctness(mode=precision)': 0.5000, "
+        "'factual_correctness(mode=recall)': 1.0000}"
+    )
+    assert result["factual_correctness(mode=recall)"] == [1.0]
+    with pytest.raises(InputError, match="'factual_correctness' is no column"):
+        result["factual_correctness"]
+    assert evaluate([row], metrics[1:2], judge(*CORRECT))["factual_correctness"] == [1 / 2]
+
+
+def test_embeddings_are_for_metrics_that_were_given_none_and_a_seed_for_all_draws() -> None:
+    engine = Asking([QUESTION, "Where does tea grow?"])
+    config, mine = RunConfig(seed=7), AnswerRelevance(embedding_model=FakeEmbedder(VECTORS))
+    for metric, others in ((AnswerRelevance(), FakeEmbedder(VECTORS)), (mine, FakeEmbedder({}))):
+        result = evaluate([PAIR], [metric], fake_judge(engine), others, config)
+        assert result["answer_relevance"] == [pytest.approx((1.0 + 0.6) / 2)]
+    assert {seed[0] for call in engine.calls if call.temperature for seed in call.seeds or ()} == {7}
+
+
+def test_to_pandas_has_the_columns_of_samples_and_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = evaluate([{**ROWS[0], "faithfulness": 1}], [Faithfulness(judge(*HALF))])
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    assert result.to_pandas() == [{"id": "1", **ROWS[0], "sample_faithfulness": 1, "faithfulness": 1 / 2}]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="pip install pandas"):
+        result.to_pandas()
+
+
+def test_samples_in_a_language_that_a_model_does_not_read_are_logged_with_their_ids(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    texts = {"zh": "茶是绿色的。", "ru": "Чай зелёный.", "en": "Tea is green."}
+    samples = [{"id": name, "response": text, "retrieved_contexts": ["Tea."]} for name, text in texts.items()]
+    given = fake_judge(FakeEngine([]), classifier=FakeClassifier(dict.fromkeys(texts.values(), 0.9)))
+    evaluate(samples, [FaithfulnesswithHHEM(given, statements="sentences")])
+    assert [record.getMessage() for record in caplog.records] == [
+        "faithfulness_with_hhem: neither English nor Chinese: ru.",
+        "faithfulness_with_hhem: HHEM reads English only, and this is another language: zh, ru.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (RunConfig(timeout=4.5), "timeout"),  # the second sample's statements take 5 seconds
+        (SimpleNamespace(timeout=4.5, seed=3), "timeout"),
+        (RunConfig(timeout=6.5), ""),
+        (RunConfig(timeout=None), ""),
+        (None, ""),
+    ],
+)
+def test_a_sample_over_the_time_fails_and_asks_nothing_more_and_the_others_go_on(
+    config: Any, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(FakeEngine):
+        clock = 0.0
+
+        def generate(self, *args: Any, **how: Any) -> Any:
+            self.clock += 5 if "sings" in args[2][0] and len(self.calls) == 2 else 1
+            return super().generate(*args, **how)
+
+    rows = [{**ROWS[1], "response": f"Tea {verb}."} for verb in ("grows", "sings", "rises")]
+    stated = [{"statements": [row["response"]]} for row in rows]
+    verdict = {"verdict": 0.9}
+    unasked = [] if reason else [verdict]
+    engine = Slow([stated[0], verdict, stated[1], *unasked, stated[2], verdict])
+    monkeypatch.setattr(time, "monotonic", lambda: engine.clock)
+    result = evaluate(rows, [Faithfulness()], fake_judge(engine), run_config=config)
+    assert result["faithfulness"][::2] == [1.0, 1.0]
+    assert result.judged["faithfulness"][1].scores["faithfulness"].reason == reason
+    engine.close()  # raises if an answer is left over
+
+
+# Records in the original schemas
+
+
+def test_records_are_exported_in_the_original_schemas() -> None:
+    first, second = "Tea is grown in Assam.", "Tea was planted in Assam in 1937."
+    judged = Faithfulness(judge(*HALF)).judged(INPUTS)
+    original, ragas = to_original(judged), to_ragas(judged)
+    assert original["statements"]["sentence_and_statements"] == [
+        {"origin_sentence": first, "statements": [{"description": first}]},
+        {"origin_sentence": "It was planted there in 1937.", "statements": [{"description": second}]},
+    ]
+    assert original["support"]["statement_verdications"] == [
+        {"statement": first, "verdication_reasoning": "", "verdication_result": 1},
+        {"statement": second, "verdication_reasoning": "", "verdication_result": 0},
+    ]
+    assert ragas["statements"] == {"statements": [first, second]}
+    assert ragas["support"]["statements"] == [
+        {"statement": first, "reason": "", "verdict": 1},
+        {"statement": second, "reason": "", "verdict": 0},
+    ]
+    flagged = relevance(0.1, questions=1, verdict="reasoned").judged(PAIR)
+    drawn = {"query": QUESTION, "answer_sufficiency": "It names the place.", "answer_sufficiency_result": 0}
+    assert to_original(flagged) == {"questions": [drawn]}
+
+
+@pytest.mark.parametrize("asked", [{"explain": True}, {"verdict": "reasoned"}])
+def test_a_reason_that_was_asked_for_is_exported_with_its_verdict(asked: dict[str, Any]) -> None:
+    reasons: list[dict[str, Any]] = [{"reason": "It says so."}, {"reason": "It says 1837."}]
+    after = [{"verdict": 0.9}, {"verdict": 0.1}]
+    both = [{**r, **v} for r, v in zip(reasons, after, strict=True)]
+    written = [*after, *reasons] if "explain" in asked else both
+    judged = Faithfulness(judge(*STATEMENTS, *written), **asked).judged(INPUTS)
+    verdicts = to_ragas(judged)["support"]["statements"]
+    assert [(one["reason"], one["verdict"]) for one in verdicts] == [("It says so.", 1), ("It says 1837.", 0)]
+    first = to_original(judged)["support"]["statement_verdications"][0]
+    assert first["verdication_reasoning"] == "It says so."
+
+
+@pytest.mark.parametrize("way", ["judged", "compat", "evaluate", "folder", "rescore"])
+def test_the_mean_of_the_exported_verdicts_of_any_result_is_its_calibrated_score(
+    way: str, tmp_path: Path
+) -> None:
+    """The shipped calibration of the usual judge takes 0.6 below one half for a number in no context."""
+    given = calibrated_judge(FakeEngine([*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.6}]))
+    folder = None if way == "evaluate" else tmp_path / "run"
+    if way == "judged":
+        sample = Faithfulness(given).judged(INPUTS)
+    elif way == "compat":
+        sample = evaluate([INPUTS], [Faithfulness()], given).judged["faithfulness"][0]
+    else:
+        sample = localeval.evaluate([INPUTS], ["faithfulness"], given, folder).samples[0]
+        sample = localeval.rescore(tmp_path / "run").samples[0] if way == "rescore" else sample
+    assert sample.scores["faithfulness"].value == 1 / 2
+    assert [verdict["verdict"] for verdict in to_ragas(sample)["support"]["statements"]] == [1, 0]
+    again = to_ragas(sample, threshold=0.1)["support"]["statements"]
+    assert [verdict["verdict"] for verdict in again] == [1, 1]
+    assert (
+        to_ragas(Faithfulness(judge(*HALF), threshold=0.1).judged(INPUTS))["support"]
+        == to_ragas(Faithfulness(judge(*HALF)).judged(INPUTS), threshold=0.1)["support"]
+    )
+
+
+# Models
+
+
+class Closing(FakeEngine):
+    """Can answer INPUTS once."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Closing]]:
+    """What `Judge.load` was asked for, and the engines that it gave."""
+    made: list[tuple[Any, Closing]] = []
+
+    def load(model: Any) -> Judge:
+        made.append((model, Closing(HALF)))
+        return fake_judge(made[-1][1])
+
+    monkeypatch.setattr(Judge, "load", load)
+    return made
+
+
+def test_a_model_is_loaded_when_first_asked_once_for_all_and_freed_by_close(
+    loads: list[tuple[Any, Closing]],
+) -> None:
+    one = Faithfulness(llm="judge.gguf")
+    assert math.isnan(one.invoke({"answer": "Tea grows."}))
+    assert ContextRelevance(llm="judge.gguf").invoke({"query": "Tea?", "document_list": []}) == 0.0
+    assert loads == []
+    with one:
+        assert Faithfulness(llm=Path("judge.gguf")).invoke(INPUTS) == one.invoke(INPUTS) == 1 / 2
+    assert [(model, engine.closed) for model, engine in loads] == [(Path("judge.gguf"), True)]
+    with Faithfulness() as usual:
+        assert usual.invoke(INPUTS) == one.invoke(INPUTS) == 1 / 2
+    one.close()
+    assert [model for model, _ in loads[1:]] == ["qwen2.5-coder-1.5b", "judge.gguf"]
+
+
+def test_evaluate_frees_what_it_loaded_and_leaves_what_was_open(loads: list[tuple[Any, Closing]]) -> None:
+    class Interrupted(Faithfulness):
+        def judged(self, *args: Any, **options: Any) -> Any:
+            raise KeyboardInterrupt
+
+    own = Closing(HALF)
+    with Faithfulness(llm="mine.gguf", name="mine") as mine:
+        mine.invoke(ROWS[0])
+        metrics = [mine, Faithfulness(), Faithfulness(fake_judge(own), name="own")]
+        result = evaluate(ROWS[:1], metrics, llm="given.gguf")
+        assert repr(result) == "{'mine': 0.5000, 'faithfulness': 0.5000, 'own': 0.5000}"
+        with pytest.raises(KeyboardInterrupt):
+            evaluate(ROWS, [Interrupted()], llm="given.gguf")
+        told = [(model, engine.closed) for model, engine in loads]
+        assert told == [("mine.gguf", False), ("given.gguf", True), ("given.gguf", True)]
+    assert not own.closed
+
+
+@pytest.mark.parametrize(
+    ("place", "metric"),
+    [
+        ("embedder.Embedder", lambda: AnswerRelevance(fake_judge(Asking([QUESTION])), "bge-m3")),
+        (
+            "hhem.Classifier",
+            lambda: FaithfulnesswithHHEM(
+                Judge(FakeEngine(STATEMENTS), {"name": "fake", "sha256": "0" * 64}), "cuda", 4
+            ),
+        ),
+    ],
+)
+def test_a_model_beside_the_judge_is_opened_by_its_name_once_and_closed(
+    place: str, metric: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Beside(FakeEmbedder, FakeClassifier):
+        closed = False
+
+        def __init__(self) -> None:
+            FakeEmbedder.__init__(self, VECTORS)
+            FakeClassifier.__init__(self, BOTH)
+
+        def close(self) -> None:
+            self.closed = True
+
+    asked: list[Any] = []
+    model = Beside()
+
+    def load(*given: Any, **how: Any) -> Beside:
+        asked.append((given, how))
+        return model
+
+    monkeypatch.setattr(f"localeval.engine.{place}.load", load)
+    with metric() as made:
+        assert made.invoke({**INPUTS, **PAIR}) == made.invoke({**INPUTS, **PAIR}) == pytest.approx(1.0)
+    assert [(given, how.get("device"), how.get("batch_size")) for given, how in asked] == [
+        (("bge-m3",), None, None) if "Embedder" in place else (("hhem-2.1-open",), "cuda", 4)
+    ]
+    assert model.closed
+
+
+def test_without_langchain_every_call_works_and_nothing_heavy_is_imported() -> None:
+    code = """
+import asyncio, sys
+import localeval
+before = "langchain_core" in sys.modules
+sys.modules["langchain_core"] = None
+from localeval.compat import Faithfulness
+print(before, {"ragas", "pandas", "torch", "llama_cpp", "transformers"} & set(sys.modules))
+from tests.originals import HALF, INPUTS, judge
+metric = Faithfulness(judge(*HALF))
+print(metric.invoke(INPUTS), asyncio.run(metric.ainvoke(INPUTS, threshold=0.1)))
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "False set()\n0.5 1.0\n"

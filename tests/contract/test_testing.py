@@ -1,0 +1,137 @@
+"""In a test suite: `assert_score` on fakes, and the fixture `localeval_judge` in a pytest of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localeval import InputError, Judge
+from localeval.testing import FakeEngine, assert_score, fake_judge
+
+SAMPLE: dict[str, Any] = {
+    "response": "Tea is grown in Assam. It sings.",
+    "retrieved_contexts": ["Tea is grown in Assam."],
+}
+WORDS: dict[str, Any] = {"statements": "sentences"}
+
+
+def judge(*verdicts: float, **how: Any) -> Judge:
+    return fake_judge(FakeEngine([{"verdict": share} for share in verdicts], **how))
+
+
+def test_a_score_within_its_bounds_is_returned() -> None:
+    score = assert_score(judge(0.9, 0.8), "faithfulness", SAMPLE, at_least=1.0, **WORDS)
+    assert score.value == 1.0
+    assert score.soft == pytest.approx((0.9 + 0.8) / 2)
+    assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
+
+
+def test_a_score_too_low_lists_what_is_not_supported_with_probability_and_evidence() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.8, **WORDS)
+    assert str(caught.value).splitlines() == [
+        "faithfulness is 0.500; expected at least 0.8.",
+        'not supported (support, 0.20): "It sings."; no evidence',
+    ]
+    with pytest.raises(AssertionError, match=r'0.90.*evidence: "Tea is grown in Assam."'):
+        assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.8, threshold=0.95, **WORDS)
+
+
+@pytest.mark.parametrize(
+    ("metric", "verdicts"),  # by the contexts, then by the reference
+    [("hallucination", (0.9, 0.1, 0.9, 0.1)), ("noise_sensitivity", (0.9, 0.9, 0.9, 0.1))],
+)
+def test_of_a_fault_less_is_better(metric: str, verdicts: tuple[float, ...]) -> None:
+    sample = {**SAMPLE, "reference": "Coffee is grown in Kodagu."}
+    with pytest.raises(AssertionError) as caught:
+        assert_score(judge(*verdicts), metric, sample, at_most=0.1, **WORDS)
+    first, *listed = str(caught.value).splitlines()
+    assert first == f"{metric} is 0.500; expected at most 0.1."
+    assert 'not supported (response_in_reference, 0.10): "It sings."; no evidence' in listed
+    assert len(listed) == sum(verdict < 0.5 for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("sample", "how", "why"),
+    [
+        ({**SAMPLE, "response": ""}, {}, "undefined .no_statements: the response makes no statement"),
+        ({"response": "Tea."}, {}, "undefined .missing_retrieved_contexts"),
+        (SAMPLE, {"n_ctx": 2048}, "failed .context_too_long: the text does not fit"),
+    ],
+)
+def test_without_a_score_the_reason_is_told(sample: dict[str, Any], how: dict[str, Any], why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        assert_score(judge(**how), "faithfulness", sample, **WORDS)
+
+
+def test_what_was_judged_for_one_assertion_is_not_asked_for_the_next() -> None:
+    given = judge(0.9, 0.2)
+    assert_score(given, "faithfulness", SAMPLE, at_least=0.5, **WORDS)
+    with pytest.raises(AssertionError):
+        assert_score(given, "full_support", SAMPLE, at_least=0.5, **WORDS)
+    with pytest.raises(InputError, match="faithful"):
+        assert_score(given, "faithful", SAMPLE)
+
+
+SUITE = """
+import sys
+import pytest
+
+JUDGES = []
+
+def test_nothing_of_localeval_is_imported_before_the_fixture_is_asked_for():
+    assert not [name for name in sys.modules if name.split(".")[0] in ("localeval", "numpy", "pydantic")]
+
+@pytest.fixture(scope="session")
+def faked(request):
+    import localeval
+    from localeval.testing import FakeEngine, fake_judge
+    if request.config.getoption("--localeval-model"):
+        localeval.Judge.load = lambda model: print(model) or fake_judge(FakeEngine([{"verdict": 0.9}]))
+
+def test_the_judge_answers(faked, localeval_judge):
+    from localeval.testing import assert_score
+    sample = {"response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
+    assert_score(localeval_judge, "faithfulness", sample, at_least=1, statements="sentences")
+    JUDGES.append(localeval_judge)
+
+def test_it_is_one_for_the_session(localeval_judge):
+    assert JUDGES == [localeval_judge]
+"""
+CONFTEST = """
+def pytest_unconfigure(config):
+    from test_suite import JUDGES
+    try:
+        JUDGES[0].score("faithfulness", {"response": "T.", "retrieved_contexts": ["T."]})
+    except Exception as error:
+        print(error)
+"""
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> str:
+    """Run a pytest of its own, which finds the plugin as it finds one that is installed."""
+    command = [sys.executable, "-m", "pytest", "-p", "localeval_pytest", "-q", *arguments]
+    environment = {**os.environ, **variables, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    return told.stdout + told.stderr
+
+
+def test_the_fixture_loads_one_judge_when_asked_and_closes_it_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    told = run(tmp_path, "-s", "--localeval-model", "mine.gguf", LOCALEVAL_MODEL="nowhere.gguf")
+    assert "3 passed" in told, told
+    assert told.count("mine.gguf") == 1
+    assert "this judge was closed" in told
+
+
+def test_a_model_that_is_not_there_is_told_by_the_test_that_asked_for_it(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
+    told = run(tmp_path, LOCALEVAL_MODEL="nowhere.gguf")
+    assert "1 passed, 2 errors" in told, told
+    assert "nowhere.gguf" in told
