@@ -13,8 +13,8 @@ from localeval import Judge, evaluate, models
 from localeval.engine.embedder import Embedder
 from localeval.errors import ModelMissing
 from localeval.testing import FakeEngine
-from tests.loopback import BYTES, FILE, HUB, move_in, toml_row
 from tests.engine.test_embedder import catalog_row, write_folder
+from tests.loopback import BYTES, FILE, HUB, move_in, toml_row
 
 FROM_BEST = ["bge-m3", "multilingual-e5-small", "multilingual-e5-small-q4", "all-minilm-l6-v2"]
 SAMPLE = {"question": "What grows?", "answer": "Tea grows.", "contexts": ["Tea grows."]}
