@@ -11,7 +11,7 @@ from localeval.judgements.windows import ask_in_windows, yes
 from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.language import language
-from localeval.text.overlap import context_sentences
+from localeval.text.overlap import Evidence, context_sentences
 
 NEAR = 0.85
 """How near a sentence's probability has to come to the highest of its sample, as a share of it.
@@ -26,16 +26,12 @@ Small judges say too easily that contexts answer: models/README.md tells how oft
 """
 
 
-class NeededSentence(Record):
-    """A sentence of the contexts, as `Evidence` has it, and how likely it is needed.
+class NeededSentence(Evidence):
+    """A sentence of the contexts, and how likely it is needed.
 
     probability  0 to 1; with several windows that of the best one
     """
 
-    text: str
-    context: int
-    start: int
-    end: int
     probability: float
 
 
