@@ -103,13 +103,7 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
 
 
 def default_models(judge: str | None, embedder: str | None) -> list[str]:
-    """The named judge and embedder; for one that is not named the quick start's, if it is here.
-
-    Raises InputError for a model of another kind.
-    """
-    for name, kind in ((judge, "judge"), (embedder, "embedder")):
-        if name and (row := catalog.rows().get(name)) is not None and row.kind != kind:
-            raise InputError(f"{name} is no {kind} but a model of another kind ({row.kind}); name a {kind}.")
+    """The named judge and embedder; for one that is not named the quick start's, if it is here."""
     here = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
     names = (judge or JUDGE, embedder or EMBEDDER)
     return [name for name in names if name in (judge, embedder) or name in here]
@@ -224,7 +218,10 @@ def pack(contents: PackContents, target: Path, announce: Announce = say) -> Path
             _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
             for model in contents.models:
                 announce(f"copying {model.name}")
-                for source in _model_paths(model):
+                assert model.row is not None  # noqa: S101 (a pack holds models of the catalog only)
+                paths = [store.place(model.row, file) for file in model.row.files]
+                paths.append(store.models_dir() / model.name / store.SUMS)
+                for source in filter(Path.is_file, paths):
                     name = source.relative_to(store.models_dir()).as_posix()
                     so_far.add(source, f"models/{name}", file_sha256(source))
             _download_wheels(contents, so_far, scratch, announce)
@@ -245,13 +242,6 @@ def pack(contents: PackContents, target: Path, announce: Announce = say) -> Path
             f"{error.filename or target}: {error.strerror or error}; mend that and pack again: "
             "it goes on from there."
         ) from error
-
-
-def _model_paths(model: ModelFiles) -> list[Path]:
-    assert model.row is not None  # noqa: S101 (a pack holds models of the catalog only)
-    paths = [store.place(model.row, file) for file in model.row.files]
-    sums = store.models_dir() / model.row.name / store.SUMS
-    return [*paths, sums] if sums.is_file() else paths
 
 
 def _make_own_wheel(folder: Path) -> None:

@@ -116,20 +116,6 @@ def test_a_trial_of_an_attack_is_judged_as_if_it_were_the_only_one(
     assert together == first | second
 
 
-def test_a_kept_trial_is_judged_anew_by_another_version_of_the_judgement(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attack = script("attack", monkeypatch)
-    trial = attack.Asked(("Tea grows in Arl.",), "Tea grows.")
-    kept = []
-    with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge, Journal(tmp_path) as journal:
-        for version in ("of once", "of once", "of today"):
-            monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version=version))
-            attack._judged([trial], "en", judge, journal)
-            kept.append(lines_of(tmp_path))
-    assert kept == [1, 1, 2]
-
-
 def test_a_kept_verdict_of_an_experiment_is_made_anew_by_another_version_of_the_judgement(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,25 +128,9 @@ def test_a_kept_verdict_of_an_experiment_is_made_anew_by_another_version_of_the_
     for version in ("of once", "of once", "of today"):
         monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version=version))
         experiment.decided(variant, DEFAULTS, [sample], made, tmp_path)
-        kept.append(lines_of(tmp_path / variant.name))
+        journal = tmp_path / variant.name / "journal.jsonl"
+        kept.append(len(journal.read_text(encoding="utf-8").splitlines()))
     assert kept == [1, 1, 2]
-
-
-def test_only_a_variant_behind_the_first_one_has_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = script("experiment", monkeypatch)
-    samples = [
-        Sample(id=str(i), response="Tea grows.", retrieved_contexts=["Tea grows."], label=i % 2)
-        for i in range(4)
-    ]
-    first = {s.id: ([0.9 if s.model_dump()["label"] else 0.1], 1.0, 10) for s in samples}
-    other = {i: ([1 - p for p in of_statements], 2.0, 20) for i, (of_statements, _, _) in first.items()}
-    change = [experiment.row("x", found, first, samples).split(" | ")[4] for found in (first, other)]
-    assert change[0] == ""
-    assert change[1].startswith("-1.000 (")
-
-
-def lines_of(folder: Path) -> int:
-    return len((folder / "journal.jsonl").read_text(encoding="utf-8").splitlines())
 
 
 def test_attacks_are_told_beside_neutral_text_with_the_difference(
