@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
@@ -74,7 +73,7 @@ def read_samples(
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
     'Who?'
     """
-    limit = None if limit is None else min(whole("limit", limit, 1), sys.maxsize)
+    limit = None if limit is None else whole("limit", limit, 1)
     sample = None if sample is None else whole("sample", sample, 1)
     wanted = {ids} if isinstance(ids, str) else {str(one) for one in ids}
     names = dict(NAMES)
@@ -112,10 +111,9 @@ def read_samples(
         chosen = list(islice(_samples(rows, name, names, seen, skipped if skip_bad else None), limit))
     there = [one.id for one in chosen]
     if chosen and (missing := sorted(wanted.difference(there))):
-        among, remedy = "has", shorten(suggested(missing[0], there))
-        if len(chosen) == limit:  # it may well stand behind, where nothing is looked at
-            among, remedy = f"up to the limit of {limit} has", "raise the limit, or leave the id out."
-        raise InputError(f"{name}: no sample {among} the id {shorten(missing[0])}; {remedy}")
+        within = "" if limit is None else f" among the first {limit}"
+        remedy = shorten(suggested(missing[0], there))
+        raise InputError(f"{name}: no sample{within} has the id {shorten(missing[0])}; {remedy}")
     chosen = [one for one in chosen if not wanted or one.id in wanted]
     by_lot = sorted(chosen, key=lambda one: sha256(f"{seed}/{one.id}".encode()).digest())
     drawn = {one.id for one in by_lot[:sample]}
