@@ -216,6 +216,8 @@ def table_rows(table: Any, name: str, names: Names) -> Rows:
     rows: Iterable[Mapping[str, Any]] = table
     if hasattr(table, "iter_rows"):
         rows = table.iter_rows(named=True)
+    elif hasattr(table, "to_pylist"):  # pyarrow's
+        rows = table.to_pylist()
     elif hasattr(table, "itertuples"):
         named = [level for level in table.index.names if level is not None and level not in table.columns]
         table = table.reset_index(level=named) if named else table

@@ -94,6 +94,7 @@ WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "dataset": ("", lambda rows, path: as_dataset(rows)),
     "iterable dataset": ("", lambda rows, path: as_dataset(rows).to_iterable_dataset()),
     "polars": ("", lambda rows, path: pl.DataFrame(in_columns(rows))),
+    "arrow": ("", lambda rows, path: pa.Table.from_pylist(in_columns(rows))),
     "lazy polars": ("", lambda rows, path: pl.LazyFrame(in_columns(rows))),
     "gzip": ("data.jsonl.gz", as_gzip),
     "gzip by another name": ("data.jsonl", as_gzip),
