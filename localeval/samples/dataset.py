@@ -56,7 +56,7 @@ def read_samples(
 ) -> Samples:
     """Read the samples of a file, of stdin ("-"), of a table or of an iterable, at least one.
 
-    A table is a pandas or Polars DataFrame (or LazyFrame), or a Dataset or IterableDataset of Hugging Face.
+    A table is a DataFrame of pandas or Polars (also a LazyFrame), Arrow's, or a Dataset of Hugging Face.
 
     columns   for a field the column that it is read from, and from no other: {"user_input": "q"}
     limit     read the first so many, and nothing behind them
@@ -89,18 +89,19 @@ def read_samples(
     rows: Rows
     if hasattr(source, "collect"):  # a LazyFrame
         source = source.collect()
+    tabular = any(hasattr(source, own) for own in ("itertuples", "iter_rows", "to_pylist", "column_names"))
     if isinstance(source, str | Path):
         name, rows = source_name(source), file_rows(source, format, encoding, names)
     elif format is not None or encoding is not None:
         raise InputError("samples: format and encoding are of files; leave them out here.")
-    elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
-        found, remedy = shorten(repr(source), 60), "put one into a list"
-        if hasattr(source, "column_names"):  # a DatasetDict
-            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
-        raise InputError(f"samples: expected a path or a list of samples, not {found}; {remedy}.")
-    elif any(hasattr(source, own) for own in ("itertuples", "iter_rows", "column_names")):
+    elif tabular and not isinstance(source, Mapping):
         name = type(source).__name__
         rows = table_rows(source, name, names)
+    elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
+        found, remedy = shorten(repr(source), 60), "put one into a list"
+        if tabular:  # a DatasetDict
+            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
+        raise InputError(f"samples: expected a path or a list of samples, not {found}; {remedy}.")
     else:
         name = source.name if isinstance(source, Samples) else "samples"
         rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
