@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
@@ -57,7 +56,7 @@ def read_samples(
 ) -> Samples:
     """Read the samples of a file, of stdin ("-"), of a table or of an iterable, at least one.
 
-    A table is a pandas or Polars DataFrame (or LazyFrame), or a Dataset or IterableDataset of Hugging Face.
+    A table is a DataFrame of pandas or Polars (also a LazyFrame), Arrow's, or a Dataset of Hugging Face.
 
     columns   for a field the column that it is read from, and from no other: {"user_input": "q"}
     limit     read the first so many, and nothing behind them
@@ -74,7 +73,7 @@ def read_samples(
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
     'Who?'
     """
-    limit = None if limit is None else min(whole("limit", limit, 1), sys.maxsize)
+    limit = None if limit is None else whole("limit", limit, 1)
     sample = None if sample is None else whole("sample", sample, 1)
     wanted = {ids} if isinstance(ids, str) else {str(one) for one in ids}
     names = dict(NAMES)
@@ -90,18 +89,19 @@ def read_samples(
     rows: Rows
     if hasattr(source, "collect"):  # a LazyFrame
         source = source.collect()
+    tabular = any(hasattr(source, own) for own in ("itertuples", "iter_rows", "to_pylist", "column_names"))
     if isinstance(source, str | Path):
         name, rows = source_name(source), file_rows(source, format, encoding, names)
     elif format is not None or encoding is not None:
         raise InputError("samples: format and encoding are of files; leave them out here.")
-    elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
-        found, remedy = shorten(repr(source), 60), "put one into a list"
-        if hasattr(source, "column_names"):  # a DatasetDict
-            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
-        raise InputError(f"samples: expected a path or a list of samples, not {found}; {remedy}.")
-    elif any(hasattr(source, own) for own in ("itertuples", "iter_rows", "column_names")):
+    elif tabular and not isinstance(source, Mapping):
         name = type(source).__name__
         rows = table_rows(source, name, names)
+    elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
+        found, remedy = shorten(repr(source), 60), "put one into a list"
+        if tabular:  # a DatasetDict
+            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
+        raise InputError(f"samples: expected a path or a list of samples, not {found}; {remedy}.")
     else:
         name = source.name if isinstance(source, Samples) else "samples"
         rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
@@ -112,10 +112,9 @@ def read_samples(
         chosen = list(islice(_samples(rows, name, names, seen, skipped if skip_bad else None), limit))
     there = [one.id for one in chosen]
     if chosen and (missing := sorted(wanted.difference(there))):
-        among, remedy = "has", shorten(suggested(missing[0], there))
-        if len(chosen) == limit:  # it may well stand behind, where nothing is looked at
-            among, remedy = f"up to the limit of {limit} has", "raise the limit, or leave the id out."
-        raise InputError(f"{name}: no sample {among} the id {shorten(missing[0])}; {remedy}")
+        within = "" if limit is None else f" among the first {limit}"
+        remedy = shorten(suggested(missing[0], there))
+        raise InputError(f"{name}: no sample{within} has the id {shorten(missing[0])}; {remedy}")
     chosen = [one for one in chosen if not wanted or one.id in wanted]
     by_lot = sorted(chosen, key=lambda one: sha256(f"{seed}/{one.id}".encode()).digest())
     drawn = {one.id for one in by_lot[:sample]}

@@ -81,8 +81,6 @@ def file_rows(source: str | Path, form: str | None, encoding: str | None, names:
 def _opened(source: str | Path) -> Iterator[Bytes]:
     """Open a file, or stdin, which stays open after; unpack what gzip packed, whatever its name."""
     stdin = str(source) == "-"
-    if stdin and (sys.stdin is None or sys.stdin.closed):  # None where the shell closed it
-        raise InputError("stdin: is closed; send the samples there, or give the path of a file with samples.")
     file: Bytes = io.BufferedReader(sys.stdin.buffer) if stdin else Path(source).open("rb")  # noqa: SIM115
     try:
         yield io.BufferedReader(gzip.GzipFile(fileobj=file)) if file.peek(2).startswith(_GZIP) else file
@@ -218,6 +216,8 @@ def table_rows(table: Any, name: str, names: Names) -> Rows:
     rows: Iterable[Mapping[str, Any]] = table
     if hasattr(table, "iter_rows"):
         rows = table.iter_rows(named=True)
+    elif hasattr(table, "to_pylist"):  # pyarrow's
+        rows = table.to_pylist()
     elif hasattr(table, "itertuples"):
         named = [level for level in table.index.names if level is not None and level not in table.columns]
         table = table.reset_index(level=named) if named else table

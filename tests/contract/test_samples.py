@@ -94,6 +94,7 @@ WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "dataset": ("", lambda rows, path: as_dataset(rows)),
     "iterable dataset": ("", lambda rows, path: as_dataset(rows).to_iterable_dataset()),
     "polars": ("", lambda rows, path: pl.DataFrame(in_columns(rows))),
+    "arrow": ("", lambda rows, path: pa.Table.from_pylist(in_columns(rows))),
     "lazy polars": ("", lambda rows, path: pl.LazyFrame(in_columns(rows))),
     "gzip": ("data.jsonl.gz", as_gzip),
     "gzip by another name": ("data.jsonl", as_gzip),
@@ -129,7 +130,7 @@ def fault(source: Any, **how: Any) -> str:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(rows=tables)
 def test_what_is_written_is_read(kind: str, tmp_path_factory: pytest.TempPathFactory, rows: Rows) -> None:
     numbered = [{"id": f"r{place}", **row} for place, row in enumerate(rows)]
@@ -460,7 +461,6 @@ def ids(**how: Any) -> list[str]:
 
 def test_a_limit_reads_the_first_and_nothing_behind_them(tmp_path: Path) -> None:
     assert ids(limit=3) == ["s0", "s1", "s2"]
-    assert len(ids(limit=2**99)) == len(ids(sample=2**99)) == 100
     (tmp_path / "data.jsonl").write_text('{"answer": "A"}\n{"answer": "B"}\n[')
     assert len(read_samples(tmp_path / "data.jsonl", limit=2)) == 2
 
@@ -486,7 +486,7 @@ def test_samples_are_chosen_by_their_ids_each_of_which_must_be_there_up_to_the_l
     assert ids(ids=["s0", "s2"], limit=3) == ["s0", "s2"]
     assert read_samples([{"answer": "A"}, {"answer": "B"}], ids=[2])[0].response == "B"
     assert "no sample has the id s7x; did you mean s7?" in fault(NUMBERED, ids=["s1", "s7x"], sample=1)
-    assert "up to the limit of 3 has the id s3; raise the limit" in fault(NUMBERED, ids=["s0", "s3"], limit=3)
+    assert "among the first 3 has the id s3" in fault(NUMBERED, ids=["s0", "s3"], limit=3)
     assert "there is no sample in it" in fault([], ids=["?"])
 
 
