@@ -161,8 +161,8 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
 
 
 def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> None:
-    work = Work("support", "judge", to_make=3, spent=TokenUsage(branch=100), seconds=200.0)
-    told = Plan(2, 2, (work,), speed=Speed(0.01, 0.02, 0.05), memory=2_000_000_000, free=1_500_000_000)
+    work = Work("support", "judge", to_make=3, spent=TokenUsage(branch=100))
+    told = Plan(2, 2, (work,), speed=Speed(2.0, 2.0, 2.0), memory=2_000_000_000, free=1_500_000_000)
     first, second = told.summary()
     assert first == "Plan: 2 samples, 3 judgements to make, about 100 rows."
     assert "about 3 min 20 s" in second

@@ -21,7 +21,7 @@ from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import config_of
 from localeval.runs.folder import Run
-from localeval.runs.plan import LOOKED_AT, Plan, make_plan
+from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, SampleResult
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
@@ -66,31 +66,42 @@ def evaluate(
     0.75
     """
     began = attempts() if is_offline() else None
-    choices = Options.read(options)
-    read = read_samples(samples)
-    folder = _folder(output, samples, read)
-    chosen = metrics_for(metrics, read)
+    choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     with _opened(judge) as opened:
         opened.ready(chosen, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
-        config = config_of(opened, choices, signature, skipped)
+        config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)
         planned = None if watch is None else _planned(read, chosen, opened, choices, folder, watch)
         with Run.open(folder, read, config, opened.fits) as run:
             if watch is not None and planned is not None:
                 run.keep_plan(planned)
                 watch.begin(planned)
-            curves = opened.curves(choices)
             for done, sample in enumerate(read, 1):
-                run.add(_scored(sample, chosen, opened, choices, curves, run.journal))
+                one = _scored(sample, chosen, opened, choices, curves, run.journal)
+                run.samples.append(one)
                 if progress is not None:
                     progress(done, read)
                 if watch is not None:
-                    watch.took(done, read, run.samples[-1].scores)
+                    watch.took(done, read, one.scores)
             refused = None if began is None or not run.config.watched else attempts() - began
             network = Network(watched=refused is not None, refused=refused)
             result = Result(run.samples, config.metrics, signature, network=network, skipped=skipped)
-            run.finish(result)
+            if folder is not None:
+                run_folder.finish(folder, result)
     return result
+
+
+def _prepared(
+    samples: Source, metrics: Iterable[str] | None, output: str | Path | None, options: dict[str, Any]
+) -> tuple[Options, Samples, Path | None, list[Metric]]:
+    """Check what a caller gives, and the run's folder, before a model is looked for."""
+    choices, read = Options.read(options), read_samples(samples)
+    if output == "":
+        raise InputError("output is empty; name a folder, or leave it out.")
+    folder = None if output is None else Path(output)
+    if folder is not None:
+        run_folder.check(folder, read, samples if isinstance(samples, str | Path) else read.name)
+    return choices, read, folder, metrics_for(metrics, read)
 
 
 def _planned(
@@ -104,9 +115,12 @@ def _planned(
     """Plan the run. Raises InputError, after telling the plan, where the judge does not fit into memory."""
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     planned = make_plan(samples, metrics, judge, options, kept, most=LOOKED_AT)
-    if not planned.fits:
+    if planned.memory is not None and planned.free is not None and not planned.fits:
         watch.begin(planned)
-        planned.check()
+        raise InputError(
+            f"the judge needs about {planned.memory / 1e9:.1f} GB of memory, and {planned.free / 1e9:.1f} GB "
+            f"are free; {SMALLER}."
+        )
     return planned
 
 
@@ -141,10 +155,7 @@ def plan(
 
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
-    choices = Options.read(options)
-    read = read_samples(samples)
-    folder = _folder(output, samples, read)
-    chosen = metrics_for(metrics, read)
+    choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
         opened.ready(chosen, choices)
@@ -154,17 +165,6 @@ def plan(
 async def aevaluate(samples: Source, **arguments: Any) -> Result:
     """Call `evaluate` in a thread of its own, so that an event loop goes on."""
     return await asyncio.to_thread(evaluate, samples, **arguments)
-
-
-def _folder(output: str | Path | None, samples: Source, read: Samples) -> Path | None:
-    """Check the run's folder. Raises InputError for one with files that are not a run's."""
-    if output is None:
-        return None
-    if output == "":
-        raise InputError("output is empty; name a folder, or leave it out.")
-    folder = Path(output)
-    run_folder.check(folder, read, samples if isinstance(samples, str | Path) else read.name)
-    return folder
 
 
 def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
