@@ -91,7 +91,8 @@ def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sente
 
 
 def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(aborting: Path, tmp_path: Path) -> None:
-    from tests.test_cli import fault, localeval
+    from tests.commands import fault
+    from tests.commands import process as localeval
 
     check_gguf(aborting)  # its tables are sound
     with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG"):

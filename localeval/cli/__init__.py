@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
 import io
-import json
 import shlex
 import signal
 import sys
@@ -60,11 +58,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
     before = attempts()
     words = sys.argv[1:] if arguments is None else arguments
-    # A character that the terminal's encoding does not have is printed as JSON escapes it.
-    codecs.register_error("localeval.escaped", _escape)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="localeval.escaped")
+            stream.reconfigure(errors="backslashreplace")  # what the encoding does not have
     try:
         with _stopped_by_sigterm():
             commands.main(arguments, prog_name="localeval", standalone_mode=False)
@@ -94,12 +90,6 @@ def main(arguments: list[str] | None = None) -> None:
     finally:
         if refused := attempts() - before:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
-
-
-def _escape(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 class _Terminated(KeyboardInterrupt):

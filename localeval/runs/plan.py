@@ -115,14 +115,7 @@ class Plan:
         return self.memory is None or self.free is None or self.memory <= self.free
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values, as `plan.json` keeps it:
-
-        schema                       1
-        samples, looked_at, windows, too_long, speed, memory, free, fits   as above
-        to_make, kept, rows, rows_by_kind, seconds                         of all judgements
-        work                         of each judgement: the fields of `Work`, rows, rows_by_kind, seconds
-        rows_by_sample               `rows` of the plan
-        """
+        """Give everything as plain JSON values, as `plan.json` keeps it."""
         work = []
         for one in self.work:
             fields = {name: value for name, value in asdict(one).items() if name != "spent"}
