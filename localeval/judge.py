@@ -18,7 +18,7 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, ask, failed_need, in_order
+from localeval.judgements import JudgeContext, Judgement, ask, walk
 from localeval.judgements.calibration import RAW, Curves, calibrate, curves_for, curves_to_json
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal, find, is_believed, key_of
@@ -135,14 +135,10 @@ class Judge:
 
         What fails because another judgement failed has the record and the key of that one.
         """
-        records: Records = {}
-        keys: dict[str, str] = {}
         with self._lock:
             context = self.context(options)
-            for row in in_order(wanted):
-                if failed := failed_need(row, records):
-                    records[row.name], keys[row.name] = records[failed], keys[failed]
-                    continue
+
+            def make(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str]:
                 key = self.key(row, context, sample, records)
                 record = find(journal, row, key)
                 if record is None or not is_believed(record):
@@ -151,8 +147,9 @@ class Judge:
                     seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
                     cost = {"seconds": seconds, "rows": spent.rows, "spent": spent._asdict()}
                     journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
-                records[row.name], keys[row.name] = record, key
-        return records, keys
+                return record, key
+
+            return walk(sample, wanted, make)
 
     def context(self, options: Options) -> JudgeContext:
         """Gather what judgements are asked with. Raises InputError when the judge was closed."""

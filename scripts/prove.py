@@ -69,8 +69,8 @@ CAMPAIGNS = (
         "kills",
         "20 kills at random moments, 50 cuts and 50 flipped bits of a journal: the same results every time",
         tests(
-            "tests/test_kills.py",
-            "tests/test_faults.py",
+            "tests/engine/test_kills.py",
+            "tests/engine/test_faults.py",
             LOCALEVAL_TEST_KILLS="20",
             LOCALEVAL_TEST_FAULTS="50",
         ),

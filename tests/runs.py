@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from localeval import METRICS, Result, Sample, Score, evaluate
+from localeval.judgements.journal import line_of
 from localeval.metrics.signature import Signature
 from localeval.prompts.options import Options
 from localeval.runs.result import SampleResult
@@ -41,3 +43,13 @@ def judged(folder: Path, probabilities: Sequence[float], **options: Any) -> Path
     engine = FakeEngine([{"verdict": float(p)} for p in probabilities])
     evaluate(samples, ["faithfulness"], fake_judge(engine), folder, statements="sentences", **options)
     return folder
+
+
+def other_form(journal: Path, judgement: str, record: Any) -> None:
+    """Give a judgement's lines of a journal, whole by their check, another record."""
+    entries = [json.loads(text) for text in journal.read_text("utf-8").splitlines()]
+    for entry in entries:
+        del entry["check"]
+        if entry["judgement"] == judgement:
+            entry["record"] = record
+    journal.write_bytes(b"".join(map(line_of, entries)))

@@ -52,21 +52,8 @@ def commands(context: click.Context) -> None:
         offline()
 
 
-for _command in (
-    evaluate,
-    score,
-    rescore,
-    compare,
-    merge,
-    report,
-    verify,
-    card,
-    fit,
-    models,
-    doctor,
-    pack,
-    unpack,
-):
+_JUDGING, _OF_RUNS = (evaluate, score, card, fit, verify), (report, rescore, compare, merge)
+for _command in (*_JUDGING, *_OF_RUNS, models, doctor, pack, unpack):
     commands.add_command(_command)
 
 

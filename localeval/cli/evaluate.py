@@ -12,17 +12,16 @@ import click
 
 from localeval.cli.gates import GATES, Gates
 from localeval.cli.options import JUDGING, load_judge, split, take
-from localeval.cli.talk import say
+from localeval.cli.talk import say, show
 from localeval.engine.interface import physical_cores
 from localeval.errors import InputError
 from localeval.metrics.score import explained
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.report.progress import live_line
-from localeval.report.text import as_text, reasons_told
 from localeval.runs.evaluate import evaluate as run
 from localeval.runs.evaluate import metrics_for, plan
-from localeval.runs.folder import REPORT, RESULTS
+from localeval.runs.folder import REPORT, RESULTS, other_questions
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.text.display import shorten
 
@@ -117,9 +116,7 @@ def evaluate(
             ray=ray,
             **options,
         )
-    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
-    for reason in reasons_told(result):
-        say(reason)
+    show(result, as_json)
     used, best = result.signature.embedder.get("name"), EMBEDDERS[0]
     if judge["embedder"] == AUTO and used and used != best:
         say(f"questions were compared by {used}; a larger embedder: localeval models fetch {best}")
@@ -149,8 +146,6 @@ def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Sam
 
 def _folder(given: str | None, file: str, samples: Samples) -> Path:
     """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
-    from localeval.runs.folder import other_questions
-
     if given is not None:
         if not given:
             raise InputError("-o is empty; name a folder, or leave it out.")

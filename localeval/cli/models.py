@@ -98,7 +98,16 @@ def _described(files: store.ModelFiles) -> str:
 def draw_progress() -> Iterator[Progress]:
     """A progress callback: a bar on a terminal's stderr, else a plain line at about every tenth."""
     if not sys.stderr.isatty():
-        yield _plain_lines()
+        said = 0
+
+        def line(done: int, total: int) -> None:
+            nonlocal said
+            step = done * 100 // total // LINE_EVERY if total else done // LINE_EVERY_BYTES
+            if step > said:
+                say(f"{done:,} bytes" + (f" ({done * 100 // total} %)" if total else ""))
+            said = step
+
+        yield line
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -108,20 +117,6 @@ def draw_progress() -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("fetch", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
-
-
-def _plain_lines() -> Progress:
-    said = 0
-
-    def progress(done: int, total: int) -> None:
-        nonlocal said
-        step = done * 100 // total // LINE_EVERY if total else done // LINE_EVERY_BYTES
-        if step > said:
-            percent = f" ({done * 100 // total} %)" if total else ""
-            say(f"{done:,} bytes{percent}")
-        said = step
-
-    return progress
 
 
 @click.command(params=[JUDGE, EMBEDDER, CLASSIFIER, THREADS, JSON])

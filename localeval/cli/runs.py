@@ -11,9 +11,8 @@ import click
 
 from localeval.cli.gates import GATES, Gates, some_missed
 from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, take
-from localeval.cli.talk import say
+from localeval.cli.talk import say, show
 from localeval.report.progress import live_line
-from localeval.report.text import as_text, reasons_told
 from localeval.runs import folder
 from localeval.runs import verify as verification
 from localeval.runs.compare import compare as compare_runs
@@ -34,9 +33,7 @@ _RUN = click.argument("run", is_eager=True, type=click.Path(path_type=Path))
 def report(run: Path, html: Path | None) -> None:
     """Print the table of a finished run, and write its HTML page. Needs no model."""
     result, place = folder.load(run), html or run / folder.REPORT
-    click.echo(as_text(result))
-    for line in reasons_told(result):
-        say(line)
+    show(result)
     folder.write_report(run, result, place)
     say(f"report: {place}")
 
@@ -55,9 +52,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
     options = {name: value for name, value in given.items() if value is not None}
     result = rescore_run(run, metrics, **options)
     gates.check(result.metrics)
-    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
-    for line in reasons_told(result):
-        say(line)
+    show(result, as_json)
     if output is not None:
         if output.resolve() == (run / folder.RESULTS).resolve():
             folder.finish(run, result)
@@ -74,10 +69,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
 )
 def merge(runs: tuple[Path, ...], output: Path) -> None:
     """Make one run of its shards, the folders RUNS. Needs no model."""
-    result = merge_runs(runs, output)
-    click.echo(as_text(result))
-    for line in reasons_told(result):
-        say(line)
+    show(merge_runs(runs, output))
     say(f"records and scores: {output / folder.RESULTS}")
 
 

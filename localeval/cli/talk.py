@@ -1,11 +1,20 @@
-"""What the command line says beside its data: one line on stderr each, with nothing a terminal would obey."""
+"""What the command line says: data on stdout, talk on stderr with nothing that a terminal would obey."""
 
 from __future__ import annotations
 
 import click
 
+from localeval.report.text import as_text, reasons_told
+from localeval.runs.result import Result
 from localeval.text.display import printable_lines
 
 
 def say(line: str) -> None:
     click.echo(printable_lines(line), err=True)
+
+
+def show(result: Result, as_json: bool = False) -> None:
+    """Print a result, and say what the reasons in it mean."""
+    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    for line in reasons_told(result):
+        say(line)

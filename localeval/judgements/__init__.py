@@ -44,6 +44,7 @@ __all__ = [
     "failed_need",
     "in_order",
     "most_windows",
+    "walk",
 ]
 
 Records = Mapping[str, Any]
@@ -143,8 +144,27 @@ def in_order(wanted: Sequence[str]) -> list[Judgement]:
 
 
 def failed_need(row: Judgement, records: Records) -> str | None:
-    """Find the first judgement that `row` stands on and that failed; then `row` fails for the same reason."""
-    return next((name for name in row.needs if isinstance(records[name], Failure)), None)
+    """The first judgement that `row` stands on and that failed; then `row` fails for the same reason."""
+    return next((name for name in row.needs if isinstance(records.get(name), Failure)), None)
+
+
+Make = Callable[[Judgement, Sample, dict[str, BaseModel]], "tuple[BaseModel, str] | None"]
+
+
+def walk(sample: Sample, wanted: Sequence[str], make: Make) -> tuple[dict[str, BaseModel], dict[str, str]]:
+    """Return the records and the journal keys of `wanted` and of all that they stand on, by judgement.
+
+    `make` gives both of a judgement, from the records that it stands on; None where there are none, and then
+    what stands on it is left out too. What stands on a failed judgement has that one's record and key.
+    """
+    records: dict[str, BaseModel] = {}
+    keys: dict[str, str] = {}
+    for row in in_order(wanted):
+        if failed := failed_need(row, records):
+            records[row.name], keys[row.name] = records[failed], keys[failed]
+        elif records.keys() >= set(row.needs) and (made := make(row, sample, records)) is not None:
+            records[row.name], keys[row.name] = made
+    return records, keys
 
 
 def ask(row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:

@@ -26,8 +26,7 @@ MOST_MOVED = 5
 SCHEMA = 1
 """Of `Comparison.to_dict`; another number is another form."""
 
-_SHOWN = 5
-_LEAST_P = 0.0001
+_WIDTH, _SHOWN, _LEAST_P = 110, 5, 0.0001
 
 Finding = Literal["better", "worse", "differs", "no difference shown", "nothing to compare"]
 
@@ -114,7 +113,37 @@ class Comparison:
         return {"schema": SCHEMA, **asdict(self)}
 
     def __str__(self) -> str:
-        return comparison_table(self)
+        """Show the value and the soft score of each metric in a row, then the samples that moved most.
+
+        What is no pair of scores is counted below the table. Text from samples is shown, never interpreted.
+        """
+        from rich.text import Text
+
+        table, moved = new_table("metric"), new_table("moved most")
+        for column in ("A", "B", "B - A", "95 %", "p"):
+            table.add_column(column, justify="right")
+        table.add_column("finding")
+        moved.add_column("sample", overflow="fold", max_width=40)
+        for column in ("A", "B", "soft A", "soft B", "soft B - A"):
+            moved.add_column(column, justify="right")
+        counts = []
+        for name, found in self.metrics.items():
+            table.add_row(Text(printable(name)), *_cells(found.value), found.finding)
+            table.add_row("  soft", *_cells(found.soft), "")
+            undefined, failed = (f"{a} in A, {b} in B" for a, b in (found.undefined, found.failed))
+            counts.append(f"{name}: {found.pairs} scored in both; undefined {undefined}; failed {failed}")
+            for i, one in enumerate(found.moved):
+                scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
+                label = "" if i else printable(name)
+                change = _signed(one.soft_b - one.soft_a)
+                moved.add_row(Text(label), Text(printable(one.id)), *scores, change)
+        notes = [f"{self.paired} samples in both; {self.only_a} only in A, {self.only_b} only in B"]
+        if self.forced:
+            notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
+        notes += [*self.warnings, f"A {self.a}", f"B {self.b}"]
+        changes = ["", *printed(moved, _WIDTH)] if moved.row_count else []
+        lines = [*printed(table, _WIDTH), *map(printable, counts), *changes, "", *map(printable, notes)]
+        return "\n".join(lines)
 
 
 def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = False) -> Comparison:
@@ -158,14 +187,16 @@ Pairs = Sequence[tuple[SampleResult, SampleResult]]
 
 
 def _compared(metric: str, first: Result, second: Result, pairs: Pairs) -> Compared:
-    scored: list[LargestChange] = []
-    counts = {status: [0, 0] for status in ("scored", "undefined", "failed")}
-    for one, other in pairs:
-        a, b = one.scores[metric], other.scores[metric]
-        counts[a.status][0] += 1
-        counts[b.status][1] += 1
-        if a.value is not None and a.soft is not None and b.value is not None and b.soft is not None:
-            scored.append(LargestChange(one.sample.id, a.value, b.value, a.soft, b.soft))
+    both = [(one.sample.id, one.scores[metric], other.scores[metric]) for one, other in pairs]
+    scored = [
+        LargestChange(name, a.value, b.value, a.soft, b.soft)
+        for name, a, b in both
+        if a.value is not None and a.soft is not None and b.value is not None and b.soft is not None
+    ]
+
+    def counted(status: str) -> tuple[int, int]:
+        return sum(a.status == status for _, a, _ in both), sum(b.status == status for _, _, b in both)
+
     value = _difference([(m.a, m.b) for m in scored])
     moved = sorted((m for m in scored if m.soft_a != m.soft_b), key=lambda m: -abs(m.soft_b - m.soft_a))
     finding: Finding = "nothing to compare"
@@ -180,8 +211,8 @@ def _compared(metric: str, first: Result, second: Result, pairs: Pairs) -> Compa
         finding=finding,
         pairs=len(scored),
         scored=(first[metric].scored, second[metric].scored),
-        undefined=(counts["undefined"][0], counts["undefined"][1]),
-        failed=(counts["failed"][0], counts["failed"][1]),
+        undefined=counted("undefined"),
+        failed=counted("failed"),
         moved=tuple(moved[:MOST_MOVED]),
     )
 
@@ -210,40 +241,6 @@ def _warnings(first: Result, second: Result, pairs: Pairs, surroundings: Sequenc
         who = f"{len(changed)} of {len(pairs)} samples with the same id"
         found.append(f"{who} ask another question in each run: {join_some(changed, _SHOWN)}")
     return found
-
-
-def comparison_table(comparison: Comparison, width: int = 110) -> str:
-    """Show the value and the soft score of each metric in a row, then the samples that moved most.
-
-    What is no pair of scores is counted below the table. Text from samples is shown, never interpreted.
-    """
-    from rich.text import Text
-
-    table = new_table("metric")
-    for column in ("A", "B", "B - A", "95 %", "p"):
-        table.add_column(column, justify="right")
-    table.add_column("finding")
-    moved = new_table("moved most")
-    moved.add_column("sample", overflow="fold", max_width=40)
-    for column in ("A", "B", "soft A", "soft B", "soft B - A"):
-        moved.add_column(column, justify="right")
-    counts = []
-    for name, found in comparison.metrics.items():
-        table.add_row(Text(printable(name)), *_cells(found.value), found.finding)
-        table.add_row("  soft", *_cells(found.soft), "")
-        undefined, failed = (f"{a} in A, {b} in B" for a, b in (found.undefined, found.failed))
-        counts.append(f"{name}: {found.pairs} scored in both; undefined {undefined}; failed {failed}")
-        for i, one in enumerate(found.moved):
-            scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
-            label = "" if i else printable(name)
-            moved.add_row(Text(label), Text(printable(one.id)), *scores, _signed(one.soft_b - one.soft_a))
-    alone = f"{comparison.only_a} only in A, {comparison.only_b} only in B"
-    notes = [f"{comparison.paired} samples in both; {alone}"]
-    if comparison.forced:
-        notes.append(f"compared by force, though made differently: {'; '.join(comparison.forced)}")
-    notes += [*comparison.warnings, f"A {comparison.a}", f"B {comparison.b}"]
-    changes = ["", *printed(moved, width)] if moved.row_count else []
-    return "\n".join([*printed(table, width), *map(printable, counts), *changes, "", *map(printable, notes)])
 
 
 def _cells(difference: Difference | None) -> list[str]:

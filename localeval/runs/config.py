@@ -31,7 +31,7 @@ class EngineConfig(BaseModel):
 
 
 class RunConfig(BaseModel):
-    """How a run was made, and so how it can be made again.
+    """What run.json keeps.
 
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
     options   those of `localeval.prompts.options.Options`, files as their text
@@ -68,10 +68,8 @@ class RunConfig(BaseModel):
             raise ValueError(error) from error
         return given
 
-    def after(self, before: RunConfig | None) -> RunConfig:
+    def after(self, before: RunConfig) -> RunConfig:
         """Add what holds of an earlier call in the same folder too."""
-        if before is None:
-            return self
         same = {n: m for n, m in before.beside.items() if getattr(before, n) == getattr(self, n)}
         watched = self.watched and before.watched
         return self.model_copy(update={"beside": same | self.beside, "watched": watched})

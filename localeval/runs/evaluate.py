@@ -23,7 +23,7 @@ from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import config_of
 from localeval.runs.folder import Run
-from localeval.runs.plan import LOOKED_AT, Plan, make_plan
+from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, SampleResult
 from localeval.runs.shards import Shard, note_shard
 from localeval.runs.workers import choose_workers
@@ -81,10 +81,7 @@ def evaluate(
     0.75
     """
     began = attempts() if is_offline() else None
-    choices = Options.read(options)
-    read = read_samples(samples)
-    folder = _folder(output, samples, read)
-    chosen = metrics_for(metrics, read)
+    choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     noted = None
     if shard is not None:
         read, noted = Shard.read(shard).take(read)
@@ -93,7 +90,7 @@ def evaluate(
             chosen = _with_models(chosen, opened, choices)
         opened.ready(chosen, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
-        config = config_of(opened, choices, signature, skipped)
+        config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)
         planned = None if watch is None else _planned(read, chosen, opened, choices, folder, watch)
         with Run.open(folder, read, config, opened.fits) as run:
             if folder is not None:
@@ -101,7 +98,6 @@ def evaluate(
             if watch is not None and planned is not None:
                 run.keep_plan(planned)
                 watch.begin(planned)
-            curves = opened.curves(choices)
             team, wanted = choose_workers(opened, workers, ray), partial(_wanted, chosen, choices)
             scored: dict[int, SampleResult] = {}
             for at, records, keys in team.judge(read, wanted, choices, run.journal):
@@ -116,8 +112,22 @@ def evaluate(
             refused = None if began is None or not run.config.watched else attempts() - began + team.refused
             network = Network(watched=refused is not None, refused=refused)
             result = Result(run.samples, config.metrics, signature, network=network, skipped=skipped)
-            run.finish(result)
+            if folder is not None:
+                run_folder.finish(folder, result)
     return result
+
+
+def _prepared(
+    samples: Source, metrics: Iterable[str] | None, output: str | Path | None, options: dict[str, Any]
+) -> tuple[Options, Samples, Path | None, list[Metric]]:
+    """Check what a caller gives, and the run's folder, before a model is looked for."""
+    choices, read = Options.read(options), read_samples(samples)
+    if output == "":
+        raise InputError("output is empty; name a folder, or leave it out.")
+    folder = None if output is None else Path(output)
+    if folder is not None:
+        run_folder.check(folder, read, samples if isinstance(samples, str | Path) else read.name)
+    return choices, read, folder, metrics_for(metrics, read)
 
 
 def _planned(
@@ -131,9 +141,12 @@ def _planned(
     """Plan the run. Raises InputError, after telling the plan, where the judge does not fit into memory."""
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     planned = make_plan(samples, metrics, judge, options, kept, most=LOOKED_AT)
-    if not planned.fits:
+    if planned.memory is not None and planned.free is not None and not planned.fits:
         watch.begin(planned)
-        planned.check()
+        raise InputError(
+            f"the judge needs about {planned.memory / 1e9:.1f} GB of memory, and {planned.free / 1e9:.1f} GB "
+            f"are free; {SMALLER}."
+        )
     return planned
 
 
@@ -165,10 +178,7 @@ def plan(
 
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
-    choices = Options.read(options)
-    read = read_samples(samples)
-    folder = _folder(output, samples, read)
-    chosen = metrics_for(metrics, read)
+    choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
         if metrics is None:
@@ -180,17 +190,6 @@ def plan(
 async def aevaluate(samples: Source, **arguments: Any) -> Result:
     """Call `evaluate` in a thread of its own, so that an event loop goes on."""
     return await asyncio.to_thread(evaluate, samples, **arguments)
-
-
-def _folder(output: str | Path | None, samples: Source, read: Samples) -> Path | None:
-    """Check the run's folder. Raises InputError for one with files that are not a run's."""
-    if output is None:
-        return None
-    if output == "":
-        raise InputError("output is empty; name a folder, or leave it out.")
-    folder = Path(output)
-    run_folder.check(folder, read, samples if isinstance(samples, str | Path) else read.name)
-    return folder
 
 
 def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:

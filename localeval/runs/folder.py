@@ -16,12 +16,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from localeval.errors import FolderError, InputError
 from localeval.judgements import journal
@@ -42,9 +40,6 @@ from localeval.system.files import (
     writing,
     writing_to,
 )
-
-if TYPE_CHECKING:
-    from localeval.report import html
 
 LOG = logging.getLogger("localeval")
 
@@ -73,25 +68,22 @@ def check(folder: Path, samples: Samples, source: str | Path) -> None:
     the run's own samples.jsonl, of which only a part was chosen.
     """
     try:
-        if not is_run(folder) and folder.exists() and _holds_something(folder):
+        files = [] if is_run(folder) or not folder.exists() else folder.iterdir()
+        # Empty files do not count, nor hidden ones: a run that ended at once leaves such.
+        if any(path.lstat().st_size for path in files if not path.name.startswith(".")):
             raise FolderError(
                 f"{folder}: this folder is not empty, and no run's (it has no {RECIPE} of one); choose an "
                 "empty or a new one with -o."
-            )
-        if is_own(folder, source) and (had := _rows(folder)) > len(samples):
-            raise InputError(
-                f"{source}: this is the run's own file, in which only {len(samples)} of {had} samples would "
-                "be left; choose another folder with -o."
             )
     except OSError as error:
         raise FolderError(
             f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
         ) from error
-
-
-def _holds_something(folder: Path) -> bool:
-    """Look for a file. Hidden ones do not count, nor empty ones: a run that ended at once leaves such."""
-    return any(p.lstat().st_size for p in folder.iterdir() if not p.name.startswith("."))
+    if is_own(folder, source) and (had := len(_samples_of(folder))) > len(samples):
+        raise InputError(
+            f"{source}: this is the run's own file, in which only {len(samples)} of {had} samples would "
+            "be left; choose another folder with -o."
+        )
 
 
 def is_own(folder: Path, source: str | Path) -> bool:
@@ -110,18 +102,8 @@ def other_questions(folder: Path, samples: Sequence[Sample]) -> int:
     if not (folder / RESULTS).exists():
         return 0
     before = _samples_of(folder)
-    return len(before) if _asked(before).isdisjoint(_asked(samples)) else 0
-
-
-def _asked(samples: Sequence[Sample]) -> set[object]:
-    """Collect what identifies the questions, whatever the answers and ids are.
-
-    A question that one sample has identifies it; one that several have, or none, does so together with what
-    the answer is drawn from.
-    """
-    often = Counter(one.user_input for one in samples)
-    whole = {(one.user_input, tuple(one.retrieved_contexts or ()) or one.reference) for one in samples}
-    return whole | {question for question, number in often.items() if question and number == 1}
+    then, now = ({one.user_input or str(one.retrieved_contexts) for one in of} for of in (before, samples))
+    return len(before) if then.isdisjoint(now) else 0
 
 
 class Run:
@@ -143,23 +125,16 @@ class Run:
         """
         with Journal(folder) as kept:
             if folder is not None:
-                made = made.after(find_config(folder))
+                before = find_config(folder)
+                made = made.after(before) if before else made
                 _begin(folder, samples, made, fits)
             yield cls(folder, kept, made)
-
-    def add(self, one: SampleResult) -> None:
-        self.samples.append(one)
 
     def keep_plan(self, planned: Plan) -> None:
         """Write plan.json, unless the run goes on and one tells of its beginning."""
         if self.folder is not None and not (planned.kept and (self.folder / plan.FILE).exists()):
             with writing(self.folder):
                 atomic_write(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
-
-    def finish(self, result: Result) -> None:
-        """Write the results, where there is a folder."""
-        if self.folder is not None:
-            finish(self.folder, result)
 
 
 def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Callable[[], None]) -> None:
@@ -173,7 +148,15 @@ def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Calla
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
         if changed and finished:
             fits()
-            _tell_what_goes(folder, samples, made.metrics)
+            before, kept = find_config(folder), _samples_of(folder)
+            texts_now = {sample_sha256(one) for one in samples}
+            gone = sum(sample_sha256(one) not in texts_now for one in kept)
+            lost = [name for name in before.metrics if name not in made.metrics] if before else []
+            if gone or lost:
+                what = ", ".join([f"{gone} of its {len(kept)} samples"] * (gone > 0) + lost)
+                LOG.warning(
+                    "%s: the run's results of %s go; all judgements stay in its journal.", folder, what
+                )
         written = [(write_beside(folder / name, texts[name]()), folder / name) for name in changed]
         for path in finished if changed else []:
             path.unlink()  # first: what is there belongs together
@@ -189,29 +172,11 @@ def _holds(path: Path, lines: Iterable[str]) -> bool:
         return all(kept == (line and line.encode()) for kept, line in zip_longest(file, lines))
 
 
-def _tell_what_goes(folder: Path, samples: Sequence[Sample], metrics: Sequence[str]) -> None:
-    """Warn in one sentence where results of samples or metrics go that this run does not have."""
-    before, kept = find_config(folder), _samples_of(folder)
-    texts = {sample_sha256(one) for one in samples}
-    gone = sum(sample_sha256(one) not in texts for one in kept)
-    lost = [name for name in before.metrics if name not in metrics] if before else []
-    if gone or lost:
-        what = [*([f"{gone} of its {len(kept)} samples"] if gone else []), *lost]
-        LOG.warning(
-            "%s: the run's results of %s go; all judgements stay in its journal.", folder, ", ".join(what)
-        )
-
-
 def _samples_of(folder: Path) -> list[Sample]:
     """Read the samples of the run there; none where they can't be read."""
     with suppress(InputError):
         return read_samples(folder / SAMPLES)
     return []
-
-
-def _rows(folder: Path) -> int:
-    with (folder / SAMPLES).open("rb") as file:
-        return sum(1 for line in file if line.strip())
 
 
 def finish(folder: Path, result: Result) -> None:
@@ -233,14 +198,7 @@ def write_results(path: Path, result: Result) -> None:
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
-    """Write the HTML page of a run, with what it took. Raises InputError."""
-    from localeval.report import html
-
-    html.write(result, path, title=folder.resolve().name, cost=_cost(folder))
-
-
-def _cost(folder: Path) -> html.RunCost | None:
-    """Sum up all judgements that were made, also those that no metric reads now; None for none."""
+    """Write the HTML page of a run, with what all judgements in its journal took. Raises InputError."""
     from localeval.report import html
 
     seconds, rows = 0.0, 0
@@ -249,7 +207,8 @@ def _cost(folder: Path) -> html.RunCost | None:
             with suppress(ValueError, KeyError, TypeError):  # a damaged line: the journal tells of it
                 cost = head_of(line)["cost"]
                 seconds, rows = seconds + cost["seconds"], rows + cost["rows"]
-    return html.RunCost(seconds, rows) if seconds else None
+    cost = html.RunCost(seconds, rows) if seconds else None
+    html.write(result, path, title=folder.resolve().name, cost=cost)
 
 
 def read(folder: Path) -> tuple[list[Sample], RunConfig]:

@@ -1,4 +1,4 @@
-"""What a run will ask, compute and take, found by a dry run, and as the table that `--plan` prints.
+"""What a run will ask and take, found by a dry run, and as the table that `--plan` prints.
 
 Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the rows
 of its prompt are those of the run. How long replies will be is estimated; and until statements are written,
@@ -10,16 +10,17 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
-from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Failure, JudgeContext, ask, failed_need, in_order
+from localeval.judgements import Failure, JudgeContext, Judgement, ask, walk
 from localeval.judgements.journal import JournalFile, find, is_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import answers
@@ -33,33 +34,27 @@ if TYPE_CHECKING:
     from localeval.engine.benchmark import Speed
 
 LOG = logging.getLogger("localeval")
+Records = dict[str, BaseModel]
 
 FILE = "plan.json"
 SCHEMA = 1
 """Of `plan.json`; another number is another form."""
 
+SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
+BEHIND = 1500  # tokens that stand before a row on the way: a trunk of worked examples and half a branch
+LOOKED_AT = 100  # samples that are looked at before a run, in one or two seconds
 _KINDS = ("trunk", "branch", "leaves", "forced", "decoded", "guessed")
-_SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
-
-BEHIND = 1500
-"""Tokens that stand before a row on the way: a trunk of worked examples and half a branch."""
-
-LOOKED_AT = 100
-"""Samples that are looked at before a run, in one or two seconds; its plan is reckoned from these."""
 
 
 @dataclass(frozen=True)
 class Work:
     """What there is to do of one judgement.
 
-    by        who answers: "judge", "embedder" or "classifier". Rows and seconds are the judge's
+    by        who answers: "judge", "embedder" or "classifier". Rows are the judge's
     to_make   judgements that will be asked for
     kept      those that the journal holds
     again     those that an earlier sample of the run has the answer of, since it asks for the same
-    windowed  those of `to_make` whose contexts are cut into windows
-    too_long  those of `to_make` that will fail with `context_too_long`
     spent     rows: of trunk, branch and leaves as they will be; forced, decoded and guessed estimated
-    seconds   estimated; None where the speed of the machine is not known
     """
 
     judgement: str
@@ -67,15 +62,7 @@ class Work:
     to_make: int = 0
     kept: int = 0
     again: int = 0
-    windowed: int = 0
-    too_long: int = 0
     spent: TokenUsage = field(default_factory=TokenUsage)
-    seconds: float | None = None
-
-    @property
-    def written(self) -> int:
-        """Rows of replies; the others are of prompts."""
-        return self.spent.decoded + self.spent.guessed + self.spent.forced
 
 
 @dataclass(frozen=True)
@@ -120,47 +107,35 @@ class Plan:
     @property
     def seconds(self) -> float | None:
         """Of the judge's rows; None where the speed is not known. Loading the model takes seconds more."""
-        if self.speed is None:
-            return None if self.spent.rows else 0.0
-        return sum(work.seconds or 0.0 for work in self.work)
+        return self._seconds(self.spent) if self.spent.rows else 0.0
 
     @property
     def fits(self) -> bool:
         """Whether the judge fits into the memory that is there; True where either is not known."""
         return self.memory is None or self.free is None or self.memory <= self.free
 
-    def check(self) -> None:
-        """Raise InputError where the judge does not fit."""
-        if self.memory is not None and self.free is not None and not self.fits:
-            raise InputError(
-                f"the judge needs about {self.memory / 1e9:.1f} GB of memory, and {self.free / 1e9:.1f} GB "
-                f"are free; {_SMALLER}."
-            )
-
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values, as `plan.json` keeps it:
-
-        schema                       1
-        samples, looked_at, windows, too_long, speed, memory, free, fits   as above
-        to_make, kept, rows, rows_by_kind, seconds                         of all judgements
-        work                         a dict for each judgement: the fields of `Work`, rows and rows_by_kind
-        rows_by_sample               `rows` of the plan
-        """
-        own = {name: getattr(self, name) for name in ("samples", "looked_at", "to_make", "kept")}
-        memory = {name: getattr(self, name) for name in ("memory", "free", "fits")}
+        """Give everything as plain JSON values, as `plan.json` keeps it."""
+        work = []
+        for one in self.work:
+            fields = {name: value for name, value in asdict(one).items() if name != "spent"}
+            work.append({**fields, "seconds": self._seconds(one.spent), **_rows(one.spent)})
         return {
             "schema": SCHEMA,
-            **own,
-            **_rows(self),
+            "samples": self.samples,
+            "looked_at": self.looked_at,
+            "to_make": self.to_make,
+            "kept": self.kept,
+            **_rows(self.spent),
             "seconds": self.seconds,
-            "work": [
-                {n: v for n, v in asdict(one).items() if n != "spent"} | _rows(one) for one in self.work
-            ],
+            "work": work,
             "windows": dict(self.windows),
             "too_long": list(self.too_long),
             "rows_by_sample": list(self.rows),
             "speed": self.speed._asdict() if self.speed else None,
-            **memory,
+            "memory": self.memory,
+            "free": self.free,
+            "fits": self.fits,
         }
 
     def __str__(self) -> str:
@@ -168,15 +143,16 @@ class Plan:
         table = new_table("judgement")
         for column in ("to make", "from the journal", "prompt rows", "reply rows, about", "time, about"):
             table.add_column(column, justify="right")
+
+        def row(name: str, to_make: int, kept: int, spent: TokenUsage, by: str = "judge") -> None:
+            written = spent.decoded + spent.guessed + spent.forced
+            cells = [f"{spent.rows - written:,}", f"{written:,}", _time(self._seconds(spent))]
+            table.add_row(name, f"{to_make:,}", f"{kept:,}", *(cells if by == "judge" else [f"by the {by}"]))
+
         for one in self.work:
-            cells = [f"by the {one.by}"]
-            if one.by == "judge":
-                cells = [f"{one.spent.rows - one.written:,}", f"{one.written:,}", _time(one.seconds)]
-            table.add_row(one.judgement, f"{one.to_make:,}", f"{one.kept + one.again:,}", *cells)
-        kept, written = sum(one.kept + one.again for one in self.work), sum(one.written for one in self.work)
-        whole = (self.to_make, kept, self.spent.rows - written, written)
+            row(one.judgement, one.to_make, one.kept + one.again, one.spent, one.by)
         table.add_row()
-        table.add_row("all", *(f"{number:,}" for number in whole), _time(self.seconds))
+        row("all", self.to_make, sum(one.kept + one.again for one in self.work), self.spent)
         return "\n".join([*printed(table, 110), "", *self._notes("Not measured.")])
 
     def summary(self) -> list[str]:
@@ -194,35 +170,35 @@ class Plan:
             *self._notes("told after the first samples; --plan measures this machine."),
         ]
 
+    def _seconds(self, spent: TokenUsage) -> float | None:
+        return self.speed.cost(spent) if self.speed else None
+
     def _notes(self, unknown: str) -> Iterator[str]:
-        beside = sorted({one.by for one in self.work if one.to_make and one.by != "judge"})
-        without = f", and the {' and the '.join(beside)} beside" if beside else ""
-        known = f"about {_time(self.seconds)} and some seconds to load the model{without}."
+        others = sorted({one.by for one in self.work if one.to_make and one.by != "judge"})
+        beside = f", and the {' and the '.join(others)} beside" if others else ""
+        known = f"about {_time(self.seconds)} and some seconds to load the model{beside}."
         memory = ""
         if self.memory is not None:
             free = f", {self.free / 1e9:.1f} GB are free" if self.free is not None else ""
-            remedy = "" if self.fits else f": {_SMALLER}"
-            memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{remedy}."
+            memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{'' if self.fits else f': {SMALLER}'}."
         yield f"Time: {unknown if self.seconds is None else known}{memory}"
-        if self.windows:
-            most = max(self.windows.values())
-            yield f"Contexts read in windows (up to {most}): {self._named([*self.windows])}."
-        if self.too_long:
-            yield f"Too long, and will fail with context_too_long: {self._named(self.too_long)}."
-        if self.looked_at < self.samples:
-            yield f"Reckoned from {self.looked_at:,} of the {self.samples:,} samples."
-
-    def _named(self, ids: Sequence[str]) -> str:
         among = "" if self.looked_at == self.samples else f" of {self.looked_at:,}"
-        return f"{_samples(len(ids))}{among} ({join_some(ids, 5)})"
+        for what, ids in (
+            (f"Contexts read in windows (up to {max(self.windows.values(), default=0)})", [*self.windows]),
+            ("Too long, and will fail with context_too_long", [*self.too_long]),
+        ):
+            if ids:
+                yield f"{what}: {_samples(len(ids))}{among} ({join_some(ids, 5)})."
+        if among:
+            yield f"Reckoned from {self.looked_at:,} of the {self.samples:,} samples."
 
 
 def _sum(spent: Iterable[TokenUsage]) -> TokenUsage:
     return TokenUsage(*map(sum, zip(TokenUsage(), *spent, strict=True)))
 
 
-def _rows(of: Plan | Work) -> dict[str, Any]:
-    return {"rows": of.spent.rows, "rows_by_kind": {kind: getattr(of.spent, kind) for kind in _KINDS}}
+def _rows(spent: TokenUsage) -> dict[str, Any]:
+    return {"rows": spent.rows, "rows_by_kind": {kind: getattr(spent, kind) for kind in _KINDS}}
 
 
 def _samples(n: int) -> str:
@@ -237,11 +213,10 @@ def _time(seconds: float | None) -> str:
     """
     if seconds is None:
         return "-"
-    whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    if whole < 600:
-        return f"{whole // 60} min {whole % 60} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    if seconds < 599.5:
+        return f"{round(seconds) // 60} min {round(seconds) % 60} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
@@ -263,27 +238,24 @@ def make_plan(
 
     Raises ModelBroken for a file that is no model.
     """
-    looked = samples
-    if 0 < most < len(samples):
-        looked = [samples[i * len(samples) // most] for i in range(most)]
+    n = len(samples)
+    looked = [samples[i * n // most] for i in range(most)] if 0 < most < n else samples
     dry = _DryRun(judge, options, journal)
-    rows = tuple(dry.go_through(sample, metrics) for sample in looked)
+    rows = tuple(dry.count(sample, metrics) for sample in looked)
     engine = judge.engine if isinstance(judge.engine, Engine) and any(rows) else None
-    memory = engine.memory(dry.engine.trunks()) if engine else None
-    free = available()
-    fits = memory is None or free is None or memory <= free  # measuring loads the model once more
-    speed = _speed(engine) if measure and fits and engine else None
-    return Plan(
-        samples=len(samples),
+    plan = Plan(
+        samples=n,
         looked_at=len(looked),
-        work=dry.work(len(samples) / max(1, len(looked)), speed),
+        work=dry.work(n / max(1, len(looked))),
         windows=dry.windows,
         too_long=tuple(dry.too_long),
-        rows=rows if len(looked) == len(samples) else (),
-        speed=speed,
-        memory=None if engine and engine.loaded else memory,
-        free=free,
+        rows=rows if len(looked) == n else (),
+        memory=engine.memory(dry.engine.trunks()) if engine else None,
+        free=available(),
     )
+    if engine and measure and plan.fits:  # measuring loads the model once more
+        plan = replace(plan, speed=_speed(engine))
+    return replace(plan, memory=None) if engine and engine.loaded else plan
 
 
 def _speed(engine: Engine) -> Speed | None:
@@ -303,28 +275,23 @@ class _DryRun:
         self._judge, self._options, self._journal = judge, options, journal
         self._context = judge.context(options)
         self.engine = DryRunEngine(judge.engine)
-        heads = self._context.heads
-        self._dry = JudgeContext(self.engine, options, _no_embedder, _Undecided, heads=heads)
+        no_embedder: Any = None  # nothing stands on what the embedder makes, so that it is never asked
+        self._dry = JudgeContext(self.engine, options, no_embedder, _Undecided, heads=self._context.heads)
         # For what an earlier sample asked already: the engine is not asked again, and stands as it stood.
-        self._repeated = JudgeContext(
-            DryRunEngine(judge.engine), options, _no_embedder, _Undecided, heads=heads
-        )
+        self._repeated = replace(self._dry, engine=DryRunEngine(judge.engine))
         self._asked: set[str] = set()
         self._counts: dict[tuple[str, str], Counter[str]] = {}  # judgement and who answers -> field of Work
         self._calls: dict[str, list[TokenUsage]] = defaultdict(list)
         self.windows: dict[str, int] = {}
         self.too_long: dict[str, None] = {}
 
-    def go_through(self, sample: Sample, metrics: Sequence[Metric]) -> int:
+    def count(self, sample: Sample, metrics: Sequence[Metric]) -> int:
         """Count what the sample will take, and return its rows."""
-        _, judged = split_scorable(metrics, sample)
-        records: dict[str, Any] = {}
         invented: set[str] = set()
         rows = 0
-        for row in in_order(judgements_for(judged, self._options)):
-            if failed := failed_need(row, records):
-                records[row.name] = records[failed]
-                continue
+
+        def make(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
+            nonlocal rows
             by = answers(row, self._options)
             count = self._counts.setdefault((row.name, by), Counter())
             key = ""  # where only an opened model could tell, and the journal can't hold it anyway
@@ -332,39 +299,37 @@ class _DryRun:
                 key = self._judge.key(row, self._context, sample, records)
             kept = find(self._journal, row, key) if self._journal is not None and key else None
             if kept is not None and is_believed(kept):
-                records[row.name] = kept
                 count["kept"] += 1
-                continue
+                return kept, key
             invented.add(row.name)
-            if key in self._asked:
-                records[row.name] = ask(row, self._repeated, sample, records)
-                count["again"] += 1
-                continue
-            count["to_make"] += 1
+            again = key in self._asked
+            count["again" if again else "to_make"] += 1
             self._asked |= {key} - {""}
-            if by != "embedder":  # nothing stands on what the embedder makes
-                self.engine.asked = []
-                records[row.name] = record = ask(row, self._dry, sample, records)
-                self._calls[row.name] += self.engine.asked
-                rows += sum(one.rows for one in self.engine.asked)
-                if (windows := getattr(record, "windows", 1)) > 1:
-                    count["windowed"] += 1
-                    self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
-                if isinstance(record, Failure) and record.failed == "context_too_long":
-                    count["too_long"] += 1
-                    self.too_long[sample.id] = None
+            if by == "embedder":
+                return None
+            if again:
+                return ask(row, self._repeated, sample, records), key
+            self.engine.asked = []
+            record = ask(row, self._dry, sample, records)
+            self._calls[row.name] += self.engine.asked
+            rows += sum(one.rows for one in self.engine.asked)
+            if (windows := getattr(record, "windows", 1)) > 1:
+                self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
+            if isinstance(record, Failure) and record.failed == "context_too_long":
+                self.too_long[sample.id] = None
+            return record, key
+
+        walk(sample, judgements_for(split_scorable(metrics, sample)[1], self._options), make)
         return rows
 
-    def work(self, share: float, speed: Speed | None) -> tuple[Work, ...]:
+    def work(self, share: float) -> tuple[Work, ...]:
         """Scale the counts: a sample stands for `share` samples, and a trunk is computed once in any run."""
         found = []
         for (name, by), count in self._counts.items():
             spent = _sum(self._calls[name])
             rows = {kind: round(share * rows) for kind, rows in spent._asdict().items() if kind != "trunk"}
-            planned = TokenUsage(trunk=spent.trunk, **rows)
             counts = {field: round(share * number) for field, number in count.items()}
-            seconds = speed.cost(planned) if speed else None
-            found.append(Work(name, by, **counts, spent=planned, seconds=seconds))
+            found.append(Work(name, by, **counts, spent=TokenUsage(trunk=spent.trunk, **rows)))
         return tuple(found)
 
 
@@ -376,7 +341,3 @@ class _Undecided:
 
     def signature(self) -> dict[str, Any]:
         return {}
-
-
-def _no_embedder() -> NoReturn:
-    raise AssertionError("a dry run embeds nothing")

@@ -11,11 +11,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, failed_need, in_order
-from localeval.judgements.calibration import Curves, curves_for, curves_to_json
+from localeval.judgements import JudgeContext, Judgement, walk
+from localeval.judgements.calibration import curves_for, curves_to_json
 from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import FILE, JournaledRecords, JournalFile, find, key_of
-from localeval.metrics import Metric
 from localeval.metrics.signature import build_signature
 from localeval.metrics.summary import choose_metrics, compute, split_scorable
 from localeval.prompts.options import ARITHMETIC, Options
@@ -61,10 +60,30 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     # A reason is of a verdict, and stays only where that is decided as it was.
     keeps_reasons = curves_to_json(curves) == then.calibration and choices.threshold == then.threshold
     missing: dict[str, list[str]] = defaultdict(list)
-    found = [
-        _scored(sample, chosen, choices, curves, lookup, then.judgements, keeps_reasons, missing)
-        for sample in samples
-    ]
+
+    def stored(
+        row: Judgement, sample: Sample, records: Mapping[str, BaseModel]
+    ) -> tuple[BaseModel, str] | None:
+        key = lookup.own(sample, row.name) if then.judgements.get(row.name) == row.version else ""
+        if not key or (record := lookup.find(row, key)) is None:
+            key = lookup.key(row, sample, records)
+            record = lookup.find(row, key)
+        if record is None:
+            missing[row.name].append(sample.id)
+            return None
+        return record, key
+
+    made = []
+    for sample in samples:
+        scores, judged = split_scorable(chosen, sample)
+        records, at = walk(sample, [name for m in judged for name in m.judgements], stored)
+        if not missing:
+            scores |= {m.name: compute(m, records, choices, curves) for m in judged}
+            if "support" in at and keeps_reasons and (reasons := lookup.own(sample, "reasons")):
+                at["reasons"] = reasons
+            in_order = {m.name: scores[m.name] for m in chosen}
+            kept = JournaledRecords(lookup.lines, at)
+            made.append(SampleResult(sample, in_order, kept, curves, choices.threshold))
     if missing:
         told_of = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
         names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in chosen)]))
@@ -75,7 +94,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     now = build_signature(then.model_copy(update=config.beside), chosen, choices)
     prompts = {name: then.prompts.get(name, current) for name, current in now.prompts.items()}
     signature = now.model_copy(update={"prompts": prompts})
-    return Result(found, [m.name for m in chosen], signature, network=lookup.network, skipped=config.skipped)
+    return Result(made, [m.name for m in chosen], signature, network=lookup.network, skipped=config.skipped)
 
 
 @dataclass(frozen=True)
@@ -89,8 +108,9 @@ class _NotLoaded:
 
 
 class RecordLookup:
-    """The records of a run's journal: under the keys in its results, or those that its configuration gives.
+    """The records of a run's journal.
 
+    results  judgement -> key of each sample, as the run's results have it; empty where it is not finished
     network  what the results tell of it; None where the run is not finished
     """
 
@@ -99,15 +119,15 @@ class RecordLookup:
         self._context, self._engine = context, engine.model_dump()
         result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self.network = result.network if result else None
-        self._own = {
+        self.results = {
             one.sample.id: one.records.at
             for one in (result.samples if result else [])
             if isinstance(one.records, JournaledRecords)
         }
 
-    def own(self, sample: Sample) -> Mapping[str, str]:
-        """Give judgement -> key, as the run's results have it; nothing where it is not finished."""
-        return self._own.get(sample.id, {})
+    def own(self, sample: Sample, judgement: str) -> str:
+        """Return the key that the run's results name; "" where they name none."""
+        return self.results.get(sample.id, {}).get(judgement, "")
 
     def key(self, row: Judgement, sample: Sample, records: Mapping[str, BaseModel]) -> str:
         """Compute what this version keeps the record under."""
@@ -115,38 +135,3 @@ class RecordLookup:
 
     def find(self, row: Judgement, key: str) -> BaseModel | None:
         return find(self.lines, row, key)
-
-
-def _scored(
-    sample: Sample,
-    metrics: Sequence[Metric],
-    options: Options,
-    curves: Curves,
-    lookup: RecordLookup,
-    versions: Mapping[str, str],
-    keeps_reasons: bool,
-    missing: dict[str, list[str]],
-) -> SampleResult:
-    scores, judged = split_scorable(metrics, sample)
-    own = lookup.own(sample)
-    records: dict[str, BaseModel] = {}
-    at: dict[str, str] = {}
-    for row in in_order([name for m in judged for name in m.judgements]):
-        if failed := failed_need(row, records):
-            records[row.name], at[row.name] = records[failed], at[failed]
-            continue
-        key = own.get(row.name, "") if versions.get(row.name) == row.version else ""
-        if not key or (record := lookup.find(row, key)) is None:
-            key = lookup.key(row, sample, records)
-            record = lookup.find(row, key)
-        if record is None:
-            missing[row.name].append(sample.id)
-            return SampleResult(sample, {}, {})
-        records[row.name], at[row.name] = record, key
-    scores |= {m.name: compute(m, records, options, curves) for m in judged}
-    if "support" in at and "reasons" in own and keeps_reasons:
-        at["reasons"] = own["reasons"]
-    in_metrics_order = {m.name: scores[m.name] for m in metrics}
-    return SampleResult(
-        sample, in_metrics_order, JournaledRecords(lookup.lines, at), curves, options.threshold
-    )

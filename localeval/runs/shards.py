@@ -21,7 +21,7 @@ from localeval.judgements.journal import FILE as JOURNAL
 from localeval.judgements.journal import JournalFile
 from localeval.metrics.signature import differing
 from localeval.runs.config import load_config
-from localeval.runs.folder import SHARD, Run, check, load
+from localeval.runs.folder import SHARD, Run, check, finish, load
 from localeval.runs.result import Network, Result, SampleResult
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, parsing, writing
@@ -130,14 +130,14 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
                 if run.journal.get(key) is None:
                     run.journal.copy(lines, key)
             scores, records = one.scores, run.journal.records({}, keys)
-            run.add(SampleResult(one.sample, scores, records, one.curves, one.threshold))
+            run.samples.append(SampleResult(one.sample, scores, records, one.curves, one.threshold))
         counted = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),
             refused=None if None in counted else sum(filter(None, counted)),
         )
         whole = Result(run.samples, results[0].metrics, first, network=network, skipped=results[0].skipped)
-        run.finish(whole)
+        finish(Path(output), whole)
     return whole
 
 

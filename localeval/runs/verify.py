@@ -15,9 +15,8 @@ from pydantic import BaseModel
 from localeval.engine.auxiliary_models import is_own
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Failure, Judgement, in_order
+from localeval.judgements import Judgement, in_order, walk
 from localeval.judgements.journal import FILE, JournalFile, is_believed
-from localeval.metrics import Metric
 from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_for, split_scorable
 from localeval.prompts.options import Options
@@ -56,6 +55,10 @@ class _Kept:
     record: BaseModel
 
 
+Wanted = Sequence[tuple[Sample, Sequence[str]]]
+"""Samples with the judgements that the run's metrics need of them."""
+
+
 def verify(
     folder: str | Path,
     share: float = 0.1,
@@ -82,7 +85,8 @@ def verify(
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)
     if damaged := JournalFile(path / FILE).damaged:
         return Verified(0, 0, f"{FILE}, line {damaged[0]}: not what was written")
-    own = judge or _judge_of(config, samples, metrics, options, folder)
+    wanted = [(one, judgements_for(split_scorable(metrics, one)[1], options)) for one in samples]
+    own = judge or _judge_of(config, wanted, options, folder)
     try:
         if where := difference(config.engine.model_dump(), own.signature_of_engine()):
             raise InputError(
@@ -90,63 +94,53 @@ def verify(
                 f"(engine{where}); verify it with the same model, settings and packages."
             )
         context = own.context(options)
-        kept, left_out = _held(path, samples, metrics, options, RecordLookup(path, context, config.engine))
+        kept, left_out = _held(folder, wanted, RecordLookup(path, context, config.engine))
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
-        drawn = [one.sample for one in chosen]
         for done, one in enumerate(chosen, 1):
             fresh = own.again(one.row, context, one.sample, one.records)
             if where := difference(one.record.model_dump(mode="json"), fresh.model_dump(mode="json")):
                 told = f"sample {one.sample.id}, {one.row.name}{where}"
                 return Verified(done, len(kept), told, left_out)
             if progress is not None:
-                progress(done, drawn)
+                progress(done, [one.sample for one in chosen])
         return Verified(len(chosen), len(kept), left_out=left_out)
     finally:
         if judge is None:
             own.close()
 
 
-def _held(
-    folder: Path,
-    samples: Sequence[Sample],
-    metrics: Sequence[Metric],
-    options: Options,
-    lookup: RecordLookup,
-) -> tuple[list[_Kept], int]:
+def _held(folder: str | Path, wanted: Wanted, lookup: RecordLookup) -> tuple[list[_Kept], int]:
     """Collect the judgements that the results name, or else the journal has, and count the engine's failures.
 
     Raises InputError where something can't be made again as it was made, or nothing is there.
     """
     kept: list[_Kept] = []
-    left_out = 0
-    other: Counter[str] = Counter()  # judgement -> how many of it have another key here than in the results
-    for sample in samples:
-        own = lookup.own(sample)
-        records: dict[str, BaseModel] = {}
-        # Also of other metrics, whose scores may stand in the results since a `rescore`.
-        for row in in_order([*own, *judgements_for(split_scorable(metrics, sample)[1], options)]):
-            if any(name not in records or isinstance(records[name], Failure) for name in row.needs):
-                continue
-            key = lookup.key(row, sample, records)
-            record = lookup.find(row, own.get(row.name, key))
-            if record is None and row.name in own:
+    counts: Counter[str] = Counter()  # of the engine's failures under "", of other keys by judgement
+
+    def stored(row: Judgement, sample: Sample, records: dict[str, BaseModel]) -> tuple[BaseModel, str] | None:
+        now = lookup.key(row, sample, records)
+        key = lookup.own(sample, row.name) or now
+        if (record := lookup.find(row, key)) is None:
+            if lookup.own(sample, row.name):
                 raise InputError(
                     f"{folder}: the journal does not hold {row.name} of sample {sample.id} (missing or "
                     "damaged); give the run's `evaluate` command again, it makes what is missing."
                 )
-            if record is None:
-                continue
-            if not is_believed(record):
-                left_out += 1
-            elif own.get(row.name, key) != key:
-                other[row.name] += 1
-            else:
-                kept.append(_Kept(row, sample, dict(records), record))
-            records[row.name] = record
-    if other:
-        told = ", ".join(f"{count} of {name}" for name, count in other.items())
+            return None
+        if is_believed(record) and key == now:
+            kept.append(_Kept(row, sample, dict(records), record))
+        else:
+            counts[row.name if is_believed(record) else ""] += 1
+        return record, key
+
+    for sample, names in wanted:
+        # Also of other metrics, whose scores may stand in the results since a `rescore`.
+        walk(sample, [*lookup.results.get(sample.id, ()), *names], stored)
+    left_out = counts.pop("", 0)
+    if counts:
+        told = ", ".join(f"{count} of {name}" for name, count in counts.items())
         raise InputError(
-            f"{folder}: {other.total()} judgements of the run can't be made again as they were ({told}): "
+            f"{folder}: {counts.total()} judgements of the run can't be made again as they were ({told}): "
             f"this version of localeval or its prompts, the embedder, the classifier or {run_folder.SAMPLES} "
             "is not the run's; verify it with those that it was made with."
         )
@@ -158,16 +152,9 @@ def _held(
     return kept, left_out
 
 
-def _judge_of(
-    config: RunConfig,
-    samples: Sequence[Sample],
-    metrics: Sequence[Metric],
-    options: Options,
-    folder: str | Path,
-) -> Judge:
+def _judge_of(config: RunConfig, wanted: Wanted, options: Options, folder: str | Path) -> Judge:
     """Load the run's own judge. A model beside it that is not used may be any."""
-    asked = [name for s in samples for name in judgements_for(split_scorable(metrics, s)[1], options)]
-    used = models_used(in_order(asked), options)
+    used = models_used(in_order([name for _, names in wanted for name in names]), options)
     beside: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
         if not is_own(source):

@@ -21,7 +21,7 @@ from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import InputError
 from localeval.judge import Judge, Records
-from localeval.judgements import Failure, Judgement, failed_need, in_order
+from localeval.judgements import Failure, Judgement, in_order, walk
 from localeval.judgements.journal import Journal, find, is_believed
 from localeval.prompts.options import Options
 from localeval.samples import Sample
@@ -265,22 +265,18 @@ class Workers:
         self, context: Any, sample: Sample, wanted: Sequence[str], journal: Journal
     ) -> tuple[Records, dict[str, str], tuple[Judgement, str] | None]:
         """Look up what the journal holds of a sample, and the first judgement, with its key, it lacks."""
-        records: Records = {}
-        keys: dict[str, str] = {}
-        missing = None
-        for row in in_order(wanted):
-            if not all(need in records for need in row.needs):
-                continue
-            if failed := failed_need(row, records):
-                records[row.name], keys[row.name] = records[failed], keys[failed]
-                continue
+        missing: list[tuple[Judgement, str]] = []
+
+        def look_up(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
             key = self._judge.key(row, context, sample, records)
             record = find(journal, row, key)
             if record is not None and is_believed(record):
-                records[row.name], keys[row.name] = record, key
-            else:
-                missing = missing or (row, key)
-        return records, keys, missing
+                return record, key
+            missing.append((row, key))
+            return None
+
+        records, keys = walk(sample, wanted, look_up)
+        return records, keys, missing[0] if missing else None
 
     def _lost(self, task: Task, journal: Journal) -> Judged:
         """Fail what is missing of a sample whose workers all ended."""

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from localeval import Judge
-from localeval.cli import main
 from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
@@ -27,6 +26,7 @@ from localeval.errors import ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.files import hash_file
 from localeval.models.gguf import check_gguf
+from tests.commands import fault, localeval
 from tests.loopback import HUB, move_in, toml_row
 from tests.tiny import CHATML, write_tiny_model
 
@@ -90,17 +90,14 @@ def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sente
     assert set(last.values()) == {"tables", "probe"}
 
 
-def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(
-    aborting: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(aborting: Path, tmp_path: Path) -> None:
     check_gguf(aborting)  # its tables are sound
     with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG"):
         load(aborting)
     (tmp_path / "data.jsonl").write_text('{"response": "Tea.", "contexts": ["Tea."]}')
-    with pytest.raises(SystemExit) as ended:
-        main(["evaluate", str(tmp_path / "data.jsonl"), "--judge", str(aborting), "-q"])
-    assert ended.value.code == 3
-    assert "aborting.gguf: llama.cpp ended on it" in capsys.readouterr().err
+    run = localeval("evaluate", "data.jsonl", "--judge", aborting, "-q", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "aborting.gguf: llama.cpp ended on it" in fault(run)
 
 
 def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

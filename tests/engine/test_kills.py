@@ -14,7 +14,7 @@ from pathlib import Path
 from localeval.judgements.journal import FILE, is_whole
 from localeval.runs.folder import RESULTS
 
-KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "3"))
+KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "2"))
 """The whole campaign is 20."""
 
 # Beside what the command does, each judgement that is begun leaves a byte in a file.

@@ -19,7 +19,7 @@ from localeval.errors import FolderError, InputError
 from localeval.judgements.journal import FILE as JOURNAL
 from localeval.report.tables import SCORES
 from localeval.runs.card import make
-from localeval.runs.folder import FILES, RECIPE, REPORT, RESULTS, SAMPLES, load, other_questions
+from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES, load
 from localeval.system.files import write_together
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
@@ -196,49 +196,7 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
     assert {s.sample.user_input for s in load("runs/data").samples} == {"Why?"}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "same"),
-    [
-        ({}, {"id": "new{i}", "retrieved_contexts": ["Coffee."]}, True),
-        ({}, {"user_input": "Why {i}?"}, False),
-        ({"user_input": None}, {"retrieved_contexts": ["Coffee."]}, False),
-        ({"user_input": "Sum up."}, {"retrieved_contexts": ["Coffee."]}, False),
-        ({"user_input": "Sum up."}, {"id": "new{i}"}, True),
-    ],
-)
-def test_samples_are_the_same_by_what_they_ask_or_where_many_ask_it_by_their_contexts(
-    before: dict[str, Any], after: dict[str, Any], same: bool, tmp_path: Path
-) -> None:
-    def rows(changed: dict[str, Any]) -> list[dict[str, Any]]:
-        text = json.dumps(changed)
-        return [{**row, **json.loads(text.replace("{i}", str(i)))} for i, row in enumerate(others(ROWS))]
-
-    made(rows(before), tmp_path)
-    now = read_samples(rows({**before, **after}))
-    assert other_questions(tmp_path, now) == (0 if same else 5)
-
-
 # Files that a command is told to write.
-
-
-PLACES = ["adir", ".", "nowhere/x", *(f"run/{name}" for name in FILES if name not in (RESULTS, REPORT))]
-
-
-@pytest.mark.parametrize("command", [("rescore", "run", "-o"), ("report", "run", "--html")])
-def test_no_file_is_written_where_none_can_be_or_over_one_of_a_run(
-    command: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    judged(tmp_path / "run", [0.9])
-    (tmp_path / "adir").mkdir()
-    monkeypatch.chdir(tmp_path)
-    before = contents(tmp_path)
-    for place in PLACES:
-        told = refused(capsys, *command, place)
-        assert ("which has to stay" in told) == place.startswith("run/")
-    assert contents(tmp_path) == before
 
 
 def test_results_are_replaced_only_in_the_run_that_was_scored_again(

@@ -66,12 +66,6 @@ def test_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert result["faithfulness"].value == 1 / 2
 
 
-def test_equal_samples_are_judged_once() -> None:
-    twins = [SAMPLES[0], {**SAMPLES[0], "id": "twin"}]
-    result = evaluate(twins, ["faithfulness"], fake_judge(FakeEngine(YES)))
-    assert result["faithfulness"].scored == 2
-
-
 @pytest.mark.parametrize(
     ("sample", "metrics", "said"),
     [

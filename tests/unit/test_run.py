@@ -11,12 +11,13 @@ import pytest
 
 from localeval import evaluate, rescore
 from localeval.errors import InputError
-from localeval.judgements.journal import FILE, line_of
+from localeval.judgements.journal import FILE
 from localeval.judgements.support import SupportRecord
 from localeval.runs.folder import RESULTS, SAMPLES, finish, load
 from localeval.testing import FakeEngine, fake_judge
+from tests.runs import other_form, result, scored
 
-OLD = Path(__file__).parent / "old_run"
+OLD = Path(__file__).parents[1] / "old_run"
 """A run's folder that version 0.1.0 wrote, without its report."""
 
 SAMPLE_A = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."], "more": 1}
@@ -44,10 +45,10 @@ def test_a_run_that_an_earlier_version_made_is_read_scored_and_written_as_it_was
     assert [s["faithfulness"].status for s in read.scores] == ["scored", "undefined", "failed", "undefined"]
     assert read["faithfulness"].value == 1 / 2
     assert rescore(OLD, threshold=0.2)["faithfulness"].value == 1
-    for result in (read, rescore(OLD)):
+    for made in (read, rescore(OLD)):
         for name in ("journal.jsonl", "run.json", SAMPLES):
             (tmp_path / name).write_bytes((OLD / name).read_bytes())
-        finish(tmp_path, result)
+        finish(tmp_path, made)
         for name in (RESULTS, "scores.csv", "statements.csv"):
             assert (tmp_path / name).read_bytes() == (OLD / name).read_bytes()
 
@@ -135,16 +136,6 @@ def test_no_verdict_is_shown_beside_a_text_that_was_edited_since(run: Path) -> N
         load(run)
 
 
-def other_form(journal: Path, judgement: str, record: Any) -> None:
-    """Give a judgement's lines of a journal, whole by their check, another record."""
-    entries = [json.loads(text) for text in journal.read_text("utf-8").splitlines()]
-    for entry in entries:
-        del entry["check"]
-        if entry["judgement"] == judgement:
-            entry["record"] = record
-    journal.write_bytes(b"".join(map(line_of, entries)))
-
-
 @pytest.mark.parametrize("record", [{"verdicts": 1}, {"newer": 1}, 1, {"failed": []}])
 def test_a_record_of_another_form_is_told_with_its_line(run: Path, record: Any) -> None:
     other_form(run / FILE, "support", record)
@@ -156,3 +147,30 @@ def test_a_record_of_another_form_is_told_with_its_line(run: Path, record: Any) 
     for use in uses:
         with pytest.raises(InputError, match=r"the journal's line of support with the key \w{16}"):
             use()
+
+
+# A result written as JSON: whole, or not at all.
+
+
+def test_a_result_is_written_as_the_text_that_is_returned(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    text = result(scored([1.0, 0.5])).to_json(file)
+    assert file.read_text(encoding="utf-8") == text
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_was_there_before_is_kept_where_writing_breaks_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    file = tmp_path / "result.json"
+    file.write_text("before", encoding="utf-8")
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        result(scored([1.0])).to_json(file)
+    with pytest.raises(InputError, match="none"):
+        result(scored([1.0])).to_json(tmp_path / "none" / "result.json")
+    assert file.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [file]

@@ -10,8 +10,8 @@ import pytest
 
 from localeval import InputError, Result, Score
 from localeval.runs.gates import Bound, Outcome, as_junit, drops
+from tests.commands import fault, localeval
 from tests.runs import judged, result, scored
-from tests.test_cli import fault, localeval
 
 HALF = scored([0.0, 1.0, 0.5, 0.5], [0.25, 0.75, 0.25, 0.25])
 EIGHTH = scored([0.7, 0.8, 0.9])  # a mean of 0.8, but for its last bits
@@ -183,7 +183,7 @@ def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path)
     run = localeval("compare", before, other, cwd=tmp_path)
     assert run.returncode == 1
     assert "options.threshold (0.5 and 0.7)" in fault(run)
-    assert fault(run) in (Path(__file__).parents[1] / "localeval/runs/README.md").read_text("utf-8")
+    assert fault(run) in (Path(__file__).parents[2] / "localeval/runs/README.md").read_text("utf-8")
     assert localeval("compare", before, other, "--force", cwd=tmp_path).returncode == 0
     run = localeval("compare", before, tmp_path, cwd=tmp_path)
     assert run.returncode == 2

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from localeval.errors import InputError
 from localeval.judgements.journal import FILE
 from localeval.runs.folder import RECIPE, RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import localeval
 from tests.steady import SteadyEngine, steady_judge
 
 ANSWERS: list[dict[str, Any]] = [
@@ -122,11 +121,6 @@ def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(
         rescore(run)
 
 
-def localeval(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "localeval", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
-
-
 def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
     tiny_path: Path, tmp_path: Path
 ) -> None:
@@ -137,7 +131,7 @@ def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
     kept = (run / RESULTS).read_bytes()
     model.unlink()
 
-    done = localeval("rescore", run, "--threshold", "0.01", "-o", tmp_path / "other.json")
+    done = localeval("rescore", run, "--threshold", "0.01", "-o", "other.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "faithfulness: 1 scored, 1 undefined, 0 failed" in done.stdout
     other = json.loads((tmp_path / "other.json").read_text("utf-8"))
@@ -149,7 +143,7 @@ def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
         ("verify", "--share", "2", "share"),
         ("rescore", "-m", "context_relevance", "does not hold needed"),
     ):
-        done = localeval(command, run, option, value)
+        done = localeval(command, run, option, value, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
 
@@ -157,9 +151,9 @@ def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
     journal = (run / FILE).read_bytes()
     given = ["--threads", "1", "--n-ctx", "16384", "--statements", "sentences", "--judge", str(model)]
     more = ["-o", str(run), "-m", "faithfulness,context_relevance"]
-    done = localeval("evaluate", run / "samples.jsonl", *given, *more)
+    done = localeval("evaluate", run / "samples.jsonl", *given, *more, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (run / FILE).read_bytes().startswith(journal)  # the others were not made again
     assert (run / FILE).read_bytes().count(b"\n") == journal.count(b"\n") + 1
-    done = localeval("rescore", run, "-m", "context_relevance", "--json")
+    done = localeval("rescore", run, "-m", "context_relevance", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["summary"]["context_relevance"]["scored"] == 2

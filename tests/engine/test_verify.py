@@ -23,8 +23,9 @@ from localeval.judgements.journal import FILE
 from localeval.runs.folder import RECIPE, RESULTS, finish
 from localeval.runs.verify import Verified, verify
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import localeval
+from tests.runs import other_form
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
-from tests.test_run import other_form
 
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
 SAMPLES: list[dict[str, Any]] = [
@@ -57,8 +58,7 @@ def test_a_record_that_comes_out_differently_is_told_with_its_place_and_both_val
     found = verify(run, share=1, judge=judge).difference
     assert ", reasons.reasons" in found
     assert "'Another reason.'" in found
-    command = [sys.executable, "-m", "localeval", "verify", str(run), "--share", "1", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = localeval("verify", run, "--share", "1", "-q", cwd=run)
     assert (done.returncode, done.stdout) == (1, "")
     assert ", reasons.reasons" in done.stderr
 

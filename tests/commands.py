@@ -1,0 +1,50 @@
+"""The command line for tests: in this process, or in one of its own where the process is what is tested."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from localeval import cli
+
+
+def process(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "localeval", *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        env={**os.environ, "LOCALEVAL_N_CTX": "16384"},
+    )
+
+
+def localeval(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command in this process, and give what it said as a process's."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    words = [str(argument) for argument in arguments]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(cwd)
+        patch.setenv("LOCALEVAL_N_CTX", "16384")
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        try:
+            cli.main(words)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def fault(run: subprocess.CompletedProcess[str]) -> str:
+    """The last line of stderr, checked to be all that was said beside progress, and no traceback."""
+    assert "Traceback" not in run.stderr
+    assert run.stdout == ""
+    return run.stderr.strip().splitlines()[-1]
