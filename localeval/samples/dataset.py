@@ -112,8 +112,9 @@ def read_samples(
         chosen = list(islice(_samples(rows, name, names, seen, skipped if skip_bad else None), limit))
     there = [one.id for one in chosen]
     if chosen and (missing := sorted(wanted.difference(there))):
-        within = "" if limit is None else f" among the first {limit}"
-        remedy = shorten(suggested(missing[0], there))
+        within, remedy = "", shorten(suggested(missing[0], there))
+        if len(chosen) == limit:  # it may well stand behind, where nothing is looked at
+            within, remedy = f" among the first {limit}", "raise the limit, or leave the id out."
         raise InputError(f"{name}: no sample{within} has the id {shorten(missing[0])}; {remedy}")
     chosen = [one for one in chosen if not wanted or one.id in wanted]
     by_lot = sorted(chosen, key=lambda one: sha256(f"{seed}/{one.id}".encode()).digest())

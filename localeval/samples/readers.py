@@ -81,6 +81,8 @@ def file_rows(source: str | Path, form: str | None, encoding: str | None, names:
 def _opened(source: str | Path) -> Iterator[Bytes]:
     """Open a file, or stdin, which stays open after; unpack what gzip packed, whatever its name."""
     stdin = str(source) == "-"
+    if stdin and (sys.stdin is None or sys.stdin.closed):  # None where the shell closed it
+        raise InputError("stdin: is closed; send the samples there, or give the path of a file with samples.")
     file: Bytes = io.BufferedReader(sys.stdin.buffer) if stdin else Path(source).open("rb")  # noqa: SIM115
     try:
         yield io.BufferedReader(gzip.GzipFile(fileobj=file)) if file.peek(2).startswith(_GZIP) else file
