@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from localeval.cli.gates import GATES, Gates
-from localeval.cli.options import JUDGING, load_judge, split, take
+from localeval.cli.options import JUDGING, split, take
 from localeval.cli.talk import say, show
 from localeval.errors import InputError
+from localeval.judge import Judge
 from localeval.metrics.score import explained
 from localeval.metrics.summary import choose_metrics
 from localeval.report.progress import live_line
@@ -64,13 +65,13 @@ def evaluate(
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
     folder = _folder(output, file, samples)
     if plan_only:
-        with load_judge(judge) as loaded:
+        with Judge.load(**judge) as loaded:
             planned = plan(samples, metrics, loaded, folder, **options)
         click.echo(json.dumps(planned.to_dict(), indent=1) if as_json else str(planned))
         if not planned.fits:
             sys.exit(2)
         return
-    with load_judge(judge) as loaded, live_line(quiet) as line:
+    with Judge.load(**judge) as loaded, live_line(quiet) as line:
         result = run(samples, metrics, loaded, folder, watch=None if quiet else line, **options)
     show(result, as_json)
     say(f"records and scores: {folder / RESULTS}")
@@ -144,7 +145,7 @@ def score(
             if sample.get(column) is None:
                 option = "--" + column.replace("_", "-")
                 raise InputError(f"{metric.name} needs {option}; give it, or leave the metric out.")
-    with load_judge(judge) as loaded:
+    with Judge.load(**judge) as loaded:
         result = run([sample], metrics, loaded, **options)
     if as_json:
         click.echo(result.to_json(), nl=False)
