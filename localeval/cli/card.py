@@ -8,9 +8,10 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
-from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, load_judge, split
+from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, split
 from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.judge import Judge
 from localeval.report.progress import live_line
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
@@ -66,7 +67,7 @@ def card(
     stem = "stdin" if labelled == "-" else Path(labelled).stem
     folder = Path(output or f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
     judge, options = split(given)
-    with load_judge(judge) as loaded, live_line(quiet, "Judging") as progress:
+    with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
         made = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
     click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)
     if html is not None:
@@ -103,7 +104,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     where = ", ".join(labelled)
     answers = head_fit.labelled(samples, [label(sample, where) for sample in samples], where)
     cache = user_cache_path("localeval") / "states"
-    with load_judge(judge) as loaded, live_line(quiet, "Reading") as progress:
+    with Judge.load(**judge) as loaded, live_line(quiet, "Reading") as progress:
         named = {"name": str(loaded.model["name"]), "sha256": str(loaded.model["sha256"])}
         behind = head_fit.layer_of(loaded.engine, layer)
         read = head_fit.read(loaded.engine, named["sha256"], behind, answers, cache, progress)

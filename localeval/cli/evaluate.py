@@ -11,10 +11,11 @@ from typing import Any, Literal
 import click
 
 from localeval.cli.gates import GATES, Gates
-from localeval.cli.options import JUDGING, load_judge, split, take
+from localeval.cli.options import JUDGING, split, take
 from localeval.cli.talk import say, show
 from localeval.engine.interface import physical_cores
 from localeval.errors import InputError
+from localeval.judge import Judge
 from localeval.metrics.score import explained
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import AUTO, EMBEDDERS
@@ -98,13 +99,13 @@ def evaluate(
     if workers != 1 and ray is None and not judge["n_threads"]:
         judge["n_threads"] = 1 if workers == "auto" else max(1, physical_cores() // workers)
     if plan_only:
-        with load_judge(judge) as loaded:
+        with Judge.load(**judge) as loaded:
             planned = plan(samples, metrics, loaded, folder, **options)
         click.echo(json.dumps(planned.to_dict(), indent=1) if as_json else str(planned))
         if not planned.fits:
             sys.exit(2)
         return
-    with load_judge(judge) as loaded, live_line(quiet) as line:
+    with Judge.load(**judge) as loaded, live_line(quiet) as line:
         result = run(
             samples,
             metrics,
@@ -191,7 +192,7 @@ def score(
             if sample.get(column) is None:
                 option = "--" + column.replace("_", "-")
                 raise InputError(f"{metric.name} needs {option}; give it, or leave the metric out.")
-    with load_judge(judge) as loaded:
+    with Judge.load(**judge) as loaded:
         result = run([sample], metrics, loaded, **options)
     if as_json:
         click.echo(result.to_json(), nl=False)

@@ -10,7 +10,6 @@ from typing import Any, Literal, get_args, get_origin
 import click
 
 from localeval.engine.interface import EngineSettings
-from localeval.judge import Judge
 from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.prompts.options import ARITHMETIC, DEFAULTS, Options
@@ -147,7 +146,3 @@ def split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     judge, options = take(given, _OF_JUDGE), take(given, _OF_JUDGING)
     Options.read(options)
     return judge, options
-
-
-def load_judge(judge: dict[str, Any]) -> Judge:
-    return Judge.load(**judge)

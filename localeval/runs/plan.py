@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -254,18 +255,12 @@ def make_plan(
         free=available(),
     )
     if engine and measure and plan.fits:  # measuring loads the model once more
-        plan = replace(plan, speed=_speed(engine))
+        from localeval.engine.benchmark import measure as measure_speed  # heavy: llama.cpp
+
+        LOG.warning("measuring how fast this machine is with %s; it takes about a minute.", engine.path.name)
+        with suppress(EngineError):  # the run will meet it too, and say what came of it
+            plan = replace(plan, speed=measure_speed(engine.path, engine.settings, BEHIND))
     return replace(plan, memory=None) if engine and engine.loaded else plan
-
-
-def _speed(engine: Engine) -> Speed | None:
-    from localeval.engine.benchmark import measure  # heavy: llama.cpp
-
-    LOG.warning("measuring how fast this machine is with %s; this takes about a minute.", engine.path.name)
-    try:
-        return measure(engine.path, engine.settings, BEHIND)
-    except EngineError:  # the run will meet it too, and say what came of it
-        return None
 
 
 class _DryRun:
