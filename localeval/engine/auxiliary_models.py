@@ -19,6 +19,7 @@ class AuxiliaryModels:
     """Each a catalog name, the path of a folder, or an opened model, which its owner closes.
 
     threads  how many compute in what is opened here; 0 for the physical cores
+    auto     whether nobody named the embedder
     """
 
     def __init__(
@@ -27,7 +28,8 @@ class AuxiliaryModels:
         classifier: str | os.PathLike[str] | EntailmentModel = DEFAULT_CLASSIFIER,
         threads: int = 0,
     ) -> None:
-        found = auto_embedder() if embedder == catalog.AUTO else embedder
+        self.auto = embedder == catalog.AUTO
+        found = auto_embedder() if self.auto else embedder
         self._given: dict[str, Any] = {"embedder": found, "classifier": classifier}
         self._threads = threads
         self._opened: dict[str, Any] = {}

@@ -20,16 +20,14 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from localeval import models as store
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import ModelFiles, catalog
+from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.models.fetch import Announce, say
-from localeval.models.files import file_sha256
+from localeval.models.files import auto_embedder, file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
 from localeval.pack.build import LlamaBuild, build_wheel, needed_glibc, run_pip
 from localeval.system.files import atomic_write
 from localeval.system.versions import own_version
-
-JUDGE, EMBEDDER = "qwen2.5-coder-1.5b", "all-minilm-l6-v2"
-"""The quick start's models: the default, where they are here."""
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
@@ -105,7 +103,7 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
 def default_models(judge: str | None, embedder: str | None) -> list[str]:
     """The named judge and embedder; for one that is not named the quick start's, if it is here."""
     here = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
-    names = (judge or JUDGE, embedder or EMBEDDER)
+    names = (judge or DEFAULT_JUDGE, embedder or auto_embedder())
     return [name for name in names if name in (judge, embedder) or name in here]
 
 

@@ -61,16 +61,13 @@ class Actor:
         self._actor = remote.remote(judge.loader, judge.model["sha256"], is_offline())
 
     def ready(self) -> None:
-        """Wait until the cluster has room for it. Raises InputError where it can't be started."""
+        """Wait until the cluster has room for it. Raises WorkerLost where it can't be started."""
         import ray
 
         try:
             ray.get(self._actor.ready.remote())
         except ray.exceptions.RayError as error:
-            raise InputError(
-                f"no worker can be started on the cluster ({shorten(error)}); is localeval installed on its "
-                "machines?"
-            ) from error
+            raise WorkerLost(shorten(error)) from error
 
     def judge(self, task: Task) -> Answer:
         import ray

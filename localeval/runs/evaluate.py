@@ -86,7 +86,7 @@ def evaluate(
     if shard is not None:
         read, noted = Shard.read(shard).take(read)
     with _opened(judge) as opened:
-        if metrics is None:
+        if metrics is None and opened.companions.auto:
             chosen = _with_models(chosen, opened, choices)
         opened.ready(chosen, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
@@ -181,7 +181,7 @@ def plan(
     choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
-        if metrics is None:
+        if metrics is None and opened.companions.auto:
             chosen = _with_models(chosen, opened, choices)
         opened.ready(chosen, choices)
         return make_plan(read, chosen, opened, choices, kept, measure=True)

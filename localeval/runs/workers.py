@@ -63,7 +63,7 @@ class Worker(Protocol):
     """One that judges tasks, one at a time. Loads its model at the first."""
 
     def ready(self) -> None:
-        """Wait until it can be given a task."""
+        """Wait until it can be given a task. Raises WorkerLost."""
 
     def judge(self, task: Task) -> Answer:
         """Wait for the answer. Raises WorkerLost, or what judging raised."""
@@ -203,6 +203,7 @@ class Workers:
         starting: dict[Future[None], Worker] = {}
         free: list[Worker] = []
         running: dict[Future[Answer], tuple[Worker, Task, int]] = {}
+        never_began = 0  # of workers, one after the other
         threads = ThreadPoolExecutor(self._number)  # one waits for each worker
         try:
             while following is not None or again or running:
@@ -225,8 +226,18 @@ class Workers:
                 for done in wait(waiting, return_when=FIRST_COMPLETED).done:
                     if done in starting:
                         worker = starting.pop(done)
-                        done.result()
+                        try:
+                            done.result()
+                        except WorkerLost as error:
+                            workers.remove(worker)
+                            never_began += 1
+                            if never_began > MOST_TRIES * self._number:
+                                raise InputError(
+                                    f"no worker can be started ({error}); is localeval on each machine?"
+                                ) from error
+                            continue
                         free.append(worker)
+                        never_began = 0
                         continue
                     worker, task, tries = running.pop(done)
                     try:

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from localeval.errors import InputError
+
 _END_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
@@ -87,7 +89,16 @@ def script(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _detector() -> Any:
-    """py3langid's, loaded on first use in a second: of texts in English most do without."""
+    """py3langid's, loaded on first use in a second: of texts in English most do without.
+
+    It unpacks its model into a temporary file. Raises InputError where there is no room for that.
+    """
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:
+        raise InputError(
+            f"the language detector can't unpack its model ({error.strerror}); make room for a temporary file "
+            "of 10 MB, or set TMPDIR to a folder on another disk."
+        ) from error

@@ -262,7 +262,7 @@ def test_faults_of_the_folder_are_exit_2_and_one_sentence(
 
         full = [*before, *command(data, tiny_path, folder)]
         done = subprocess.run(full, capture_output=True, text=True, preexec_fn=limited)
-        assert (done.returncode, done.stdout) == (2, "")
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
         return done.stderr
 
