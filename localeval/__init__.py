@@ -5,45 +5,57 @@
     result = evaluate("samples.jsonl", metrics=["faithfulness"])
     print(result)
 
-Importing it loads neither torch nor llama_cpp; a judge does, when it is loaded.
+Importing it loads nothing; a name loads its module when it is first used.
 """
 
 from __future__ import annotations
 
-from localeval.errors import InputError, LocalevalError, ModelError, NetworkRefused, NotComparable
-from localeval.judge import Judge
-from localeval.metrics import METRICS, Metric, Score, register
-from localeval.runs.compare import Comparison, compare
-from localeval.runs.evaluate import aevaluate, evaluate, plan
-from localeval.runs.plan import Plan
-from localeval.runs.rescore import rescore
-from localeval.runs.result import Result
-from localeval.runs.shards import merge
-from localeval.samples import Sample, Samples, read_samples
-from localeval.system.offline import offline
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "METRICS",
-    "Comparison",
-    "InputError",
-    "Judge",
-    "LocalevalError",
-    "Metric",
-    "ModelError",
-    "NetworkRefused",
-    "NotComparable",
-    "Plan",
-    "Result",
-    "Sample",
-    "Samples",
-    "Score",
-    "aevaluate",
-    "compare",
-    "evaluate",
-    "merge",
-    "offline",
-    "plan",
-    "read_samples",
-    "register",
-    "rescore",
-]
+if TYPE_CHECKING:
+    from localeval.errors import InputError as InputError
+    from localeval.errors import LocalevalError as LocalevalError
+    from localeval.errors import ModelError as ModelError
+    from localeval.errors import NetworkRefused as NetworkRefused
+    from localeval.errors import NotComparable as NotComparable
+    from localeval.judge import Judge as Judge
+    from localeval.metrics import METRICS as METRICS
+    from localeval.metrics import Metric as Metric
+    from localeval.metrics import Score as Score
+    from localeval.metrics import register as register
+    from localeval.runs.compare import Comparison as Comparison
+    from localeval.runs.compare import compare as compare
+    from localeval.runs.evaluate import aevaluate as aevaluate
+    from localeval.runs.evaluate import evaluate as evaluate
+    from localeval.runs.evaluate import plan as plan
+    from localeval.runs.plan import Plan as Plan
+    from localeval.runs.rescore import rescore as rescore
+    from localeval.runs.result import Result as Result
+    from localeval.runs.shards import merge as merge
+    from localeval.samples import Sample as Sample
+    from localeval.samples import Samples as Samples
+    from localeval.samples import read_samples as read_samples
+    from localeval.system.offline import offline as offline
+
+_MODULES = {
+    "errors": ["InputError", "LocalevalError", "ModelError", "NetworkRefused", "NotComparable"],
+    "judge": ["Judge"],
+    "metrics": ["METRICS", "Metric", "Score", "register"],
+    "runs.compare": ["Comparison", "compare"],
+    "runs.evaluate": ["aevaluate", "evaluate", "plan"],
+    "runs.plan": ["Plan"],
+    "runs.rescore": ["rescore"],
+    "runs.result": ["Result"],
+    "runs.shards": ["merge"],
+    "samples": ["Sample", "Samples", "read_samples"],
+    "system.offline": ["offline"],
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'localeval' has no attribute {name!r}")
+    return getattr(import_module(f"localeval.{_MODULE_OF[name]}"), name)

@@ -55,7 +55,7 @@ def tiny(tiny_path: Path) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def judge() -> Iterator[Judge]:
     """The quick start's judge and embedder; `scripts/test` fetches them."""
-    with Judge.load("qwen2.5-coder-1.5b", embedder="all-minilm-l6-v2") as loaded:
+    with Judge.load("qwen2.5-coder-1.5b", embedder="multilingual-e5-small-q4") as loaded:
         yield loaded
 
 

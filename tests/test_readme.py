@@ -119,14 +119,14 @@ def rows(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.model
 def test_the_table_of_the_first_screen_is_what_the_shipped_example_gives(shipped: Result) -> None:
-    alone = Result(shipped.samples, ["faithfulness"], shipped.signature)
-    assert differences(rows(block("text")), rows(as_text(alone))) == []
+    alone = Result(shipped.samples, shipped.metrics[:3], shipped.signature)
+    # Values hang on sentences close to the threshold, which another processor may decide otherwise.
+    assert differences(rows(block("text")), rows(as_text(alone)), only_soft=True) == []
 
 
 @pytest.mark.model
 def test_the_table_of_other_metrics_is_what_the_shipped_example_gives(shipped: Result) -> None:
     others = Result(shipped.samples, shipped.metrics[1:], shipped.signature)
-    # Values hang on sentences close to the threshold, which another processor may decide otherwise.
     assert differences(rows(block("text", "localeval/metrics")), rows(as_text(others)), only_soft=True) == []
 
 

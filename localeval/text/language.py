@@ -99,6 +99,6 @@ def _detector() -> Any:
         return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     except OSError as error:
         raise InputError(
-            f"the language detector can't unpack its model ({error.strerror}); make room for a temporary file "
-            "of 10 MB, or set TMPDIR to a folder on another disk."
+            f"the language detector can't unpack its model ({error.strerror}); make room for a temporary "
+            "file of 10 MB, or set TMPDIR to a folder on another disk."
         ) from error

@@ -115,7 +115,7 @@ def pytest_unconfigure(config):
 
 def run(folder: Path, *arguments: str, **variables: str) -> str:
     """Run a pytest of its own, which finds the plugin as it finds one that is installed."""
-    command = [sys.executable, "-m", "pytest", "-p", "localeval_pytest", "-q", *arguments]
+    command = [sys.executable, "-m", "pytest", "-p", "localeval.pytest_plugin", "-q", *arguments]
     environment = {**os.environ, **variables, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     told = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
     return told.stdout + told.stderr

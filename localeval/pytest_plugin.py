@@ -1,7 +1,6 @@
 """The pytest plugin of localeval: the fixture `localeval_judge`.
 
-It stands outside the package, so that pytest starts as fast as without it: localeval is imported when a test
-asks for the fixture.
+pytest imports it at every start, so it imports nothing heavy: a judge is loaded when a test asks for the fixture.
 """
 
 from __future__ import annotations
