@@ -1,6 +1,6 @@
 """The pytest plugin of localeval: the fixture `localeval_judge`.
 
-pytest imports it at every start, so it imports nothing heavy: a judge is loaded when a test asks for the fixture.
+pytest imports it at every start, so it imports nothing heavy: a judge is loaded when a test asks for one.
 """
 
 from __future__ import annotations
