@@ -74,7 +74,7 @@ def _faithfulness_of(sample: dict[str, Any]) -> dict[str, Any]:
     """A sample as a run of faithfulness alone has it."""
     wanted = {"scores": ("faithfulness",), "records": ("statements", "support")}
     parts = {part: {k: v for k, v in sample[part].items() if k in keys} for part, keys in wanted.items()}
-    return {"id": sample["id"], **parts}
+    return {"id": sample["id"], "sha256": sample["sha256"], **parts}
 
 
 def test_a_reason_is_given_and_moves_nothing(shipped: Result, judge: Judge) -> None:

@@ -90,12 +90,12 @@ def test_the_vectors_are_those_of_the_engine_in_the_wheel(wheel: Path) -> None:
         embedder = Embedder.load(NAME)
     except ModelMissing as error:
         pytest.skip(str(error))
-    ours = embedder.embed([f"query: {text}" for text in TEXTS])
+    ours = embedder.embed(TEXTS)
     engine = ctypes.CDLL(str(next(wheel.glob("_engine*.so"))))
     engine.e5_load.restype = ctypes.c_void_p
     model = ctypes.c_void_p(engine.e5_load(str(wheel / "e5-small-q4.bin").encode()))
     theirs = np.empty_like(ours)
-    for text, row in zip(TEXTS, theirs, strict=True):  # the engine puts "query: " before a text by itself
+    for text, row in zip(TEXTS, theirs, strict=True):  # both put "query: " before a text
         to = row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
         assert engine.e5_embed(model, text.encode(), 1, to) == 0
     cosines = (ours * theirs).sum(axis=1)
