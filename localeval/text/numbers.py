@@ -52,6 +52,8 @@ def parse_numbers(text: str) -> set[str]:
 
     >>> sorted(parse_numbers("Twenty-five of 1.5 million, two thousand and one, 3.50"), key=float)
     ['1', '1.5', '2', '3.5', '5', '20', '25', '2000', '2001', '1000000', '1500000']
+    >>> sorted(parse_numbers("Of ten, five came."))
+    ['10', '5']
     """
     text = text.translate(DIGITS)
     found = {canonical(number) for number in in_digits(text)} | set(apply_scale(text).values())

@@ -67,6 +67,7 @@ ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
         ("full_support", {"support": verdicts(0.9, 0.4)}, {}, 0, (0.9 * 0.4) ** (1 / 2**0.5)),
         ("full_support", {"support": verdicts(0.9, 0.4)}, {"threshold": 0.4}, 1, 0.36 ** (1 / 2**0.5)),
         ("full_support", {"support": verdicts(0.3)}, {}, 0, 0.3),
+        ("faithfulness", {"support": verdicts(0.75, 0.5, 0.25)}, {}, 2 / 3, 1 / 2),  # 0.5 counts as yes
         ("factual_correctness", CORRECT, {"mode": "precision"}, 2 / 4, 2 / 4),
         ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),
         ("factual_correctness", CORRECT, {}, 1 / 2, 1 / 2),
