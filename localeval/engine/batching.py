@@ -25,6 +25,8 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
 
     >>> chunks([10, 10, 10], [26, 26, 26], stem=800, n_ctx=1000, width=32)
     [range(0, 2), range(2, 3)]
+    >>> chunks([10, 10, 10], [26, 26, 26], stem=800, n_ctx=9000, width=2)
+    [range(0, 2), range(2, 3)]
     """
     found: list[range] = []
     left = 0

@@ -74,8 +74,10 @@ def test_every_leaf_gets_one_reply_of_its_schema(
         assert schema.model_validate_json(reply.text) == reply.value
         assert reply.decoded <= 24
         assert set(reply.probabilities) == literals
-        for shares in reply.probabilities.values():
+        for name, shares in reply.probabilities.items():
             assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
+            if temperature == 0:
+                assert getattr(reply.value, name) == max(shares, key=lambda option: shares[option])
 
 
 def test_a_leaf_has_the_same_bits_before_and_after_other_work_and_in_a_new_engine(

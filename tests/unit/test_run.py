@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from localeval import evaluate, rescore
+from localeval import Judge, Sample, evaluate, rescore
 from localeval.errors import InputError
 from localeval.judgements.journal import FILE
 from localeval.judgements.support import SupportRecord
@@ -174,3 +174,12 @@ def test_what_was_there_before_is_kept_where_writing_breaks_off(
         result(scored([1.0])).to_json(tmp_path / "none" / "result.json")
     assert file.read_text(encoding="utf-8") == "before"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_judgement_of_another_judge_is_made_anew(tmp_path: Path) -> None:
+    sample = Sample(response="Tea grows.", retrieved_contexts=["Tea grows."])
+    for sha256, share in (("0" * 64, 0.9), ("1" * 64, 0.2)):
+        engine = FakeEngine([{"statements": ["Tea grows."]}, {"verdict": share}])
+        with Judge(engine, {"name": "fake", "sha256": sha256, "size": 0}) as judge:
+            result = evaluate([sample], ["faithfulness"], judge, tmp_path / "run")
+        assert result["faithfulness"].soft == pytest.approx(share)
