@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
@@ -19,6 +19,8 @@ from localeval.system.files import parsing
 from localeval.system.offline import is_offline
 
 FILE = "run.json"
+
+M = TypeVar("M", bound=BaseModel)
 
 
 class EngineConfig(BaseModel):
@@ -96,16 +98,22 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
 
 def load_config(folder: Path) -> RunConfig:
     """Read the configuration of a run. Raises InputError where there is none, or one of another form."""
+    return read_model(folder / FILE, RunConfig, "run's folder", "evaluate -o")
+
+
+def read_model(path: Path, model: type[M], kind: str, command: str) -> M:
+    """Read a JSON file that makes a folder one of a `kind`, as `command` writes it. Raises InputError."""
+    folder = path.parent
     try:
-        text = (folder / FILE).read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"{folder}: this is no run's folder ({FILE} can't be read); give one that `evaluate -o` wrote."
+            f"{folder}: this is no {kind} ({path.name} can't be read); give one that `{command}` wrote."
         ) from error
-    what = f"{folder}: this is no run's folder for this version: its {FILE}"
+    what = f"{folder}: this is no {kind} for this version: its {path.name}"
     with parsing(what, "give the run's `evaluate` command again."):
         # Not model_validate_json, which refuses a path whose bytes are no UTF-8.
-        return RunConfig.model_validate(json.loads(text))
+        return model.model_validate(json.loads(text))
 
 
 def find_config(folder: Path) -> RunConfig | None:

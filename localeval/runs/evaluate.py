@@ -86,9 +86,7 @@ def evaluate(
     if shard is not None:
         read, noted = Shard.read(shard).take(read)
     with _opened(judge) as opened:
-        if metrics is None and opened.companions.auto:
-            chosen = _with_models(chosen, opened, choices)
-        opened.ready(chosen, choices)
+        chosen = _ready(chosen, metrics is not None, opened, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
         config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)
         planned = None if watch is None else _planned(read, chosen, opened, choices, folder, watch)
@@ -108,10 +106,10 @@ def evaluate(
                     progress(len(scored), read)
                 if watch is not None:
                     watch.took(len(scored), read, scored[at].scores)
-            run.samples = [scored[at] for at in range(len(read))]
             refused = None if began is None or not run.config.watched else attempts() - began + team.refused
             network = Network(watched=refused is not None, refused=refused)
-            result = Result(run.samples, config.metrics, signature, network=network, skipped=skipped)
+            in_order = [scored[at] for at in range(len(read))]
+            result = Result(in_order, config.metrics, signature, network=network, skipped=skipped)
             if folder is not None:
                 run_folder.finish(folder, result)
     return result
@@ -181,9 +179,7 @@ def plan(
     choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
-        if metrics is None and opened.companions.auto:
-            chosen = _with_models(chosen, opened, choices)
-        opened.ready(chosen, choices)
+        chosen = _ready(chosen, metrics is not None, opened, choices)
         return make_plan(read, chosen, opened, choices, kept, measure=True)
 
 
@@ -215,8 +211,14 @@ def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
     return fitting
 
 
-def _with_models(metrics: Sequence[Metric], judge: Judge, options: Options) -> list[Metric]:
-    """Leave out the metrics whose embedder or classifier is not here. Raises ModelMissing for all."""
+def _ready(metrics: list[Metric], named: bool, judge: Judge, options: Options) -> list[Metric]:
+    """Check the models of the metrics, and leave out those whose model is not here.
+
+    None is left out where the caller `named` them, or an embedder. Raises ModelMissing where none is left.
+    """
+    if named or not judge.companions.auto:
+        judge.ready(metrics, options)
+        return metrics
     missing: dict[str, ModelMissing] = {}
     for metric in metrics:
         try:

@@ -28,7 +28,7 @@ from localeval.report import tables
 from localeval.runs import config, plan, results_file
 from localeval.runs.config import RunConfig, find_config
 from localeval.runs.plan import Plan
-from localeval.runs.result import Result, SampleResult, sample_sha256
+from localeval.runs.result import Result, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system.files import (
     atomic_write,
@@ -111,7 +111,6 @@ class Run:
 
     def __init__(self, folder: Path | None, kept: Journal, config: RunConfig) -> None:
         self.folder, self.journal, self.config = folder, kept, config
-        self.samples: list[SampleResult] = []
 
     @classmethod
     @contextmanager

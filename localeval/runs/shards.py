@@ -20,11 +20,11 @@ from localeval.errors import InputError, NotComparable
 from localeval.judgements.journal import FILE as JOURNAL
 from localeval.judgements.journal import JournalFile
 from localeval.metrics.signature import differing
-from localeval.runs.config import load_config
+from localeval.runs.config import load_config, read_model
 from localeval.runs.folder import SHARD, Run, check, finish, load
 from localeval.runs.result import Network, Result, SampleResult
 from localeval.samples import Samples
-from localeval.system.files import atomic_write, parsing, writing
+from localeval.system.files import atomic_write, writing
 from localeval.system.versions import digest
 from localeval.text.display import shorten
 
@@ -105,7 +105,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     folders = list(map(Path, runs))
     if Path(output).resolve() in {folder.resolve() for folder in folders}:
         raise InputError(f"{output} is one of the shards; choose another folder with -o.")
-    shards = [_read(folder) for folder in folders]
+    shards = [read_model(folder / SHARD, ShardFile, "shard", "evaluate --shard") for folder in folders]
     _check(folders, shards)
     results = [load(folder) for folder in folders]
     first = results[0].signature
@@ -123,6 +123,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     in_order = [placed[at] for at in range(len(placed))]
     samples = Samples([one.sample for one, _ in in_order], "the shards")
     check(Path(output), samples, folders[0])
+    copied: list[SampleResult] = []
     with Run.open(Path(output), samples, load_config(folders[0]), lambda: None) as run:
         for one, lines in in_order:
             keys: dict[str, str] = dict(getattr(one.records, "at", {}))
@@ -130,27 +131,15 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
                 if run.journal.get(key) is None:
                     run.journal.copy(lines, key)
             scores, records = one.scores, run.journal.records({}, keys)
-            run.samples.append(SampleResult(one.sample, scores, records, one.curves, one.threshold))
+            copied.append(SampleResult(one.sample, scores, records, one.curves, one.threshold))
         counted = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),
             refused=None if None in counted else sum(filter(None, counted)),
         )
-        whole = Result(run.samples, results[0].metrics, first, network=network, skipped=results[0].skipped)
+        whole = Result(copied, results[0].metrics, first, network=network, skipped=results[0].skipped)
         finish(Path(output), whole)
     return whole
-
-
-def _read(folder: Path) -> ShardFile:
-    try:
-        text = (folder / SHARD).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{folder}: this is no shard ({SHARD} can't be read: {error.strerror}); give runs that "
-            "`evaluate --shard` made."
-        ) from error
-    with parsing(f"{folder}: its {SHARD}", "give the run's `evaluate` command again."):
-        return ShardFile.model_validate_json(text)
 
 
 def _check(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:

@@ -269,8 +269,11 @@ class Workers:
         for at, sample in enumerate(samples):
             names = wanted(sample)
             records, keys, missing = self._known(context, sample, names, journal)
-            kept = {key: journal.get(key) or {} for key in keys.values()}
-            yield (at, records, keys) if missing is None else Task(at, sample, names, kept, options)
+            if missing is None:
+                yield at, records, keys
+            else:
+                kept = {key: journal.get(key) or {} for key in keys.values()}
+                yield Task(at, sample, names, kept, options)
 
     def _known(
         self, context: Any, sample: Sample, wanted: Sequence[str], journal: Journal
