@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -146,6 +146,7 @@ class CheckContext:
     classifier: str = DEFAULT_CLASSIFIER
     threads: int = 0
     folder: Path = Path()
+    attempts_before: int = field(default_factory=attempts)
 
     @cached_property
     def loaded(self) -> Judge | LocalevalError:
@@ -384,13 +385,14 @@ def _model_here(name: str, kind: Kind) -> str:
         ) from error
 
 
-def _offline(_: CheckContext) -> str:
-    """The guard stands, the switches are set, and nothing has tried to get out."""
+def _offline(context: CheckContext) -> str:
+    """The guard stands, the switches are set, and no check has tried to get out."""
     wrong = [name for name, value in SWITCHES.items() if os.environ.get(name) != value]
     what = f"{', '.join(wrong)} not set" if wrong else "the network guard does not stand"
     _found_if(is_offline() and not wrong, what, "call localeval.offline() before anything else is imported")
-    found = f"something tried to use the network; refused: {attempts()} attempts"
-    _found_if(not attempts(), found, "find out what: no part of localeval does")
+    refused = attempts() - context.attempts_before
+    found = f"something tried to use the network; refused: {refused} attempts"
+    _found_if(not refused, found, "find out what: no part of localeval does")
     return "the network is refused in this process, the libraries' switches are set, 0 attempts"
 
 

@@ -55,7 +55,7 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_path: Path) -> 
     half = SimpleNamespace(probabilities=lambda pairs: [0.5] * len(pairs), close=lambda: None)
     monkeypatch.setattr(Embedder, "load", lambda name: same)
     monkeypatch.setattr(Classifier, "load", lambda name: half)
-    monkeypatch.setattr(GUARD, "refused", 0)
+    monkeypatch.setattr(GUARD, "refused", 3)  # what was tried before the doctor came is not its finding
     offline()
     return move_in(monkeypatch, tmp_path, *rows)
 
@@ -75,9 +75,11 @@ def change_a_byte_unseen(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def phone(*_: object) -> None:
+def phone(*_: object) -> dict[str, CheckContext]:
+    context = CheckContext("tiny")
     with pytest.raises(NetworkRefused):
         socket.gethostbyname("localhost")
+    return {"context": context}
 
 
 def drifting() -> CheckContext:
