@@ -44,10 +44,12 @@ def test_off_a_terminal_there_are_plain_lines_with_plan_time_and_means(
     with live_line() as line:
         line.begin(PLAN)
         for done in range(1, 41):
-            line.took(done, SAMPLES, {"faithfulness": GOOD})
+            line.took(done, SAMPLES, {"faithfulness": GOOD}, "3 workers on 2 nodes")
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "Plan: 40 samples.\nEvaluating: 40/40, about 0:00 left; faithfulness 1.000\n"
+    assert said.err == (
+        "Plan: 40 samples.\nEvaluating: 40/40, 3 workers on 2 nodes, about 0:00 left; faithfulness 1.000\n"
+    )
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
