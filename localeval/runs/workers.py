@@ -207,7 +207,6 @@ class Workers:
     """Workers of one run, each with a thread here that waits for it.
 
     refused  counts what tried to use the network in them
-    nodes    the machines that have answered
     """
 
     def __init__(self, judge: Judge, number: int, start: Callable[[Judge], Worker] = Process) -> None:
@@ -216,14 +215,14 @@ class Workers:
             raise InputError("workers load the judge themselves; give one that Judge.load made, or its name.")
         self._judge, self._number, self._start = judge, number, start
         self.refused = 0
-        self.nodes: set[str] = set()
-        self._workers: list[Worker] = []
+        self._workers: dict[Worker, str] = {}  # and the node of each, once it has answered
         self._ended = False
         self._tasks: SimpleQueue[_Try | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[Task, Answer | None] | Exception] = SimpleQueue()
 
     def __str__(self) -> str:
-        return f"{len(self._workers)} workers" + f" on {len(self.nodes)} nodes" * (len(self.nodes) > 1)
+        nodes = set(self._workers.values()) - {""}
+        return f"{len(self._workers)} workers" + f" on {len(nodes)} nodes" * (len(nodes) > 1)
 
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
@@ -248,7 +247,7 @@ class Workers:
                 yield self._next(journal)
         finally:
             self._ended = True
-            for worker in [*self._workers]:
+            for worker in list(self._workers):
                 worker.stop()
             for _ in threads:
                 self._tasks.put(None)
@@ -260,7 +259,7 @@ class Workers:
         failed = 0  # starts, one after the other
         while not self._ended:
             worker = self._start(self._judge)
-            self._workers.append(worker)
+            self._workers[worker] = ""
             try:
                 if not self._ended:  # which stopped only those that it saw
                     worker.ready()
@@ -276,13 +275,15 @@ class Workers:
                 self._done.put(error)
                 return
             finally:
-                self._workers.remove(worker)
+                del self._workers[worker]
                 worker.stop()
 
     def _hand(self, worker: Worker, given: _Try) -> None:
         """Have a task judged; where that ends the worker, leave it to another one. Raises WorkerLost."""
         try:
-            self._done.put((given.task, worker.judge(given.task)))
+            answer = worker.judge(given.task)
+            self._workers[worker] = answer.node
+            self._done.put((given.task, answer))
         except WorkerLost:
             if given.number < MOST_TRIES:
                 self._tasks.put(_Try(given.task, given.number + 1))
@@ -299,7 +300,6 @@ class Workers:
         if answer is None:
             return self._lost(task, journal)
         self.refused += answer.refused
-        self.nodes.add(answer.node)
         for line in answer.lines:
             if journal.get(line[0]) != line[3]:  # another sample may have the same texts
                 journal.put(*line)
