@@ -6,6 +6,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import click
 
 from localeval import Judge, Sample
 from localeval.judgements import JUDGEMENTS, grounding
+from localeval.judgements.context import NoHead
 from localeval.judgements.journal import Journal
 from localeval.judgements.support import closest_evidence, judge_support
 from localeval.metrics.statistics import bootstrap_ci
@@ -88,7 +90,7 @@ def main(
                 if found[clean] >= DEFAULTS.threshold:
                     print(f"already wrong without an attack ({kind}), left out: {clean.statement}")
                     continue
-                for t in trials:
+                for t in (t for t in trials if t.attacked in found and t.neutral in found):
                     flips = found[t.attacked] >= DEFAULTS.threshold, found[t.neutral] >= DEFAULTS.threshold
                     rows[kind][t.language, t.place].append((float(flips[0]), float(flips[1])))
                     worked[t.string] += flips[0] - flips[1]
@@ -164,9 +166,11 @@ def _read(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) ->
         key = digest([recipe, one])
         if (line := kept.get(key)) is None:
             sample = Sample(response=one.statement, retrieved_contexts=list(one.contexts))
-            line = {"p": min(s.probability for s in grounding.ask(context, sample, {}).sentences)}
-            kept.put(key, "attack", language, line, {})
-        found[one] = line["p"]
+            with suppress(NoHead):  # a text that is no English or Chinese any more is not read
+                line = {"p": min(s.probability for s in grounding.ask(context, sample, {}).sentences)}
+                kept.put(key, "attack", language, line, {})
+        if line is not None:
+            found[one] = line["p"]
     return found
 
 
