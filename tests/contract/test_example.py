@@ -10,12 +10,12 @@ import pytest
 from localeval.cli import main
 
 
+@pytest.mark.usefixtures("steady")
 def test_the_shipped_samples_are_scored_without_a_file(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    common = ["-m", "context_precision", "--judge", str(tiny_path), "--n-ctx", "16384", "-q"]
-    main(["evaluate", "--example", "--limit", "1", *common])
+    main(["evaluate", "--example", "--limit", "1", "-m", "context_precision", "-q"])
     results = json.loads((tmp_path / "runs" / "example" / "results.json").read_text(encoding="utf-8"))
     assert len(results["samples"]) == 1
 

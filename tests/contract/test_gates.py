@@ -19,21 +19,21 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_junit(
-    tiny_path: Path, data: Path
-) -> None:
+@pytest.mark.usefixtures("steady")
+def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_junit(data: Path) -> None:
     gates = ("--fail-under", "faithfulness:soft=1", "--fail-under", "faithfulness=0", "--junit", "out.xml")
-    run = localeval("evaluate", data, "--judge", tiny_path, "-o", "run", *gates, cwd=data.parent)
+    run = localeval("evaluate", data, "-o", "run", *gates, cwd=data.parent)
     assert run.returncode == 1
     assert "gate missed: faithfulness: soft mean at least 1: 0." in run.stderr
     assert "gate met: faithfulness: mean at least 0" in run.stderr
     assert "faithfulness: 1 scored" in run.stdout
     cases = ElementTree.parse(data.parent / "out.xml").findall(".//testcase")  # noqa: S314
     assert [case.find("failure") is not None for case in cases] == [True, False]
-    again = ("evaluate", data, "--judge", tiny_path, "-o", "run", "--fail-on-drop", "run")
+    again = ("evaluate", data, "-o", "run", "--fail-on-drop", "run")
     assert localeval(*again, cwd=data.parent).returncode == 0
 
 
+@pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize(
     ("gates", "said"),
     [
@@ -44,9 +44,9 @@ def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_ju
     ],
 )
 def test_what_is_wrong_with_a_gate_is_exit_2_before_anything_is_judged(
-    tiny_path: Path, data: Path, gates: tuple[str, ...], said: str
+    data: Path, gates: tuple[str, ...], said: str
 ) -> None:
-    run = localeval("evaluate", data, "--judge", tiny_path, "-o", "run", *gates, cwd=data.parent)
+    run = localeval("evaluate", data, "-o", "run", *gates, cwd=data.parent)
     assert run.returncode == 2
     assert said in fault(run)
     assert not (data.parent / "run").exists()

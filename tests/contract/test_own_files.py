@@ -113,8 +113,9 @@ def test_a_run_that_is_refused_leaves_the_finished_one_before_it(tiny_path: Path
 # What a run's folder held before.
 
 
+@pytest.mark.usefixtures("steady")
 def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(
-    tmp_path: Path, tiny_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
     made(ROWS, run)
@@ -124,7 +125,7 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(
         with pytest.raises(InputError, match=r"only \d of 5 samples would be left"):
             made(part, run)
     assert made(run / SAMPLES, run) == 0
-    given = ("--judge", tiny_path, "-m", "faithfulness", "-q", "-o", run, "--id", "s0", "--plan")
+    given = ("-m", "faithfulness", "-q", "-o", run, "--id", "s0", "--plan")
     assert "only 1 of 5 samples" in refused(capsys, "evaluate", run / SAMPLES, *given)
     assert contents(run) == before
 
@@ -160,14 +161,14 @@ def test_results_that_go_are_said_in_one_sentence_and_no_judgement_goes(
     assert (tmp_path / RESULTS).read_bytes() == before[RESULTS]
 
 
+@pytest.mark.usefixtures("steady")
 def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
-    tmp_path: Path, tiny_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = written(tmp_path / "1" / "data.jsonl", ROWS)
     other = written(tmp_path / "2" / "data.jsonl", others(ROWS, user_input="Why?"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LOCALEVAL_N_CTX", "16384")
-    given = ["--judge", str(tiny_path), "-m", "faithfulness", "--statements", "sentences", "-q"]
+    given = ["-m", "faithfulness", "--statements", "sentences", "-q"]
     main(["evaluate", str(one), *given])
     before = contents(tmp_path / "runs")
     assert "runs/data holds a finished run of 5 other samples" in refused(capsys, "evaluate", other, *given)
@@ -222,10 +223,10 @@ def test_files_that_can_not_all_be_moved_into_their_places_leave_no_part_beside(
     assert {path.name for path in tmp_path.glob(".*")} == {".lock"}
 
 
+@pytest.mark.usefixtures("steady")
 def test_a_card_takes_away_no_file_that_no_card_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Judge, "load", lambda *_, **__: steady_judge(SteadyEngine()))
     rows = [{**row, "id": f"{row['id']}-{i}", "label": i % 2} for i in range(4) for row in ROWS]
     labelled = written(tmp_path / "labelled.jsonl", rows)
     given = ["card", str(labelled), "--statements", "sentences", "-q", "-o", str(tmp_path / "cards")]
