@@ -52,10 +52,8 @@ def test_a_response_without_a_word_supports_nothing_of_the_reference(support_by:
     ("given", "reason"),
     [
         (sample(""), "no_statements"),
-        (sample(" \n ... "), "no_statements"),
         (sample("<think>Assam?</think>"), "no_statements"),
         (sample("Tea.", []), "no_contexts"),
-        (sample("Tea.", ["", " "]), "no_contexts"),
         (sample("Tea.", ["---", "? " * 60_000]), "no_contexts"),
         (Sample(response="Tea."), "missing_retrieved_contexts"),
         (Sample(retrieved_contexts=["Tea."]), "missing_response"),
@@ -81,11 +79,6 @@ def test_nothing_to_judge_is_undefined_with_its_reason_and_asks_no_model(given: 
             ["Bob is a doctor.", "Bob's wife is a doctor."],
         ),
         (
-            "The mayor and his wife left.",
-            [["The mayor left.", "The wife of the mayor left."]],
-            ["The mayor left.", "The wife of the mayor left."],
-        ),
-        (
             "Trams run, if it rains.",
             [["Trams run.", "Trams run if it rains."]],
             ["Trams run.", "Trams run if it rains."],
@@ -105,7 +98,6 @@ def test_nothing_to_judge_is_undefined_with_its_reason_and_asks_no_model(given: 
             [["The play is Who's Afraid of Tea?"]],
             ["The play is *Who's Afraid of Tea?*"],
         ),
-        ("[1962]", [[]], ["[1962]"]),
         ("[1962]", [["[1962]"]], ["[1962]"]),
         ("Tea grows (Passage 2) [3].", [["Tea grows.", "(Passage 2)", "[3]"]], ["Tea grows."]),
         (
