@@ -119,6 +119,15 @@ def test_a_context_of_200_000_characters_is_a_failed_sample_and_exit_0(tiny_path
 # Which samples are read
 
 
+@pytest.mark.usefixtures("steady")
+def test_the_shipped_samples_are_scored_without_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli.main(["evaluate", "--example", "--limit", "1", "-m", "context_precision", "-q"])
+    assert len(ids(Path("runs/example"))) == 1
+
+
 def table(rows: list[dict[str, str]] = ROWS) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0])
@@ -214,21 +223,19 @@ def test_options_that_do_not_fit_are_exit_2_before_a_model_is_looked_for(
     assert message in refused(["evaluate", tmp_path / "data.csv", *options], capsys)
 
 
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [("THREADS", "many"), ("EXPLAIN", "perhaps"), ("VERDICT", "slow"), ("BETA", "0")],
-)
+@pytest.mark.parametrize(("name", "value"), [("THREADS", "many"), ("EXPLAIN", "perhaps"), ("BETA", "0")])
 def test_a_variable_with_a_wrong_value_is_exit_2_and_named(
-    variable: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(f"LOCALEVAL_{variable}", value)
-    assert f"(env var: 'LOCALEVAL_{variable}')" in refused(["evaluate", "data.csv"], capsys)
+    monkeypatch.setenv(f"LOCALEVAL_{name}", value)
+    assert f"(env var: 'LOCALEVAL_{name}')" in refused(["evaluate", "data.csv"], capsys)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["evaluate"], "FILE"),
+        (["evaluate"], "--example"),
+        (["evaluate", "mine.jsonl", "--example"], "--example"),
         (["nonsense"], "nonsense"),
         (["score"], "--response"),
         (["score", "-m", "answer_relevance", "--response", "Tea."], "--user-input"),

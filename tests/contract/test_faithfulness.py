@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localeval import Sample, Score, evaluate
+from localeval import Sample, Score, evaluate, plan
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import PAIR, VECTORS, Asking
 
@@ -201,6 +201,25 @@ def test_contexts_beyond_eight_windows_or_without_a_sentence_to_cut_at_fail(n_ct
     judge = fake_judge(FakeEngine([], n_ctx=n_ctx))
     score = judge.score("faithfulness", sample("Tea grows.", [context]), statements="sentences")
     assert score == Score.failed("context_too_long")
+
+
+@pytest.mark.parametrize("metric", ["faithfulness", "context_relevance"])
+@pytest.mark.parametrize("verdict", ["direct", "reasoned"])
+def test_no_length_of_the_contexts_is_refused_where_a_longer_one_is_not(metric: str, verdict: str) -> None:
+    """A character is a token here; what is counted is the schedule of a real engine."""
+    long, filler, sizes = "It grows " + "and grows " * 190 + ".", "x" * 198 + ". ", range(1, 40, 3)
+    question = "When was it, " * 150 + "?"
+    samples = [
+        Sample(id=str(i), user_input=question, response=long, retrieved_contexts=[long, filler * i])
+        for i in (*sizes, 500)
+    ]
+    judge = fake_judge(FakeEngine([], n_ctx=16_000))
+    told = plan(samples, [metric], judge, statements="sentences", verdict=verdict)
+    assert told.too_long == ("500",)
+    windows = [told.windows.get(str(i), 1) for i in sizes]
+    assert windows[0] == 1
+    assert windows == sorted(windows)
+    assert 2 <= windows[-1] <= 8
 
 
 # The questions that an answer answers
