@@ -308,10 +308,8 @@ def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_o
         json.dumps({"response": f"Tea grows, {i}.", "contexts": ["Tea."] * 40}) + "\n" for i in range(400)
     ]
     data.write_text("".join(lines))
-    arguments = [
-        *["evaluate", "data.jsonl", "-q", "--statements", "sentences", "-o", "run", "--judge"],
-        str(tiny_path),
-    ]
+    words = "evaluate data.jsonl -q --statements sentences -o run --judge"
+    arguments = [*words.split(), str(tiny_path)]
     process = subprocess.Popen(
         [sys.executable, "-m", "localeval", *arguments],
         stdout=subprocess.PIPE,

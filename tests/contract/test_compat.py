@@ -155,47 +155,29 @@ def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(
     assert f": {reason}: this sample." in caplog.text
 
 
-def test_without_a_context_sentence_context_relevance_gives_zero() -> None:
-    inputs = {"query": QUESTION, "document_list": ["", " \n", "..."]}
-    metric = ContextRelevance(judge())
+def test_context_relevance_is_the_needed_share_and_what_is_extracted_is_unchanged() -> None:
+    inputs = {"query": QUESTION, "document_list": CONTEXTS}
+    for answerable, value, text in (
+        (0.9, 1 / 3, "Tea is grown in Assam."),
+        (0.1, 0.0, "Insufficient Information"),
+    ):
+        metric = ContextRelevance(judge({"verdict": answerable}, *NEEDED[1:]))
+        assert metric.invoke(inputs) == value
+        assert to_original(metric.judged(inputs)) == {"needed": text}
+    inputs["document_list"] = ["", " \n", "..."]
     assert metric.invoke(inputs) == metric.single_turn_score(inputs) == 0.0
     assert metric.judged(inputs).scores["context_relevance"] == Score.undefined("no_contexts")
 
 
-@pytest.mark.parametrize(
-    ("answerable", "value", "text"),
-    [(0.9, 1 / 3, "Tea is grown in Assam."), (0.1, 0.0, "Insufficient Information")],
-)
-def test_context_relevance_is_the_needed_share_and_what_is_extracted_is_unchanged(
-    answerable: float, value: float, text: str
-) -> None:
-    metric = ContextRelevance(judge({"verdict": answerable}, *NEEDED[1:]))
-    inputs = {"query": QUESTION, "document_list": CONTEXTS}
-    assert metric.invoke(inputs) == value
-    assert to_original(metric.judged(inputs)) == {"needed": text}
-
-
-@pytest.mark.parametrize(
-    ("sufficient", "options", "drawn", "value"),
-    [  # half of the draws are the question itself, half have the cosine 0.6
-        (0.9, {}, 10, (1.0 + 0.6) / 2),
-        (0.9, {"relevance": "ragas"}, 3, (1.0 + 0.6 + 1.0) / 3),
-        (0.1, {}, 10, 0.0),
-    ],
-)
-def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws(
-    sufficient: float, options: dict[str, Any], drawn: int, value: float
-) -> None:
-    metric = relevance(sufficient, **options)
-    assert metric.invoke(PAIR) == pytest.approx(value)
-    assert len(to_original(metric.judged(PAIR))["questions"]) == drawn
-
-
-def test_a_call_may_say_how_many_questions_are_drawn() -> None:
-    metric = relevance()
+def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws_and_a_call_may_say_how_many() -> None:
+    metric = relevance()  # half of the draws are the question itself, half have the cosine 0.6
     assert metric.options.temperature == 0.5
+    assert metric.invoke(PAIR) == pytest.approx((1.0 + 0.6) / 2)
+    assert len(to_original(metric.judged(PAIR))["questions"]) == 10
     assert metric.invoke(PAIR, num_of_gen=1) == metric.invoke(PAIR, 1) == pytest.approx(1.0)
     assert asyncio.run(relevance().ainvoke(PAIR, num_of_gen=4)) == pytest.approx((1.0 + 0.6) / 2)
+    assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6 + 1.0) / 3)
+    assert relevance(0.1).invoke(PAIR) == 0.0
     with pytest.raises(InputError, match="questions is 0"):
         metric.invoke(PAIR, num_of_gen=0)
 
