@@ -17,7 +17,7 @@ import pytest
 
 from localeval import cli, evaluate
 from localeval.testing import FakeEngine, fake_judge
-from tests.commands import fault, localeval, process
+from tests.commands import fault, localeval, process, refused
 from tests.runs import judged
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
@@ -51,11 +51,6 @@ def run(*arguments: str | Path, code: int = 0, stdin: str = "") -> subprocess.Co
     done = localeval(*arguments, cwd=Path.cwd(), stdin=stdin)
     assert done.returncode == code, done.stderr
     return done
-
-
-def refused(*arguments: str | Path, code: int = 2) -> str:
-    """What is said last on stderr by a command that ends with this exit code."""
-    return fault(run(*arguments, code=code))
 
 
 # What commands do
