@@ -48,21 +48,18 @@ def as_csv(rows: Rows, path: Path, sign: str = ",", encoding: str = "utf-8") -> 
     return path
 
 
+def complete(rows: Rows) -> list[dict[str, Any]]:
+    return [{name: row.get(name) for name in FIELDS} for row in rows]
+
+
 def as_parquet(rows: Rows, path: Path) -> Path:
-    types = {name: pa.list_(pa.string()) if name == "retrieved_contexts" else pa.string() for name in FIELDS}
-    columns = {name: [row.get(name) for row in rows] for name in FIELDS}
-    parquet.write_table(pa.table(columns, schema=pa.schema(list(types.items()))), path)
+    parquet.write_table(pa.Table.from_pylist(complete(rows)), path)
     return path
 
 
 def as_gzip(rows: Rows, path: Path) -> Path:
     path.write_bytes(gzip.compress(as_jsonl(rows, path).read_bytes()))
     return path
-
-
-def held(make: Callable[[list[dict[str, Any]]], Any]) -> tuple[str, Callable[[Rows, Path], Any]]:
-    """A writer of what is held in memory, of all columns."""
-    return "", lambda rows, path: make([{name: row.get(name) for name in FIELDS} for row in rows])
 
 
 WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
@@ -76,13 +73,12 @@ WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "parquet": ("data.parquet", as_parquet),
     "gzip": ("data.jsonl.gz", as_gzip),
     "gzip by another name": ("data.jsonl", as_gzip),
-    "frame": held(pd.DataFrame),
+    "frame": ("", lambda rows, _: pd.DataFrame(complete(rows))),
     "frame of parquet": ("data.parquet", lambda rows, path: pd.read_parquet(as_parquet(rows, path))),
-    "dataset": held(datasets.Dataset.from_list),
-    "iterable dataset": held(lambda rows: datasets.Dataset.from_list(rows).to_iterable_dataset()),
-    "polars": held(pl.DataFrame),
-    "lazy polars": held(pl.LazyFrame),
-    "arrow": held(pa.Table.from_pylist),
+    "dataset": ("", lambda rows, _: datasets.Dataset.from_list(complete(rows)).to_iterable_dataset()),
+    "polars": ("", lambda rows, _: pl.DataFrame(complete(rows))),
+    "lazy polars": ("", lambda rows, _: pl.LazyFrame(complete(rows))),
+    "arrow": ("", lambda rows, _: pa.Table.from_pylist(complete(rows))),
 }
 ROWS: Rows = [
     {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]},
