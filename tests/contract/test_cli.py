@@ -93,7 +93,7 @@ def test_score_prints_one_line_a_metric_and_metrics_are_named_in_any_way(
     tiny_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCALEVAL_STATEMENTS", "sentences")
-    score = ["score", "--judge", tiny_path, "--response", "Tea grows."]
+    score: list[str | Path] = ["score", "--judge", tiny_path, "--response", "Tea grows."]
     assert run(*score).stdout.startswith("faithfulness undefined no_contexts")
     names = ["faithfulness", "context_relevance", "context_precision"]
     ways: list[tuple[list[str], str]] = [
