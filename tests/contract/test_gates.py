@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.commands import fault, localeval
+from tests.commands import localeval, refused
 from tests.runs import judged
 
 
@@ -46,23 +46,18 @@ def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_ju
 def test_what_is_wrong_with_a_gate_is_exit_2_before_anything_is_judged(
     data: Path, gates: tuple[str, ...], said: str
 ) -> None:
-    run = localeval("evaluate", data, "-o", "run", *gates, cwd=data.parent)
-    assert run.returncode == 2
-    assert said in fault(run)
+    assert said in refused("evaluate", data, "-o", data.parent / "run", *gates)
     assert not (data.parent / "run").exists()
 
 
 def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path) -> None:
     before = judged(tmp_path / "before", [0.9, 0.8])
     other = judged(tmp_path / "other", [0.9, 0.8], threshold=0.7)
-    run = localeval("compare", before, other, cwd=tmp_path)
-    assert run.returncode == 1
-    assert "options.threshold (0.5 and 0.7)" in fault(run)
-    assert fault(run) in (Path(__file__).parents[2] / "localeval/runs/README.md").read_text("utf-8")
+    said = refused("compare", before, other, code=1)
+    assert "options.threshold (0.5 and 0.7)" in said
+    assert said in (Path(__file__).parents[2] / "localeval/runs/README.md").read_text("utf-8")
     assert localeval("compare", before, other, "--force", cwd=tmp_path).returncode == 0
-    run = localeval("compare", before, tmp_path, cwd=tmp_path)
-    assert run.returncode == 2
-    assert "evaluate -o" in fault(run)
+    assert "evaluate -o" in refused("compare", before, tmp_path)
 
 
 def test_a_finished_run_is_held_against_gates_with_no_model(tmp_path: Path) -> None:
