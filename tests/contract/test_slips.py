@@ -179,12 +179,13 @@ def test_a_slip_in_a_prompt_is_told_with_its_file_its_language_and_its_part(
 
 
 def test_copies_of_the_built_in_prompts_are_taken_as_they_are() -> None:
+    none: Any = {}
     given: Any = {}
     for path in Path(prompts.__file__).parent.glob("*/*.toml"):
         given.setdefault(path.stem, {})[path.parent.name] = path
     built_in, copied = (
         evaluate([TEA], ["faithfulness", "answer_relevance"], steady_judge(SteadyEngine()), prompts=one)
-        for one in ({}, given)
+        for one in (none, given)
     )
     assert built_in.scores == copied.scores
     assert given["support"].keys() == {"en", "zh"}
