@@ -159,24 +159,6 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('{"response": "Tea"', "line 1"),
-        ('{"response": "Tea"}\n', "retrieved_contexts"),
-        (None, "data.jsonl"),
-    ],
-)
-def test_input_that_cannot_be_used_is_exit_2_with_file_and_place(
-    data: Path, content: str | None, said: str
-) -> None:
-    data.unlink() if content is None else data.write_text(content)
-    message = refused("evaluate", data, "-m", "faithfulness", "--judge", "none.gguf")
-    assert "data.jsonl" in message
-    assert said in message
-    assert message.endswith(".")
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--columns", "q"), "--columns: 'q' is not FIELD=NAME"),
@@ -191,6 +173,7 @@ def test_input_that_cannot_be_used_is_exit_2_with_file_and_place(
         (("-m", "faithfull"), "did you mean faithfulness?"),
         (("-m", " , "), "no metric is named"),
         ((*COLUMNS, "--id", "s99x"), "no sample has the id s99x"),
+        ((), "data.csv, line 1: the header names no column"),
         (("--format", "xlsx"), "'--format'"),
         (("--nonsense",), "--nonsense"),
         ((*COLUMNS, "-o", ""), "-o is empty"),

@@ -157,8 +157,6 @@ def test_a_setting_may_be_a_number_of_numpy(tiny_path: Path) -> None:
     ("judgement", "old", "new", "said"),
     [
         ("support", 'verdict = "no"', 'verdit = "no"', "verdict"),
-        ("support", 'verdict = "yes"', 'verdict = "maybe"', "maybe"),
-        ("support", "contexts = [", "context = [", "contexts"),
         ("support", 'system = """', 'system = 5\nother = """', "system"),
         ("support", "[[examples]]", "[examples]", "TOML"),
         ("statements", "statements = []", "statements = [5]", "statements"),
