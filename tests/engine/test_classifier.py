@@ -182,9 +182,7 @@ def test_contexts_are_read_whole_where_they_fit_else_in_windows_of_which_the_bes
         assert min(seen[part, text] for part in parts) < best == max(seen[part, text] for part in parts)
 
 
-@pytest.mark.parametrize(
-    "contexts", [[sentences(450)], ["long" * WINDOW], ["? " * 2 * WINDOW]], ids=["many", "one", "none"]
-)
+@pytest.mark.parametrize("contexts", [[sentences(450)], ["long" * WINDOW]], ids=["many", "one"])
 def test_contexts_that_no_eight_windows_hold_are_refused(contexts: list[str], classifier: Classifier) -> None:
     with pytest.raises(ContextTooLong, match="fit a window"):
         classifier.support(contexts, ["Tea grows."])
@@ -196,17 +194,16 @@ def spoil_weights(folder: Path, change: Callable[[Tensors], object]) -> None:
     write(folder, changed)
 
 
-def spoil_tokenizer(folder: Path, **changed: object) -> None:
+def spoil_tokenizer(folder: Path) -> None:
     tokens = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     tokens["model"]["vocab"] += [[f"more{n}", -9.0] for n in range(50)]
-    (folder / "tokenizer.json").write_text(json.dumps(tokens | changed), encoding="utf-8")
+    (folder / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("spoil", "found"),
     [
         (lambda at: spoil_weights(at, lambda given: given.pop("t5.classifier.bias")), "classifier.bias"),
-        (lambda at: spoil_weights(at, lambda given: given.update({"more": given[QUERY] + 0})), "more"),
         (
             lambda at: spoil_weights(at, lambda given: given.update({QUERY: given[QUERY][:4].clone()})),
             QUERY.removeprefix("t5."),
@@ -214,7 +211,6 @@ def spoil_tokenizer(folder: Path, **changed: object) -> None:
         (lambda at: (at / "model.safetensors").write_bytes(b"\xff" * 64), "header"),
         (lambda at: (at / "config.json").write_text('{"model_type": "HHEMv2"}'), "HHEMv2, expected t5"),
         (lambda at: (at / "tokenizer.json").unlink(), "tokenizer.json"),
-        (lambda at: spoil_tokenizer(at, added_tokens=[]), "pad"),
         (spoil_tokenizer, "more tokens than the weights"),
     ],
 )
@@ -240,8 +236,6 @@ def test_a_setting_out_of_range_is_refused_before_any_file_is_read() -> None:
     for device in ("gpu", "meta", ""):
         with pytest.raises(InputError, match=f"device is '{device}', unusable here"):
             Classifier.load("/no/such", device=device)
-    with pytest.raises(ModelMissing, match="/no/such is not there"):
-        Classifier.load("/no/such")
 
 
 def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

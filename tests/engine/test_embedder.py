@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from tests.loopback import HUB, move_in, toml_row
 
 LONG = "tea " * 100
 TEXTS = ["tea grows on hills", "where does tea grow", "", "tea grows on hills", "法院 判决"]
-TEXTS += ["\0\x1b[31m\x07", "\ud83d half", "\U0001f375" * 50, LONG]
+TEXTS += ["\0\x1b[31m\x07", "\ud83d half", LONG]
 SPECIAL = ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
 LONGEST = 24  # tokens
 
@@ -105,15 +106,10 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 
 @pytest.fixture
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def mine(tiny: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it to break."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def mine(tmp_path: Path, cache: None) -> Path:
-    """A tiny BERT folder to break."""
-    write_folder(tmp_path / "mine")
-    return tmp_path / "mine"
+    return Path(shutil.copytree(tiny[0], tmp_path / "mine"))
 
 
 def pickle_state(folder: Path, state: dict[str, Any]) -> None:
@@ -167,8 +163,6 @@ def test_the_bits_depend_on_the_texts_of_a_call_only(tiny: tuple[Path, Any]) -> 
     embedder.embed(["something else", "法"])
     assert (embedder.embed(texts) == first).all()
     assert (embedder.embed(texts[::-1])[::-1] == first).all()
-    embedder.close()
-    assert (embedder.embed(texts) == first).all()
 
 
 def test_half_precision_weights_are_computed_in_single_precision(mine: Path) -> None:
@@ -245,9 +239,6 @@ def test_a_catalogs_pickle_is_converted_once_and_again_when_the_conversion_was_c
     made = (folder / SAFE).read_bytes()
     sums = f"{hashlib.sha256(made).hexdigest()}  {SAFE}\n{hash_file(folder / PICKLE)}  {PICKLE}\n"
     assert (folder / NOTE).read_text(encoding="utf-8") == sums
-    os.utime(folder / SAFE, ns=(1, 1))
-    assert (Embedder.load("small").embed(TEXTS) == first).all()
-    assert (folder / SAFE).stat().st_mtime_ns == 1
     (folder / SAFE).write_bytes(made[:-1] + b"\x42")
     assert (Embedder.load("small").embed(TEXTS) == first).all()
     assert (folder / SAFE).read_bytes() == made
@@ -288,23 +279,12 @@ def change_weights(folder: Path, change: Callable[[dict[str, Any]], object]) -> 
     save_file(weights, folder / SAFE, metadata={"format": "pt"})
 
 
-def change_module(folder: Path, number: int, **changed: str) -> None:
-    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    modules[number] |= changed
-    write_json(folder / "modules.json", modules)
-
-
 NORM = "encoder.layer.0.output.LayerNorm.weight"
 BREAKS: list[tuple[Callable[[Path], object], str]] = [
-    (
-        lambda folder: change_weights(folder, lambda weights: weights.pop(NORM)),
-        f"weights lack 1 tensors, as {NORM}",
-    ),
+    (lambda folder: change_weights(folder, lambda weights: weights.pop(NORM)), f"lack 1 tensors, as {NORM}"),
     (lambda folder: change_weights(folder, lambda weights: weights[NORM].fill_(math.nan)), "NaN"),
     (lambda folder: (folder / SAFE).unlink(), r"no model\.safetensors"),
-    (lambda folder: change_module(folder, 0, type="own.Transformer"), "names 'own.Transformer'"),
-    (lambda folder: change_module(folder, 1, path="../1_Pooling"), "in '../1_Pooling'"),
-    (lambda folder: (folder / "modules.json").unlink(), r"modules\.json cannot be read"),
+    (lambda folder: write_json(folder / "modules.json", [{"type": "own.T", "path": ""}]), "names 'own.T'"),
     (lambda folder: write_json(folder / "sentence_bert_config.json", {"max_seq_length": 400}), "on a text"),
     (lambda folder: write_json(folder / "config.json", {"model_type": "nothing"}), "cannot be loaded"),
 ]

