@@ -77,9 +77,7 @@ def test_a_schema_that_cannot_be_decoded_is_refused(tiny: Engine, field: Any) ->
     [
         ('{"s":["a","b', '{"s":["a"'),
         ('{"s":["a', '{"s":['),
-        ('{"s":["a"', '{"s":["a"'),
         ('{"s":["a",', '{"s":["a",'),
-        ('{"reason":"half', '{"reason":"half'),
         ('{"reason":"]', '{"reason":"]'),
         ('{"s":["a","[b",",]', '{"s":["a","[b"'),
         ('{"reason":"half\\', '{"reason":"half'),
@@ -96,7 +94,6 @@ def test_what_is_unfinished_is_dropped_and_nothing_else(text: str, kept: str) ->
     [
         ('{"s":["a","b","A"', '{"s":["a","b"'),
         ('{"s":["a","b"', None),
-        ('{"reason":"a","t":["a"', None),
         ('{"reason":"]', None),
         ('{"reason":"[\\"a\\",\\"a\\"', None),
         ('{"p":[{"v":"a","w":["x","x"', '{"p":[{"v":"a","w":["x"'),
@@ -151,11 +148,8 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
         ([1, 2, 3, 7, 2, 8], [7, 2], [], [8]),  # behind the first 2 stands 3: the longer end counts
         (range(1, 20), [2], [], [3, 4, 5, 6, 7, 8]),
         ([1, 2, 3], [3], [], []),
-        ([1, 2], [], [], []),
-        ([5, 6], [5, 7, 5], [], [6]),  # in the prompt first
         ([1], [5, 7, 5, 8, 5], [], [8, 5]),  # of what was written the last place, and never the end itself
         ([5, 6], [2, 5, 7, 2, 5], [], [7, 2, 5]),  # the longer end, wherever it stands
-        ([1], [5, 7, 5], [5, 9], [7, 5]),
         ([1], [5], [5, 9, 5, 8], [9, 5, 8]),  # in the branch last
     ],
 )
@@ -169,14 +163,10 @@ def test_a_draft_is_what_followed_the_longest_end_where_it_stood_before(
     ("lengths", "left"),
     [
         ([6], [3]),  # 4 rows
-        ([6, 6], [1, 1]),
         ([6, 1, 1], [1, 0, 0]),  # 11 rows at most: no group of 16
         ([6, 6, 6, 6], [3, 3, 3, 3]),  # 16 rows
         ([6, 1, 1, 1], [0, 0, 0, 0]),  # 13 rows at most: no group of 16
         ([6] * 7, [2, 2, 1, 1, 1, 1, 1]),
-        ([6] * 10, [3, 3, 2, 2, 2, 2, 2, 2, 2, 2]),  # 32 rows
-        ([1] * 10, [1] * 10),
-        ([6] * 32, [1] * 32),  # 64 rows
     ],
 )
 def test_drafts_fill_a_call_up_to_a_good_size(lengths: list[int], left: list[int]) -> None:

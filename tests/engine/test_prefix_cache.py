@@ -78,9 +78,7 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
         os.utime(file, ns=(age, age))
     assert states.get([1]) == bytes(100)  # used, and so the newest
     states.put([3], bytes(100))
-    assert states.has([1])
-    assert states.has([3])
-    assert len(list(folder.iterdir())) == 3
+    assert (states.has([1]), states.has([3]), len(list(folder.iterdir()))) == (True, True, 3)
 
 
 def test_a_folder_that_can_not_be_written_fails_nothing_and_is_named(

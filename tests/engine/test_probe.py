@@ -104,8 +104,8 @@ def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pyt
     loops = "".join("{% for i in range(99999) %}" for _ in range(4)) + "{% endfor %}" * 4
     loops = f"{{% if messages|length == 38 %}}{loops}{{% endif %}}"  # behind 18 worked examples alone
     path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
-    monkeypatch.setattr(probe, "SECONDS", 6)
-    with pytest.raises(ModelBroken, match="did not end within 6 seconds"):
+    monkeypatch.setattr(probe, "SECONDS", 3)
+    with pytest.raises(ModelBroken, match="did not end within 3 seconds"):
         probe_model(path, SETTINGS)
 
 
@@ -174,23 +174,19 @@ def test_what_the_tables_tell_of_a_file_is_not_believed_and_never_reaches_llama_
         check_gguf(write_tiny_model(path, tokenizer="bert"))
 
 
-def test_two_processors_of_one_name_and_other_features_are_two(tmp_path: Path) -> None:
-    file = tmp_path / "cpuinfo"
-    for features in ("avx512f", "avx512f amx_tile"):
-        file.write_text(f"processor\t: 0\nmodel name\t: Some name\nflags\t\t: fpu avx2 {features}\n")
-        assert probe.processor(file) == {"name": "Some name", "features": f"fpu avx2 {features}"}
-
-
-def test_one_version_compiled_in_two_ways_is_two_builds(
+def test_two_features_of_a_processor_are_two_and_one_version_compiled_in_two_ways_is_two_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for features in ("one", "one two"):
+        (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: Name\nflags\t\t: {features}\n")
+        assert probe.processor(tmp_path / "cpuinfo") == {"name": "Name", "features": features}
     here = ModuleSpec("llama_cpp", None, is_package=True)
     here.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(probe, "find_spec", lambda _: here)
     (tmp_path / "lib").mkdir()
     made = set()
-    for content in ("without AMX", "with AMX", "without AMX"):
-        (tmp_path / "lib" / "libggml-cpu.so").write_text(content)
+    for content in ("one way", "another", "one way"):
+        (tmp_path / "lib" / "libone").write_text(content)
         probe.library.cache_clear()
         made.add(probe.library())
     probe.library.cache_clear()

@@ -1,4 +1,4 @@
-"""The measuring scripts: plans that still fit the prompts, and figures counted by hand."""
+"""The measuring scripts: plans that still fit the prompts, and verdicts that count once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from types import ModuleType
 import pytest
 
 from localeval import Judge, Sample
-from localeval.engine.benchmark import Speed, measure
-from localeval.engine.interface import EngineSettings, TokenUsage
+from localeval.engine.interface import EngineSettings
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import Journal
 from localeval.judgements.statements import SentenceStatements, StatementsRecord
 from localeval.prompts.options import DEFAULTS
 
 ROOT = Path(__file__).parents[2]
-SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
-SPENT = TokenUsage(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, seconds=2.7)
 
 
 def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -48,22 +45,6 @@ def test_every_variant_of_a_plan_still_finds_what_it_changes(
                     assert changed.prompt(judgement, language).sha256 != plain.sha256
 
 
-def test_the_floor_counts_no_wrong_guess_and_the_cost_all_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    figures = script("bench", monkeypatch).Line("a", SPENT, 4.0).figures(SPEED)
-    assert figures["rows_without_trunk"] == 125  # 50 + 40 + 10 + 20 + 5
-    assert figures["floor"] == pytest.approx(200 * 0.01 + 20 * 0.02)
-    assert figures["floor_of_wall"] == pytest.approx(2.4 / 4)
-    assert figures["wall_of_cost"] == pytest.approx(4 / (200 * 0.01 + 25 * 0.02))
-    assert figures["overhead"] == pytest.approx((4 - 2.7) / 4)
-
-
-def test_a_machine_is_calibrated_on_any_model(tiny_path: Path) -> None:
-    speed = measure(tiny_path, EngineSettings(n_threads=2))
-    assert all(0 < seconds < 1 for seconds in speed)  # which of them is least, a busy machine decides
-
-
 def test_the_campaign_on_the_network_sees_connections_datagrams_and_look_ups_in_a_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -71,13 +52,11 @@ def test_the_campaign_on_the_network_sees_connections_datagrams_and_look_ups_in_
     caught = [
         '9 connect(4, {sa_family=AF_INET, sin_port=htons(9), sin_addr=inet_addr("192.0.2.1")}, 16) = -1 E',
         "9 connect(4, {sa_family=AF_INET6, sin6_port=htons(9), sin6_flowinfo=htonl(0)}, 28) = 0",
-        '9 sendto(5, "x", 1, 0, {sa_family=AF_INET, sin_port=htons(9)}, 16) = 1',
         "9 sendmmsg(3, [{msg_hdr={msg_name={sa_family=AF_INET, sin_port=htons(53)}}}], 2, 0) = 2",
         '9 openat(AT_FDCWD, "/etc/resolv.conf", O_RDONLY|O_CLOEXEC) = 3',
     ]
     other = [
         '9 connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',
-        "9 socketpair(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0, [3, 4]) = 0",
         '9 sendto(3, "x", 1, 0, NULL, 0) = 1',
         '9 openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3',
     ]
@@ -131,13 +110,3 @@ def test_a_kept_verdict_of_an_experiment_is_made_anew_by_another_version_of_the_
         journal = tmp_path / variant.name / "journal.jsonl"
         kept.append(len(journal.read_text(encoding="utf-8").splitlines()))
     assert kept == [1, 1, 2]
-
-
-def test_attacks_are_told_beside_neutral_text_with_the_difference(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    attack = script("attack", monkeypatch)
-    attack._tell("raw", {("en", "contexts"): [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0)]})
-    told = capsys.readouterr().out
-    assert "| en | contexts | 4 | 0.500 | 0.250 | +0.250 (" in told
-    assert "4 attacked verdicts" in told

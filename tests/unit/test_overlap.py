@@ -23,7 +23,6 @@ BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总�
         ("Gary gets snow.", 3 / 3),
         ("Gary gets hail in May.", 2 / 4),  # gary, gets; not hail and may
         ("The towns of the lake", 2 / 2),
-        ("It is", 1),
         ("", 1),
         ("...", 1),
     ],
@@ -53,23 +52,18 @@ def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
             ["Twenty-five of one hundred, the twenty-first, two thousand and one"],
             (),
         ),
-        ("26 of 90", ["twenty-five of nineteen"], ("26", "90")),
         ("In 2000 5 came.", ["In two thousand, five came."], ()),
         ("It holds 1200 or 10,000.", ["It holds 1 200, or 1万."], ()),
         ("1.5 million, 3亿", ["1,500,000 and 300,000,000"], ()),
         ("1.6 million", ["1,500,000"], ("1.6",)),
-        ("On 1990.5.1 and 1990.5.2", ["1990年5月1日"], ("1990.5.2",)),
         ("占3.5%", ["百分之三点五"], ()),
         ("According to passages 7, 8 and 9 and [6], it snows (Passage 5).", SNOW, ()),
         ("7. It snows.", SNOW, ()),
-        ("(8) It snows.", SNOW, ()),
-        ("7.5 mm fall.", SNOW, ("7.5",)),
         ("It falls on 2021-05-03.", ["May 3, 2021"], ("5",)),
         ("大桥于1962年建成，全长125米。", BRIDGE, ()),
         ("大桥于１９６３年建成，全长１２６米。", BRIDGE, ("1963", "126")),
         ("总投资3.5亿元，20个桥墩，占70％。", BRIDGE, ("70",)),
         ("根据资料7和第8段，大桥有桥墩。", BRIDGE, ()),
-        ("It snows twice.", SNOW, ()),
         ("It has 7 lakes.", [], ("7",)),
     ],
 )
@@ -79,7 +73,7 @@ def test_unknown_numbers_are_those_that_the_contexts_name_nowhere(
     assert unsupported_numbers(statement, source_terms(premise)) == unknown
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, others: list[str]) -> None:
     looked = source_terms([*others, statement])
@@ -89,15 +83,7 @@ def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, other
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "1," * 50_000,
-        "1,111" * 20_000,
-        "passage " * 12_000,
-        "passage" + " " * 99_999,
-        "万" * 99_999,
-        "9" * 99_999,
-    ],
+    "text", ["1," * 50_000, "1,111" * 20_000, "passage" + " " * 99_999, "万" * 99_999, "9" * 99_999]
 )
 def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
     with timed() as took:

@@ -82,7 +82,7 @@ def test_text_that_a_spreadsheet_would_calculate_has_an_apostrophe_before_it(sig
 
 
 def test_other_text_and_numbers_stay_as_they_are_but_for_control_characters() -> None:
-    for content in ("a=b", "2-1", "", "茶\n\t", "a;b=c", -0.5, None):
+    for content in ("a=b", "2-1", "", "茶\n\t", -0.5, None):
         assert cell(content) == content
     assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
 
