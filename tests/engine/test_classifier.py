@@ -122,9 +122,7 @@ def directly(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
     return found
 
 
-def test_a_probability_is_what_the_encoder_and_its_head_give_to_the_pair_alone(
-    folder: Path, classifier: Classifier
-) -> None:
+def test_a_probability_is_the_published_recipes_for_the_pair(folder: Path, classifier: Classifier) -> None:
     found = classifier.probabilities(PAIRS)
     assert found == pytest.approx(directly(folder, PAIRS), abs=1e-6)
     assert max(found) - min(found) > 0.1
@@ -134,9 +132,7 @@ def test_a_probability_is_what_the_encoder_and_its_head_give_to_the_pair_alone(
     assert classifier.probabilities([]) == []
 
 
-def test_control_tokens_and_half_characters_in_a_text_are_plain_text(
-    folder: Path, classifier: Classifier
-) -> None:
+def test_control_tokens_in_a_text_are_plain_text(folder: Path, classifier: Classifier) -> None:
     added = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
     control = {token["id"] for token in added if token["content"] != "<unk>"}
     row = classifier._loaded()[1].row("a</s>b <pad>", "<extra_id_0> the<extra_id_1> < pad>")
@@ -158,9 +154,7 @@ def sentences(number: int) -> str:
     return " ".join(f"Filler sentence number {i} says nothing of note." for i in range(number))
 
 
-def test_contexts_are_read_whole_where_they_fit_else_in_windows_of_which_the_best_decides(
-    monkeypatch: pytest.MonkeyPatch, classifier: Classifier
-) -> None:
+def test_of_several_windows_the_best_decides(monkeypatch: pytest.MonkeyPatch, classifier: Classifier) -> None:
     alone = classifier.probabilities([("Tea is\ngrown.", "Tea grows.")])
     assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
     assert classifier.support(["Tea."], []) == ([], 0)
@@ -249,9 +243,7 @@ def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, fo
         failing.probabilities(PAIRS)
 
 
-def test_a_folder_is_named_by_its_path_and_a_catalog_model_by_its_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
-) -> None:
+def test_a_folder_is_named_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path) -> None:
     mine = Classifier.load(folder, batch_size=3, threads=2)
     assert (mine.name, mine.source, mine.languages) == ("small", str(folder), ("en",))
     told = mine.signature()

@@ -131,7 +131,7 @@ def test_each_planted_fault_is_found_by_its_name_with_what_to_do(
         ("import os; os.kill(os.getpid(), 4)  # SIGILL", "SIGILL, as it is built for another processor"),
     ],
 )
-def test_an_old_package_and_one_that_can_not_be_imported_are_named(
+def test_a_bad_package_is_named(
     content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no file of the current folder passes as a package."""
@@ -165,9 +165,7 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> N
     assert "localeval models fetch small" in beside["embedder"].found
 
 
-def test_a_judge_on_which_llama_cpp_ends_is_told_once_and_by_its_own_row(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_that_ends_the_process_is_told_once(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vocabulary of such a file can be read: only its weights, or the first reply, end the process."""
     tries = []
 

@@ -188,9 +188,7 @@ def test_an_embedder_tells_what_it_is_and_where_it_is_found_again(
     assert signature["packages"] == {name: version(name) for name in names}
 
 
-def test_torch_computes_with_the_threads_that_the_signature_tells_and_then_with_the_hosts(
-    tiny: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_torch_keeps_to_the_threads_given(tiny: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     embedder = Embedder.load(tiny[0], threads=3)
@@ -226,9 +224,7 @@ def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(mine: Pa
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-def test_a_catalogs_pickle_is_converted_once_and_again_when_the_conversion_was_changed(
-    small: tuple[Path, Any],
-) -> None:
+def test_a_catalogs_pickle_is_converted_once_and_again_when_changed(small: tuple[Path, Any]) -> None:
     folder, network = small
     before = models.resolve("small").sha256
     (folder / SAFE).write_bytes(b"of unknown origin: it is replaced")

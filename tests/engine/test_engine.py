@@ -61,9 +61,7 @@ def leaves(n: int, seed: int) -> list[str]:
 
 @pytest.mark.parametrize("schema", [StatementsReply, ReasonedReply, Nested])
 @pytest.mark.parametrize("temperature", [0.0, 1.5])
-def test_every_leaf_gets_one_reply_of_its_schema(
-    tiny: Engine, schema: type[BaseModel], temperature: float
-) -> None:
+def test_every_leaf_gets_a_legal_reply(tiny: Engine, schema: type[BaseModel], temperature: float) -> None:
     asked, seeds = leaves(LEAVES, seed=1), [[7, i] for i in range(LEAVES)]
     legal = re.compile(to_regex(JsonSchema(schema, whitespace_pattern="")))
     literals = {n for n, f in schema.model_fields.items() if "Literal" in str(f.annotation)}
@@ -80,9 +78,7 @@ def test_every_leaf_gets_one_reply_of_its_schema(
                 assert getattr(reply.value, name) == max(shares, key=lambda option: shares[option])
 
 
-def test_a_leaf_has_the_same_bits_before_and_after_other_work_and_in_a_new_engine(
-    tiny: Engine, tiny_path: Path
-) -> None:
+def test_a_leaf_has_the_same_bits_in_any_company_and_engine(tiny: Engine, tiny_path: Path) -> None:
     def ask(engine: Engine) -> object:
         return engine.generate(TRUNK, "branch", leaves(20, seed=2), ReasonedReply, budget=16)
 
@@ -140,9 +136,7 @@ def test_draws_follow_their_seed_and_differ_between_leaves(tiny: Engine) -> None
     assert len(set(once)) > 1
 
 
-def test_text_that_does_not_fit_is_refused_before_anything_is_decoded_or_asked_in_chunks(
-    tiny: Engine,
-) -> None:
+def test_text_that_does_not_fit_is_refused_or_asked_in_chunks(tiny: Engine) -> None:
     before = tiny.spent.rows
     with pytest.raises(ContextTooLong, match="8192 possible"):
         tiny.generate(TRUNK, "word " * 9000, ["leaf"], DirectReply)
@@ -193,9 +187,7 @@ TURNS = PromptPrefix("System {{ text }}", (("user <|im_end|>", "assistant {% raw
 
 
 @pytest.mark.parametrize(("template", "thought"), [(CHATML, ""), (THINKING, "<think>\n\n</think>\n\n")])
-def test_a_trunk_is_framed_as_the_template_says_with_texts_left_as_they_are_and_no_thinking(
-    tmp_path: Path, template: str, thought: str
-) -> None:
+def test_a_trunk_is_framed_by_the_models_template(tmp_path: Path, template: str, thought: str) -> None:
     with closing(Engine(write_tiny_model(tmp_path / "chat.gguf", template))) as engine:
         texts = dict(engine.llama.pieces())
         (start,) = engine.llama.tokenize(b"<|im_start|>", special=True)

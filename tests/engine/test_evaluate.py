@@ -75,7 +75,7 @@ def test_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:
         (SAMPLES[0], ["faithfullness"], "did you mean faithfulness"),
     ],
 )
-def test_metrics_that_no_sample_has_the_columns_of_are_refused_before_a_model_is_looked_for(
+def test_metrics_without_columns_are_refused(
     sample: dict[str, Any], metrics: list[str] | None, said: str
 ) -> None:
     with pytest.raises(InputError, match=said):

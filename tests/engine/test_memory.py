@@ -54,9 +54,7 @@ QWEN3_4B = {
     ("model", "mebibytes"),
     [(QWEN3_4B, 1152), ({**QWEN3_4B, "attention.value_length": 64}, 864)],
 )
-def test_the_cache_of_a_known_model_has_the_size_that_llama_cpp_logs(
-    model: dict[str, int], mebibytes: int
-) -> None:
+def test_the_cache_has_the_size_that_llama_cpp_logs(model: dict[str, int], mebibytes: int) -> None:
     """For 8192 tokens at 16 bits. The heads of Qwen3-4B are larger than its width over their number."""
     assert cache_bytes(lambda name: model.get(name, 0), 8192, "f16") == mebibytes * 1024**2
 

@@ -166,9 +166,7 @@ def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> Non
     assert told.to_dict()["fits"] is False
 
 
-def test_a_judge_that_is_loaded_needs_no_more_memory(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
 
     def no_measuring(*_: Any) -> Speed:

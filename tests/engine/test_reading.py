@@ -118,9 +118,7 @@ def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothin
     [(40, "0", ""), (300, "1", ""), (300, "0", '[{"start": 5, "end": 900}]')],
     ids=["few labels", "last layer", "no place of the response"],
 )
-def test_fit_refuses_what_gives_no_head(
-    tiny_path: Path, tmp_path: Path, number: int, layer: str, mark: str
-) -> None:
+def test_fit_refuses_bad_labels(tiny_path: Path, tmp_path: Path, number: int, layer: str, mark: str) -> None:
     path = labelled(tmp_path / "l.jsonl", number)
     if mark:
         text = path.read_text(encoding="utf-8")

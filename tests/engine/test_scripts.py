@@ -28,9 +28,7 @@ def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.mark.parametrize(
     "plan", sorted((ROOT / "scripts" / "experiments").glob("*.toml")), ids=lambda p: p.stem
 )
-def test_every_variant_of_a_plan_still_finds_what_it_changes(
-    plan: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_variant_finds_what_it_changes(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = script("experiment", monkeypatch)
     rows = experiment.tomllib.loads(plan.read_text(encoding="utf-8"))["variant"]
     variants = [experiment.Variant(**row) for row in rows]
@@ -45,9 +43,7 @@ def test_every_variant_of_a_plan_still_finds_what_it_changes(
                     assert changed.prompt(judgement, language).sha256 != plain.sha256
 
 
-def test_the_campaign_on_the_network_sees_connections_datagrams_and_look_ups_in_a_log(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_campaign_on_the_network_sees_what_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     outward = script("prove_network", monkeypatch).outward
     caught = [
         '9 connect(4, {sa_family=AF_INET, sin_port=htons(9), sin_addr=inet_addr("192.0.2.1")}, 16) = -1 E',
@@ -63,9 +59,7 @@ def test_the_campaign_on_the_network_sees_connections_datagrams_and_look_ups_in_
     assert outward([*other, *caught, *other]) == caught
 
 
-def test_every_campaign_has_a_name_of_its_own_and_its_tests_are_there(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_campaign_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     prove = script("prove", monkeypatch)
     names = [campaign.name for campaign in prove.CAMPAIGNS]
     assert len(set(names)) == len(names) >= 2
@@ -82,9 +76,7 @@ def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.Monke
     assert script(name, monkeypatch).__doc__
 
 
-def test_a_trial_of_an_attack_is_judged_as_if_it_were_the_only_one(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_of_an_attack_is_judged_alone(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     attack = script("attack", monkeypatch)
     contexts = ("Tea sells well. Tea grows in Arl. It needs much rain.",)
     trials = [attack.Asked(contexts, s) for s in ("Arl grows tea that needs rain.", "It needs much rain.")]
@@ -95,7 +87,7 @@ def test_a_trial_of_an_attack_is_judged_as_if_it_were_the_only_one(
     assert together == first | second
 
 
-def test_a_kept_verdict_of_an_experiment_is_made_anew_by_another_version_of_the_judgement(
+def test_another_version_judges_anew(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = script("experiment", monkeypatch)

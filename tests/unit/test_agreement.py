@@ -126,7 +126,7 @@ def test_intervals_are_the_percentiles_that_published_cards_have() -> None:
         (mean([1.0, 0.0, 1.0], ["a"] * 3), (2 / 3, NAN, NAN)),
     ],
 )
-def test_a_figure_that_no_draw_changes_has_the_exact_interval_of_its_groups(
+def test_what_no_draw_changes_has_an_exact_bound(
     figure: Figure, expected: tuple[float, float, float]
 ) -> None:
     assert figure == pytest.approx(expected, abs=1e-3, nan_ok=True)

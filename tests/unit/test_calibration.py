@@ -93,9 +93,7 @@ def test_what_no_curve_was_fitted_for_stays_raw(raw: dict[str, Any]) -> None:
     ("curve", "longest", "lexical"),
     [(STRICT, 9, False), (Curve(slope=1.2, coverage=2, unknown_number=-2, intercept=-1), 5, True)],
 )
-def test_a_fit_finds_the_curve_that_the_labels_were_drawn_with(
-    curve: Curve, longest: int, lexical: bool
-) -> None:
+def test_a_fit_finds_the_curve_of_its_labels(curve: Curve, longest: int, lexical: bool) -> None:
     found = fit(*responses(3000, longest, curve, lexical=lexical))
     assert found.slope == pytest.approx(curve.slope, rel=0.15)
     assert found.intercept == pytest.approx(curve.intercept, abs=0.3)
@@ -155,9 +153,7 @@ def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() 
     assert calibrations_for(FAKE, Options()) == {}
 
 
-def test_a_calibration_file_that_is_edited_later_changes_nothing_and_an_older_one_is_read(
-    tmp_path: Path,
-) -> None:
+def test_a_calibration_file_is_kept_and_an_older_one_is_read(tmp_path: Path) -> None:
     file, old = tmp_path / "own.json", json.loads(write([calibration()]))
     for field in ("coverage", "unknown_number"):
         del old["calibrations"][0]["curve"][field]

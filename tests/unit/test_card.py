@@ -131,9 +131,7 @@ def test_of_a_rate_of_a_fault_less_counts_as_good(tmp_path: Path) -> None:
     assert value(card, "soft", "auroc") == 1
 
 
-def test_parts_are_sources_with_enough_labels_and_groups_and_a_page_escapes_their_names(
-    tmp_path: Path,
-) -> None:
+def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> None:
     """20 of the 44 are answers to one question; all others, also those with a null, to one each."""
     evil = "<script>alert(1)</script>\x1b[31m"
     found = [
@@ -246,9 +244,7 @@ LACKING = [{key: given for key, given in row.items() if key != "retrieved_contex
         ),
     ],
 )
-def test_labels_that_say_nothing_are_refused_before_a_model_is_asked(
-    tmp_path: Path, found: Rows, said: str, options: dict[str, Any]
-) -> None:
+def test_useless_labels_are_refused(tmp_path: Path, found: Rows, said: str, options: dict[str, Any]) -> None:
     with pytest.raises(InputError) as caught:
         carded(tmp_path, found, [], **options)
     assert str(caught.value).startswith("tea: ")
@@ -345,10 +341,7 @@ def test_the_baselines_are_shares_of_words() -> None:
 
 
 def test_the_command_prints_the_card_and_keeps_it(
-    tiny_path: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command = ["card", written(tmp_path, rows(20)), "--judge", str(tiny_path), "--statements", "sentences"]

@@ -80,9 +80,7 @@ def changed(part: str, **fields: Any) -> dict[str, Any]:
         (changed("engine", n_ctx=4096), "engine.n_ctx"),
     ],
 )
-def test_runs_that_differ_in_what_moves_numbers_are_refused_by_name_of_the_field(
-    fields: dict[str, Any], named: str
-) -> None:
+def test_runs_that_differ_are_refused_by_name_of_the_field(fields: dict[str, Any], named: str) -> None:
     one, other = result(scored([0.5, 0.5])), result(scored([0.5, 0.5]), **fields)
     with pytest.raises(NotComparable) as caught:
         compare(one, other)
@@ -128,9 +126,7 @@ def test_runs_without_a_common_metric_sample_or_score_have_nothing_to_compare() 
     assert "nothing to compare" in str(found)
 
 
-def test_what_a_sample_a_metric_or_a_judge_is_called_never_reaches_the_terminal_as_control_characters() -> (
-    None
-):
+def test_no_name_reaches_the_terminal_with_control_characters() -> None:
     evil, hidden = "x\x1b[2J\x9by[bold]", "x [2J y[bold]"
     judge = {**signature().judge, "name": evil}
     made = signature().model_copy(update={"judge": judge, "metrics": {evil: "1"}})
@@ -143,9 +139,7 @@ def test_what_a_sample_a_metric_or_a_judge_is_called_never_reaches_the_terminal_
         assert hidden in shown
 
 
-def test_the_command_shows_the_table_or_json_and_with_fail_on_drop_a_worse_run_is_exit_1(
-    tmp_path: Path,
-) -> None:
+def test_the_command_shows_a_table_or_json_and_a_drop_is_exit_1(tmp_path: Path) -> None:
     runs = str(judged(tmp_path / "before", [0.9] * 8)), str(judged(tmp_path / "after", [0.9, *[0.1] * 7]))
 
     def said(*arguments: str) -> tuple[int, str]:

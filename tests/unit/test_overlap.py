@@ -27,9 +27,7 @@ BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总�
         ("...", 1),
     ],
 )
-def test_coverage_is_the_share_of_terms_that_are_anywhere_in_the_contexts(
-    statement: str, share: float
-) -> None:
+def test_coverage_is_the_share_of_terms_in_the_contexts(statement: str, share: float) -> None:
     assert term_recall(statement, source_terms(SNOW)) == share
 
 
@@ -67,9 +65,7 @@ def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
         ("It has 7 lakes.", [], ("7",)),
     ],
 )
-def test_unknown_numbers_are_those_that_the_contexts_name_nowhere(
-    statement: str, premise: Sequence[str], unknown: tuple[str, ...]
-) -> None:
+def test_unknown_numbers_are_found(statement: str, premise: Sequence[str], unknown: tuple[str, ...]) -> None:
     assert unsupported_numbers(statement, source_terms(premise)) == unknown
 
 

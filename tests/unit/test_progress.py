@@ -30,9 +30,7 @@ def test_time_left_follows_the_characters_and_the_pace_of_the_last_ten_samples()
     assert line.time_left() == "about 10:00 left"
 
 
-def test_off_a_terminal_there_are_plain_lines_with_plan_time_and_means(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_off_a_terminal_there_are_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
     with live_line() as line:
         line.begin(PLAN)
         for done in range(1, 38):

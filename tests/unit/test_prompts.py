@@ -116,9 +116,7 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
         ((OWN, "no-such.toml"), "no-such.toml"),
     ],
 )
-def test_a_replacement_that_lacks_a_part_is_refused_by_the_name_of_the_part(
-    change: tuple[str, str], named: str
-) -> None:
+def test_a_replacement_that_lacks_a_part_is_refused(change: tuple[str, str], named: str) -> None:
     with pytest.raises(PromptError, match=re.escape(named)):
         load("support", "en", OWN.replace(*change))
 

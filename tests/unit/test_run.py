@@ -106,9 +106,7 @@ def test_a_folder_without_a_finished_run_is_refused(run: Path, tmp_path: Path) -
         (lambda kept: kept["signature"].pop("machine"), "machine"),
     ],
 )
-def test_results_of_another_form_are_refused_with_the_part_that_is(
-    run: Path, change: Callable[[Any], Any], said: str
-) -> None:
+def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], Any], said: str) -> None:
     kept = json.loads((run / RESULTS).read_text("utf-8"))
     change(kept)
     (run / RESULTS).write_text(json.dumps(kept), encoding="utf-8")

@@ -78,11 +78,11 @@ HOSTILE = [PROSE, CHINESE, PROSE[:80].strip() + "\n", *UNITS.split("¦")]
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_two_hundred_thousand_characters_take_less_than_five_seconds(unit: str) -> None:
-    text = (unit * (200_000 // len(unit) + 1))[:200_000]
+def test_a_hundred_thousand_characters_take_less_than_three_seconds(unit: str) -> None:
+    text = (unit * (100_000 // len(unit) + 1))[:100_000]
     with timed() as took:
         found = split(text)
-    assert took.seconds < 5
+    assert took.seconds < 3
     check_places(text, found)
 
 

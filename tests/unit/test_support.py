@@ -30,9 +30,7 @@ LEFT_OUT = (
 @pytest.mark.parametrize(
     ("sentence", "statements", "omits"), [(*row, False) for row in KEPT] + [(*row, True) for row in LEFT_OUT]
 )
-def test_a_clause_or_number_that_no_statement_has_is_left_out(
-    sentence: str, statements: list[str], omits: bool
-) -> None:
+def test_a_clause_that_no_statement_has(sentence: str, statements: list[str], omits: bool) -> None:
     assert omits_content(sentence, statements) is omits
     assert not omits_content(sentence, [sentence])
 
@@ -78,9 +76,7 @@ def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands(
         ("Red green.", 1),  # nothing
     ],
 )
-def test_a_second_sentence_adds_three_twentieths_of_the_weight_of_a_statements_terms(
-    statement: str, number: int
-) -> None:
+def test_a_second_sentence_adds_three_twentieths_of_the_weight(statement: str, number: int) -> None:
     sentences = context_sentences(["Red green blue brown black white.", "Tea."])
     assert [len(own) for own in rank_sentences([statement], sentences, 2)] == [number]
 

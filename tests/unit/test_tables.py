@@ -50,9 +50,7 @@ def rows(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def test_scores_csv_has_a_row_a_sample_with_value_soft_status_and_reason(
-    result: Result, tmp_path: Path
-) -> None:
+def test_scores_csv_has_a_row_a_sample(result: Result, tmp_path: Path) -> None:
     assert rows(tmp_path / SCORES) == [
         ["id", *("faithfulness" + part for part in ("", "_soft", "_status", "_reason"))],
         ["茶", "1.0", "0.625", "scored", ""],
@@ -62,9 +60,7 @@ def test_scores_csv_has_a_row_a_sample_with_value_soft_status_and_reason(
     ]
 
 
-def test_statements_csv_has_a_row_a_statement_with_verdict_evidence_unknown_numbers_and_reason(
-    result: Result, tmp_path: Path
-) -> None:
+def test_statements_csv_has_a_row_a_statement(result: Result, tmp_path: Path) -> None:
     tea, songs, sings = "Tea grows.", "It has 7 or 1,900 songs.", "'@Tea sings."
     assert rows(tmp_path / STATEMENTS)[1:] == [
         ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "It says so."],
@@ -87,9 +83,7 @@ def test_other_text_and_numbers_stay_as_they_are_but_for_control_characters() ->
     assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
 
 
-def test_a_data_frame_has_the_columns_of_the_samples_and_of_the_scores(
-    result: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_frame_has_samples_and_scores(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = result.to_pandas()
     assert list(frame.columns) == [
         *("id", "response", "retrieved_contexts", "more"),
