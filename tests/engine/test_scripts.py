@@ -1,21 +1,15 @@
-"""The measuring scripts: plans that still fit the prompts, and verdicts that count once."""
+"""The measuring scripts: plans that still fit the prompts, and campaigns that are there."""
 
 from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from localeval import Judge, Sample
 from localeval.engine.interface import EngineSettings
-from localeval.judgements import JUDGEMENTS
-from localeval.judgements.journal import Journal
-from localeval.judgements.statements import SentenceStatements, StatementsRecord
-from localeval.prompts.options import DEFAULTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,31 +68,3 @@ def test_every_campaign_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "scripts").glob("*.py")))
 def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert script(name, monkeypatch).__doc__
-
-
-def test_a_trial_of_an_attack_is_judged_alone(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    attack = script("attack", monkeypatch)
-    contexts = ("Tea sells well. Tea grows in Arl. It needs much rain.",)
-    trials = [attack.Asked(contexts, s) for s in ("Arl grows tea that needs rain.", "It needs much rain.")]
-    with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
-        together, first, second = (
-            attack._judged(asked, "en", judge, Journal(None)) for asked in (trials, trials[:1], trials[1:])
-        )
-    assert together == first | second
-
-
-def test_another_version_judges_anew(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    experiment = script("experiment", monkeypatch)
-    variant = experiment.Variant("as it is", {"n_threads": 1, "n_ctx": 16384}, judge=str(tiny_path))
-    sample = Sample(id="tea", response="Tea grows.", retrieved_contexts=["Tea grows in Arl."])
-    one = SentenceStatements(sentence="Tea grows.", start=0, end=10, statements=("Tea grows.",))
-    made = {"tea": StatementsRecord(sentences=(one,), language="en")}
-    kept = []
-    for version in ("of once", "of once", "of today"):
-        monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version=version))
-        experiment.decided(variant, DEFAULTS, [sample], made, tmp_path)
-        journal = tmp_path / variant.name / "journal.jsonl"
-        kept.append(len(journal.read_text(encoding="utf-8").splitlines()))
-    assert kept == [1, 1, 2]

@@ -42,12 +42,11 @@ def two_shares(generator: np.random.Generator, most: int) -> Values:
     ("draw", "mean", "most"),
     [
         (lambda g: g.beta(2, 2, N), 1 / 2, 0.97),
-        (lambda g: g.beta(8, 1, N), 8 / 9, 0.97),
         (lambda g: g.beta(0.3, 3, N), 1 / 11, 0.97),
         (lambda g: shares(g, 4, 1, 9), 4 / 5, 0.97),
         (lambda g: shares(g, 19, 1, 1), 0.95, 1),  # 0 or 1: no bound lies at 95 %, and it may hold more
     ],
-    ids=["even", "crowded at 1", "crowded at 0", "shares of 1 to 9 statements", "0 or 1"],
+    ids=["even", "crowded at 0", "shares of 1 to 9 statements", "0 or 1"],
 )
 def test_the_interval_holds_the_mean_as_often_as_it_says(draw: Draw, mean: float, most: float) -> None:
     held = 0
@@ -68,8 +67,8 @@ def test_of_few_values_too_the_interval_holds_the_known_mean_about_as_often_as_i
 
 @pytest.mark.parametrize(
     "draw",
-    [two_noisy, lambda g: two_shares(g, 9), lambda g: two_shares(g, 3), lambda g: two_shares(g, 1)],
-    ids=["probabilities", "shares of 1 to 9 statements", "shares of 1 to 3 statements", "0 or 1"],
+    [two_noisy, lambda g: two_shares(g, 9), lambda g: two_shares(g, 1)],
+    ids=["probabilities", "shares of 1 to 9 statements", "0 or 1"],
 )
 def test_two_runs_that_are_equal_but_for_chance_are_told_apart_in_3_to_7_of_100_cases(draw: Draw) -> None:
     found = [draw(np.random.default_rng([3, repeat])).tolist() for repeat in range(REPEATS)]
