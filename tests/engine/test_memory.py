@@ -51,8 +51,7 @@ QWEN3_4B = {
 
 
 @pytest.mark.parametrize(
-    ("model", "mebibytes"),
-    [(QWEN3_4B, 1152), ({**QWEN3_4B, "attention.value_length": 64}, 864)],
+    ("model", "mebibytes"), [(QWEN3_4B, 1152), ({**QWEN3_4B, "attention.value_length": 64}, 864)]
 )
 def test_the_cache_has_the_size_that_llama_cpp_logs(model: dict[str, int], mebibytes: int) -> None:
     """For 8192 tokens at 16 bits. The heads of Qwen3-4B are larger than its width over their number."""

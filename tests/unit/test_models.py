@@ -257,10 +257,7 @@ def test_another_process_that_fetches_is_waited_for(folder: Path, hub: Hub) -> N
 
 def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: Path, hub: Hub) -> None:
     content = {"config.json": b"{}", "vocab.txt": b"a"}
-    hub.files = {
-        "/org/tiny/resolve/abc/config.json": b"{}",
-        "/org/other/resolve/abc/vocab.txt": b"a",
-    }
+    hub.files = {"/org/tiny/resolve/abc/config.json": b"{}", "/org/other/resolve/abc/vocab.txt": b"a"}
     said: list[str] = []
     found = fetch("folder", announce=said.append)
     assert found.path == folder / "folder"

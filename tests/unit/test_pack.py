@@ -219,8 +219,7 @@ def write_compiler(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("here", "chosen"),
-    [("gcc", None), ("clang", ""), ("ccache", "ccache gcc"), ("mine", "mine -m64")],
+    ("here", "chosen"), [("gcc", None), ("clang", ""), ("ccache", "ccache gcc"), ("mine", "mine -m64")]
 )
 def test_a_portable_build_is_labelled_and_brings_openmp_with_any_compiler(
     here: str, chosen: str | None, pip: Path, monkeypatch: pytest.MonkeyPatch
