@@ -144,9 +144,8 @@ def test_a_bad_package_is_named(
     monkeypatch.setattr(sys, "path", ["", str(tmp_path / "site"), *sys.path])  # as in an interactive Python
     finding = found("packages")["packages"]
     assert finding.status == "fault"
-    assert "outlines is 1.0.0, expected <2,>=1.3" in finding.found
-    assert "click can't be imported" in finding.found
-    assert said in finding.found
+    for part in ("outlines is 1.0.0, expected <2,>=1.3", "click can't be imported", said):
+        assert part in finding.found
     assert "it was run" not in finding.found
 
 

@@ -20,11 +20,10 @@ import pytest
 
 from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
-from localeval.judgements.journal import FILE, Journal, is_whole
+from localeval.judgements.journal import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES, load
 from localeval.runs.verify import verify
-from tests.commands import fault, localeval
 from tests.steady import SteadyEngine, steady_judge
 
 TIMES = int(os.environ.get("LOCALEVAL_TEST_FAULTS", "10"))
@@ -213,21 +212,13 @@ def test_a_model_file_that_changes_stops_the_run(tiny_path: Path, tmp_path: Path
     assert lines(folder)[:4] == kept
 
 
-def command(data: Path, model: Path, folder: Path) -> list[str]:
-    own = [sys.executable, "-m", "localeval", "evaluate", str(data), "-m", "faithfulness", "-q"]
-    return [*own, "--threads", "1", "--judge", str(model), "-o", str(folder)]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in DECODED), encoding="utf-8")
-    return path
-
-
-def test_sigterm_ends_a_run_with_exit_143(tiny_path: Path, data: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    process = subprocess.Popen(command(data, tiny_path, folder), stderr=subprocess.PIPE, text=True)
+def test_sigterm_ends_a_run_with_exit_143_and_the_command_again(tiny_path: Path, tmp_path: Path) -> None:
+    folder, data = tmp_path / "run", tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in DECODED), encoding="utf-8")
+    words = ["evaluate", str(data), "-m", "faithfulness", "-q", "--threads", "1", "--judge", str(tiny_path)]
+    words += ["-o", str(folder)]
+    command = [sys.executable, "-m", "localeval", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 100
     while not ((folder / FILE).exists() and len(lines(folder)) > 2) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -235,19 +226,6 @@ def test_sigterm_ends_a_run_with_exit_143(tiny_path: Path, data: Path, tmp_path:
     _, talk = process.communicate(timeout=100)
     assert process.returncode == 143
     assert "Traceback" not in talk
-    again = " ".join(command(data, tiny_path, folder)[3:])
-    assert talk.strip().splitlines()[-1].endswith(f"the same command goes on from there: localeval {again}")
+    again = f"the same command goes on from there: localeval {' '.join(words)}"
+    assert talk.strip().splitlines()[-1].endswith(again)
     assert all(map(is_whole, lines(folder)))
-
-
-def test_faults_of_the_folder_are_exit_2(tiny_path: Path, data: Path, tmp_path: Path) -> None:
-    def told(folder: Path) -> str:
-        run = localeval(*command(data, tiny_path, folder)[3:], cwd=tmp_path)
-        assert run.returncode == 2
-        return fault(run)
-
-    with room_for(5000):
-        assert "File too large" in told(tmp_path / "full")
-    with Journal(tmp_path / "held"):
-        assert f"process {os.getpid()} is writing" in told(tmp_path / "held")
-    assert "no run can be kept there" in told(data)

@@ -91,14 +91,13 @@ def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, 
     path.write_bytes(tiny_path.read_bytes())
     engine = Engine(path, SETTINGS, PrefixCache("a", SETTINGS))
     engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
-    before = list(folder.iterdir())
+    (before,) = folder.iterdir()
     os.utime(path, ns=(1, 1))
     for trunk in (TRUNK, OTHER):
         with pytest.raises(ModelBroken, match="replaced or changed while it judged"):
             engine.generate(trunk, "branch", LEAVES, ReasonedReply, budget=12)
     engine.close()
-    assert len(before) == 1
-    assert list(folder.iterdir()) == before
+    assert list(folder.iterdir()) == [before]
 
 
 @pytest.mark.parametrize("keeps", [True, False])

@@ -150,8 +150,7 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     # Of 10 and 10 all in order: the share of pairs in order is 0.692 or more (Clopper and Pearson 1934).
     assert lake.figures["auroc"] == pytest.approx((1, 0.692, 1), abs=1e-3)
     assert (mill.figures["auroc"], mill.gain) == ((1, None, None), (0, None, None))
-    assert "balanced_accuracy" in lake.figures
-    assert "balanced_accuracy" not in mill.figures
+    assert ["balanced_accuracy" in part.figures for part in (lake, mill)] == [True, False]
     text, page = as_text(card), as_html(card)
     assert "source mill: 10 of label 1, 10 of label 0" in text
     assert "a figure without an interval: too few groups to say" in text
@@ -159,7 +158,6 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
-    assert page.count("<circle") == 10  # five bins of soft, five of P(all supported)
 
 
 def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> None:
@@ -212,12 +210,11 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
 
     source = written(tmp_path, rows(20, user_input="Which tea grows?"))
     judge = steady_judge(Counting())
-    alone = make(source, "faithfulness", judge, tmp_path / "alone")
+    alone = make(source, "faithfulness", judge, tmp_path / "alone").rows
     make(source, "context_relevance", judge, tmp_path / "run")
     make(source, "faithfulness", judge, tmp_path / "run", statements="sentences")
-    shared = make(source, "faithfulness", judge, tmp_path / "run")
-    assert alone.rows is not None
-    assert shared.rows == alone.rows > 0
+    assert make(source, "faithfulness", judge, tmp_path / "run").rows == alone
+    assert alone
 
 
 LACKING = [{key: given for key, given in row.items() if key != "retrieved_contexts"} for row in rows(20)]

@@ -66,10 +66,6 @@ def litter(folder: Path) -> list[str]:
 HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
 
 
-def states() -> list[object]:
-    return [entry["state"] for entry in store.listing()]
-
-
 def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge_a_sha256() -> None:
     rows = catalog.rows().values()
     places = [store.place(row, file) for row in rows for file in row.files]
@@ -114,32 +110,26 @@ def test_what_is_not_here_is_told(folder: Path, given: str, kind: catalog.Kind |
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        (BYTES[:-1], "found 2,051 bytes, expected 2,052"),
-        (BYTES[:-1] + b"\0", rf"found sha256 \w+, expected {SHA256}"),
-    ],
+    ("content", "found"), [(BYTES[:-1], "2,051 bytes, expected 2,052"), (WRONG, rf"\w+, expected {SHA256}")]
 )
 def test_a_wrong_file_is_refused_with_the_repair(folder: Path, content: bytes, found: str) -> None:
     (folder / FILE).write_bytes(content)
     with pytest.raises(ModelBroken, match=rf"{found}; run: localeval models fetch tiny$"):
         store.resolve("tiny")
-    assert states()[0] == "wrong"
+    assert store.listing()[0]["state"] == "wrong"
 
 
 def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     (folder / FILE).write_bytes(BYTES)
-    assert states()[0] == "present"
+    assert store.listing()[0]["state"] == "present"
     found = store.resolve("tiny")
     assert (found.name, found.path, found.sha256, found.size) == ("tiny", folder / FILE, SHA256, len(BYTES))
-    assert states()[0] == "verified"
+    assert store.listing()[0]["state"] == "verified"
     (folder / FILE).write_bytes(b"GGUF" + bytes(len(BYTES) - 4))
     files.remember(folder / FILE, SHA256)
     assert store.resolve("tiny").sha256 == SHA256
     with pytest.raises(ModelBroken, match="found sha256"):
         store.verify("tiny")
-    with pytest.raises(ModelBroken, match="found sha256"):
-        store.resolve("tiny")
 
 
 def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -258,14 +248,11 @@ def test_another_process_that_fetches_is_waited_for(folder: Path, hub: Hub) -> N
 def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: Path, hub: Hub) -> None:
     content = {"config.json": b"{}", "vocab.txt": b"a"}
     hub.files = {"/org/tiny/resolve/abc/config.json": b"{}", "/org/other/resolve/abc/vocab.txt": b"a"}
-    said: list[str] = []
-    found = fetch("folder", announce=said.append)
-    assert found.path == folder / "folder"
-    assert found.unpinned
+    found = fetch("folder")
+    assert (found.path, found.unpinned) == (folder / "folder", True)
     lines = sorted(f"{hashlib.sha256(body).hexdigest()}  {name}\n" for name, body in content.items())
     assert found.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
     assert sorted((found.path / store.SUMS).read_text().splitlines(keepends=True)) == lines
-    assert sum(line.startswith("unpinned: ") for line in said) == 2
     (folder / "folder" / "config.json").write_bytes(b"{!")
     with pytest.raises(ModelBroken, match="run: localeval models fetch folder"):
         store.resolve("folder")

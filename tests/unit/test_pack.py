@@ -112,7 +112,6 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
         assert entry == {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     assert {f"models/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
     assert manifest["models"] == ["tiny"]
-    assert manifest["python"] == ".".join(map(str, sys.version_info[:2]))
     assert manifest["packages"]["llama-cpp-python"] == f"{LLAMA}+portable"
     assert manifest["llama"]["flags"] == ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF"]
     assert (original / "install.py").read_bytes() == Path(install.__file__).read_bytes()
@@ -228,7 +227,6 @@ def test_a_portable_build_is_labelled_and_brings_openmp_with_any_compiler(
     if chosen is not None:
         monkeypatch.setenv("CC", chosen)
     made = build_wheel(LlamaBuild())
-    assert list(LlamaBuild().cache_folder.iterdir()) == [made]
     with zipfile.ZipFile(made) as wheel:
         assert wheel.read("init").decode() == f'__version__ = "{LLAMA}+portable"\n'
         cmake = wheel.read("cmake").decode().splitlines()
