@@ -288,22 +288,19 @@ def own(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Scor
     monkeypatch.setitem(METRICS, "mine", mine)
 
 
-def test_an_unknown_judgement_of_a_metric_is_refused() -> None:
-    with pytest.raises(InputError, match="moods"):
-        register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
-
-
 def test_a_column_of_ones_own_that_one_row_lacks_is_missing_there(monkeypatch: pytest.MonkeyPatch) -> None:
     own(monkeypatch, ("mood",), Score(1.0, 1.0))
     result = evaluate([{"mood": "good"}, {"response": "Tea."}], ["mine"], fake_judge(FakeEngine([])))
     assert [row["mine"] for row in result.scores] == [Score(1.0, 1.0), Score.undefined("missing_mood")]
 
 
-@pytest.mark.parametrize("number", [float("nan"), 2.0, -1e-3])
-def test_a_number_that_is_no_score_is_refused(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    own(monkeypatch, (), Score(0.5, number))
-    with pytest.raises(InputError, match="mine"):
-        evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (float("nan"), 2.0, -1e-3):
+        own(monkeypatch, (), Score(0.5, number))
+        with pytest.raises(InputError, match="mine"):
+            evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+    with pytest.raises(InputError, match="moods"):
+        register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
 
 
 def test_numpys_numbers_and_a_reason_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:

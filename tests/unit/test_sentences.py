@@ -97,16 +97,13 @@ def test_the_worst_text_known_takes_less_than_five_seconds() -> None:
     assert took.seconds < 5
 
 
-def test_a_long_line_is_split_as_its_parts_are() -> None:
-    """The windows leave no trace."""
-    assert texts_of(PROSE * 300) == texts_of(PROSE) * 300
-    assert texts_of(CHINESE * 300) == texts_of(CHINESE) * 300
-
-
-def test_past_its_budget_the_plain_splitter_agrees_on_prose(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = texts_of(PROSE), texts_of(CHINESE)
+@pytest.mark.parametrize("prose", [PROSE, CHINESE])
+def test_a_long_line_is_split_as_its_parts_are(prose: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The windows leave no trace, nor does the plain splitter, which goes on past the budget."""
+    expected = texts_of(prose)
+    assert texts_of(prose * 300) == expected * 300
     monkeypatch.setattr(sentences, "BUDGET", 0)
-    assert (texts_of(PROSE), texts_of(CHINESE)) == expected
+    assert texts_of(prose) == expected
 
 
 def test_a_sentence_longer_than_a_window_stays_whole() -> None:
