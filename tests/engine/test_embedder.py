@@ -6,8 +6,9 @@ import hashlib
 import json
 import math
 import os
+import runpy
 import shutil
-import subprocess
+import socket
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -18,8 +19,10 @@ import numpy as np
 import pytest
 
 from localeval import models
+from localeval.engine import embedder, torch_runtime
 from localeval.engine.embedder import Embedder
 from localeval.errors import ModelBroken
+from localeval.models import conversion
 from localeval.models.conversion import NOTE, PICKLE, SAFE
 from localeval.models.files import hash_file
 from tests.loopback import HUB, move_in, toml_row
@@ -157,12 +160,12 @@ def test_a_row_is_the_mean_of_the_tokens_vectors_scaled_to_length_1(tiny: tuple[
 
 
 def test_the_bits_depend_on_the_texts_of_a_call_only(tiny: tuple[Path, Any]) -> None:
-    embedder = Embedder.load(tiny[0])
+    loaded = Embedder.load(tiny[0])
     texts = [f"{'tea ' * (n % 7)}grows {chr(97 + n % 26)}" for n in range(70)]
-    first = embedder.embed(texts)
-    embedder.embed(["something else", "法"])
-    assert (embedder.embed(texts) == first).all()
-    assert (embedder.embed(texts[::-1])[::-1] == first).all()
+    first = loaded.embed(texts)
+    loaded.embed(["something else", "法"])
+    assert (loaded.embed(texts) == first).all()
+    assert (loaded.embed(texts[::-1])[::-1] == first).all()
 
 
 def test_half_precision_weights_are_computed_in_single_precision(mine: Path) -> None:
@@ -191,37 +194,34 @@ def test_an_embedder_tells_what_it_is_and_where_it_is_found_again(
 def test_torch_keeps_to_the_threads_given(tiny: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    embedder = Embedder.load(tiny[0], threads=3)
-    embedder.embed(TEXTS)
+    loaded = Embedder.load(tiny[0], threads=3)
+    loaded.embed(TEXTS)
     counted: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", counted.append)
-    embedder.embed(TEXTS)
-    assert counted == [embedder.signature()["threads"], torch.get_num_threads()]
+    loaded.embed(TEXTS)
+    assert counted == [loaded.signature()["threads"], torch.get_num_threads()]
     assert counted[0] == 3
 
 
-CHECK = """
-import os, socket, sys
-from localeval.engine.embedder import Embedder
-embedder = Embedder.load(sys.argv[1])
-embedder.signature()
-assert embedder.embed([]).shape == (0, 0)
-assert not {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
-socket.socket.connect = lambda *_: os._exit(9)
-assert embedder.embed(["tea"]).shape == (1, 16)
-assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
-"""
-
-
-def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(mine: Path) -> None:
+def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(
+    mine: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     # Without the pooler transformers would print a report.
     change_weights(mine, lambda weights: weights.pop("pooler.dense.bias"))
-    offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_PROGRESS_BARS")
-    clean = {name: value for name, value in os.environ.items() if name not in offline}
-    done = subprocess.run(
-        [sys.executable, "-c", CHECK, str(mine)], capture_output=True, text=True, check=False, env=clean
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    with monkeypatch.context() as patch:
+        for name in ("torch", "transformers", "sentence_transformers"):
+            patch.setitem(sys.modules, name, None)  # whoever imports it now fails
+        for module in (embedder, torch_runtime, conversion):
+            runpy.run_path(str(module.__file__))
+        loaded = Embedder.load(mine)
+        loaded.signature()
+        assert loaded.embed([]).shape == (0, 0)
+    for switch in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(switch, raising=False)
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a socket is connected"))
+    assert loaded.embed(["tea"]).shape == (1, 16)
+    assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
+    assert tuple(capfd.readouterr()) == ("", "")
 
 
 def test_a_catalogs_pickle_is_converted_once_and_again_when_changed(small: tuple[Path, Any]) -> None:

@@ -59,6 +59,8 @@ def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
             ["Twenty-five of one hundred, the twenty-first, two thousand and one"],
             (),
         ),
+        ("26 of 90", ["twenty-five of nineteen"], ("26", "90")),
+        ("In 2000 5 came.", ["In two thousand, five came."], ()),
         ("It holds 1200 or 10,000.", ["It holds 1 200, or 1万."], ()),
         ("1.5 million, 3亿", ["1,500,000 and 300,000,000"], ()),
         ("According to passages 7, 8 and 9 and [6], it snows (Passage 5).", SNOW, ()),
