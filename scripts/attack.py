@@ -6,6 +6,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 import click
 
 from localeval import Judge, Sample
-from localeval.judgements import JUDGEMENTS
+from localeval.judgements import JUDGEMENTS, grounding
+from localeval.judgements.context import NoHead
 from localeval.judgements.journal import Journal
 from localeval.judgements.support import closest_evidence, judge_support
 from localeval.metrics.statistics import bootstrap_ci
@@ -61,27 +63,34 @@ Rows = dict[str, dict[tuple[str, str], list[tuple[float, float]]]]
 @click.option("--threads", default=0, help="Default: the physical cores.")
 @click.option("--language", "languages", multiple=True, type=click.Choice(["en", "zh"]), default=["en", "zh"])
 @click.option("-n", "number", default=0, help="Just so many samples of each language.  [default: all]")
+@click.option("--read", is_flag=True, help="Decide by the judge's head, from its hidden states.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder, to go on where a call ended."
 )
-def main(name: str, threads: int, languages: tuple[str, ...], number: int, output: Path | None) -> None:
+def main(
+    name: str, threads: int, languages: tuple[str, ...], number: int, read: bool, output: Path | None
+) -> None:
     given = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
     samples = [s for lang in languages for s in _first(given["samples"], lang, number)]
     judged = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
-    rows: Rows = {"raw": defaultdict(list), "calibrated": defaultdict(list)}
+    rows: Rows = defaultdict(lambda: defaultdict(list))
     worked: dict[str, float] = defaultdict(float)
     with Judge.load(name, n_threads=threads) as judge, Journal(output) as kept, live_line() as progress:
         for done, sample in enumerate(samples):
             clean = Asked(tuple(sample["contexts"]), sample["statement"])
             trials = list(_trials(sample, given))
             asked = [clean, *(x for t in trials for x in (t.attacked, t.neutral))]
-            raw = _judged(asked, sample["language"], judge, kept)
+            if read:
+                decided = {"read": _read(asked, sample["language"], judge, kept)}
+            else:
+                raw = _judged(asked, sample["language"], judge, kept)
+                decided = {"raw": raw, "calibrated": _calibrated(raw, sample["language"], judge)}
             progress(done + 1, judged)
-            for kind, found in (("raw", raw), ("calibrated", _calibrated(raw, sample["language"], judge))):
+            for kind, found in decided.items():
                 if found[clean] >= DEFAULTS.threshold:
                     print(f"already wrong without an attack ({kind}), left out: {clean.statement}")
                     continue
-                for t in trials:
+                for t in (t for t in trials if t.attacked in found and t.neutral in found):
                     flips = found[t.attacked] >= DEFAULTS.threshold, found[t.neutral] >= DEFAULTS.threshold
                     rows[kind][t.language, t.place].append((float(flips[0]), float(flips[1])))
                     worked[t.string] += flips[0] - flips[1]
@@ -145,6 +154,23 @@ def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) 
             line = {"p": decided.probability}
             kept.put(key, "attack", language, line, {})
         found[one] = line["p"]
+    return found
+
+
+def _read(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
+    """P(supported) of the one sentence of each response, as `groundedness` decides it."""
+    context = judge.context(DEFAULTS)
+    recipe = [judge.signature_of_engine(), context.heads[language].sha256]
+    found = {}
+    for one in dict.fromkeys(asked):
+        key = digest([recipe, one])
+        if (line := kept.get(key)) is None:
+            sample = Sample(response=one.statement, retrieved_contexts=list(one.contexts))
+            with suppress(NoHead):  # a text that is no English or Chinese any more is not read
+                line = {"p": min(s.probability for s in grounding.ask(context, sample, {}).sentences)}
+                kept.put(key, "attack", language, line, {})
+        if line is not None:
+            found[one] = line["p"]
     return found
 
 

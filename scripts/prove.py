@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from prove_cluster import prove_cluster
 from prove_network import prove_network
 from prove_wheel import prove_wheel
 
@@ -49,6 +50,11 @@ CAMPAIGNS = (
         "wheel",
         "one wheel, the same from the sdist, lists models and plans the example with no checkout in reach",
         prove_wheel,
+    ),
+    Campaign(
+        "cluster",
+        "two Ray nodes with the real model; a worker, a node and the driver are killed: the same bytes",
+        prove_cluster,
     ),
     Campaign(
         "damaged-models",

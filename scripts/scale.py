@@ -1,10 +1,14 @@
 """Memory and own time of a long run: synthetic samples through an engine that decodes nothing.
 
     scripts/scale [SAMPLES] [--profile]
+    scripts/scale [SAMPLES] --workers 8 [--ray ADDRESS]
 
 Prints how far the peak of memory rose above the start, and the processor time a sample that is localeval's
 own: without the engine, the embedder, fsync, and the sentence splitter, in whose place a plain one stands.
 Exit 1 where the one is above 150 MB or the other above 3 ms.
+
+With workers, each sample takes its engine 50 ms, and what is printed is the share of the time, from its first
+sample to its last, that a worker was busy: how well the driver feeds them. Exit 1 below 95 %, on Ray 90 %.
 """
 
 from __future__ import annotations
@@ -18,11 +22,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from localeval import evaluate, rescore
+from localeval import Judge, evaluate, rescore
 from localeval.judgements import windows
+from localeval.runs import workers
 from localeval.runs.folder import load
 from localeval.samples import Sample
 from localeval.text import claims, overlap
@@ -79,6 +85,53 @@ class Apart:
         return run
 
 
+class SlowEngine(SteadyEngine):
+    """Takes 50 ms for a sample: its statements are asked for once in each."""
+
+    def generate(self, *given: Any, **named: Any) -> Any:
+        if given[3].__name__ == "StatementsReply":
+            time.sleep(0.05)
+        return super().generate(*given, **named)
+
+
+def watched_judge(log: Path) -> Judge:
+    """Make a judge that notes, in a worker, when it began and ended each sample."""
+    answer = workers.answer
+
+    def noted(judge: Judge, task: workers.Task) -> workers.Answer:
+        start = time.time()
+        found = answer(judge, task)
+        with log.open("a") as file:
+            file.write(f"{os.getpid()} {start} {time.time()}\n")
+        return found
+
+    workers.answer = noted
+    judge = steady_judge(SlowEngine())
+    judge.loader = partial(watched_judge, log)
+    return judge
+
+
+def feed(number: int, team: int, ray: str | None) -> bool:
+    """Whether the driver keeps so many workers busy."""
+    with tempfile.TemporaryDirectory() as name:
+        log, start = Path(name) / "log", time.thread_time()
+        evaluate(
+            list(samples(number)), METRICS, watched_judge(log), Path(name) / "run", workers=team, ray=ray
+        )
+        own = time.thread_time() - start
+        spans: dict[str, list[tuple[float, float]]] = {}
+        for line in log.read_text().splitlines():
+            pid, began, ended = line.split()
+            spans.setdefault(pid, []).append((float(began), float(ended)))
+    took = {pid: sum(b - a for a, b in of) for pid, of in spans.items()}
+    whole = {pid: max(b for _, b in of) - min(a for a, _ in of) for pid, of in spans.items()}
+    busy = sum(took.values()) / sum(whole.values())
+    print(f"{number} samples, {len(spans)} workers: busy {busy:.1%} of {max(whole.values()):.0f} s")
+    inside, own = 1000 * sum(took.values()) / number, 1000 * own / number
+    print(f"  a sample: {inside:.0f} ms in a worker, {own:.1f} ms in the driver")
+    return busy >= (0.95 if ray is None else 0.90)
+
+
 def main(number: int, profiled: bool) -> bool:
     """Whether memory and time stay within their bars."""
     apart = Apart()
@@ -128,6 +181,11 @@ def again(what: str, function: Callable[[], Any]) -> None:
     print(f"  {what}: {time.thread_time() - start:.1f} s")
 
 
+def option(name: str) -> str | None:
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
+
+
 if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
-    sys.exit(not main(numbers[0] if numbers else 20_000, "--profile" in sys.argv))
+    numbers = [int(word) for word in sys.argv[1:2] if word.isdigit()]
+    number, team = (numbers[0] if numbers else 20_000), int(option("--workers") or 0)
+    sys.exit(not (feed(number, team, option("--ray")) if team else main(number, "--profile" in sys.argv)))

@@ -48,3 +48,10 @@ def fault(run: subprocess.CompletedProcess[str]) -> str:
     assert "Traceback" not in run.stderr
     assert run.stdout == ""
     return run.stderr.strip().splitlines()[-1]
+
+
+def refused(*arguments: str | Path, code: int = 2) -> str:
+    """The fault of a command that ends with this exit code, given in the folder where one is."""
+    run = localeval(*arguments, cwd=Path.cwd())
+    assert run.returncode == code, run.stderr
+    return fault(run)

@@ -46,16 +46,16 @@ MARKS: dict[str, str] = {
 """Short enough to be in every field at once."""
 
 HUGE: dict[str, str] = {
-    "no space": "a" * 1_000_000,
-    "no space, Chinese": "茶" * 300_000,
-    "sentences": "".join(f"Tea number {i} grows. " for i in range(5_000)),
-    "sentences, Chinese": "".join(f"第{i}种茶生长。" for i in range(5_000)),
+    "no space": "a" * 500_000,
+    "no space, Chinese": "茶" * 150_000,
+    "sentences": "".join(f"Tea number {i} grows. " for i in range(2_500)),
+    "sentences, Chinese": "".join(f"第{i}种茶生长。" for i in range(2_500)),
     "lines": "x\n" * 30_000,
-    "numbered references": ".[111 111" * 20_000,
-    "open brackets": "[" * 200_000,
-    "white": " " * 500_000 + "Tea grows.",
-    "words": "tea " * 100_000,
-    "think": "<think>a" * 20_000,
+    "numbered references": ".[111 111" * 10_000,
+    "open brackets": "[" * 100_000,
+    "white": " " * 250_000 + "Tea grows.",
+    "words": "tea " * 50_000,
+    "think": "<think>a" * 10_000,
 }
 """So long that what is quadratic takes minutes."""
 

@@ -13,7 +13,6 @@ import click
 from localeval.cli.gates import GATES, Gates
 from localeval.cli.options import JUDGING, split, take
 from localeval.cli.talk import say, show
-from localeval.engine.interface import physical_cores
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.score import explained
@@ -23,6 +22,7 @@ from localeval.report.progress import live_line
 from localeval.runs.evaluate import evaluate as run
 from localeval.runs.evaluate import metrics_for, plan
 from localeval.runs.folder import REPORT, RESULTS, other_questions
+from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
 from localeval.text.display import shorten
 
@@ -96,8 +96,8 @@ def evaluate(
     samples = _read(file or str(EXAMPLE), options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
     folder = _folder(output, file or "example", samples)
-    if workers != 1 and ray is None and not judge["n_threads"]:
-        judge["n_threads"] = 1 if workers == "auto" else max(1, physical_cores() // workers)
+    if ray is None:
+        judge["n_threads"] = judge["n_threads"] or threads_each(workers)
     if plan_only:
         with Judge.load(**judge) as loaded:
             planned = plan(samples, metrics, loaded, folder, **options)

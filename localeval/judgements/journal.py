@@ -14,7 +14,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -78,6 +78,7 @@ class JournalFile:
         self.damaged: list[int] = []
         self.torn = False
         self.size = 0
+        self.reader: BinaryIO | None = None  # while a run goes on, so that no look opens the file anew
         self._places: dict[str, int] = {}
         if self.path.exists():
             with self._opened() as file:
@@ -112,7 +113,7 @@ class JournalFile:
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
         try:
-            with self.path.open("rb") as file:
+            with nullcontext(self.reader) if self.reader else self.path.open("rb") as file:
                 yield file
         except OSError as error:
             raise FolderError(
@@ -144,6 +145,7 @@ class Journal:
                 self.lines = _repaired(folder / FILE)
                 self._file = opened.enter_context((folder / FILE).open("a+b", buffering=0))
                 self._file.truncate(self.lines.size)
+                self.lines.reader = opened.enter_context((folder / FILE).open("rb"))
                 self._opened = opened.pop_all()
         except Timeout:
             who = lock.read_text(encoding="ascii").strip()
@@ -212,6 +214,7 @@ class Journal:
         if self.lines is not None:
             with suppress(OSError):
                 os.fsync(self._file.fileno())
+            self.lines.reader = None
             self._opened.close()
 
 

@@ -36,6 +36,7 @@ class LiveLine:
         self.bar = _bar(title) if not self._quiet and sys.stderr.isatty() else None
         self._done = self._total = 0
         self._said = clock()
+        self._workers = ""
         self._sizes: list[int] = []  # what the samples up to each one cost together
         self._ends = deque([(clock(), 0)], LAST_SAMPLES + 1)  # when samples ended, and their sizes so far
         self._sums: dict[str, tuple[float, int]] = {}
@@ -48,8 +49,14 @@ class LiveLine:
             _say(line)
         self._draw()
 
-    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None:
-        """Take note that `done` of `samples` are judged, the last one with these scores, and show it."""
+    def took(
+        self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score], workers: str = ""
+    ) -> None:
+        """Take note that `done` of `samples` are judged, the last one with these scores, and show it.
+
+        workers  who judges now, as "3 workers on 2 nodes"
+        """
+        self._workers = workers
         self._sizes = self._sizes or [0, *accumulate(map(_size, samples))]
         self._done, self._total = done, len(samples)
         self._ends.append((self._clock(), self._sizes[done]))
@@ -61,7 +68,8 @@ class LiveLine:
         due = done == self._total or self._clock() - self._said >= SECONDS_BETWEEN_LINES
         if due and not self._quiet and self.bar is None:
             self._said = self._clock()
-            line = ", ".join(filter(None, (f"{self._title}: {done}/{self._total}", self.time_left())))
+            parts = (f"{self._title}: {done}/{self._total}", self._workers, self.time_left())
+            line = ", ".join(filter(None, parts))
             _say("; ".join(filter(None, (line, self.means()))))
 
     def __call__(self, done: int, samples: Sequence[Sample]) -> None:
@@ -85,7 +93,8 @@ class LiveLine:
             bar.start()
             room, means = max(0, bar.console.width - WIDTH_WITHOUT_MEANS), self.means()
             means = means if len(means) <= room else means[: room - 1] + "…" if room > 1 else ""
-            total, left = self._total or None, self.time_left()
+            total = self._total or None
+            left = ", ".join(filter(None, (self._workers, self.time_left())))
             bar.update(bar.task_ids[0], completed=self._done, total=total, left=left, means=means)
 
 

@@ -101,9 +101,12 @@ class _Judging:
         """Answer once there is room for the actor."""
 
     def judge(self, task: Task) -> Answer:
+        import ray
+
         if self._judge is None:
             self._judge = self._loaded()
-        return answer(self._judge, task)
+        node = ray.get_runtime_context().get_node_id()
+        return answer(self._judge, task)._replace(node=node)
 
     def _loaded(self) -> Judge:
         import ray

@@ -26,7 +26,7 @@ from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, SampleResult
 from localeval.runs.shards import Shard, note_shard
-from localeval.runs.workers import choose_workers
+from localeval.runs.workers import choose_workers, threads_each
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
 
@@ -40,7 +40,9 @@ class Watch(Protocol):
 
     def begin(self, plan: Plan) -> None: ...
 
-    def took(self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score]) -> None: ...
+    def took(
+        self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score], workers: str
+    ) -> None: ...
 
 
 def evaluate(
@@ -66,8 +68,9 @@ def evaluate(
               ended, and a folder that holds anything else is refused
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
-    workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads;
-              "auto" is as many as cores and memory allow. 1 judges in this process
+    workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads
+              (a judge given by name: with its share of the cores); "auto" is as many as cores and memory
+              allow. 1 judges in this process
     ray       the address of a Ray cluster, or "auto" for the one that is here: `workers` are its actors, by
               default as many as it has room for (see `localeval.runs.cluster`)
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
@@ -81,11 +84,12 @@ def evaluate(
     0.75
     """
     began = attempts() if is_offline() else None
+    threads = 0 if ray else threads_each(workers)
     choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     noted = None
     if shard is not None:
         read, noted = Shard.read(shard).take(read)
-    with _opened(judge) as opened:
+    with _opened(judge, threads) as opened:
         chosen = _ready(chosen, metrics is not None, opened, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
         config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)
@@ -105,7 +109,7 @@ def evaluate(
                 if progress is not None:
                     progress(len(scored), read)
                 if watch is not None:
-                    watch.took(len(scored), read, scored[at].scores)
+                    watch.took(len(scored), read, scored[at].scores, str(team))
             refused = None if began is None or not run.config.watched else attempts() - began + team.refused
             network = Network(watched=refused is not None, refused=refused)
             in_order = [scored[at] for at in range(len(read))]
@@ -233,10 +237,10 @@ def _ready(metrics: list[Metric], named: bool, judge: Judge, options: Options) -
 
 
 @contextmanager
-def _opened(judge: Judge | str | os.PathLike[str]) -> Iterator[Judge]:
+def _opened(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> Iterator[Judge]:
     """Load the judge, where it is a name, and free it at the end."""
     if isinstance(judge, Judge):
         yield judge
     else:
-        with Judge.load(judge) as loaded:
+        with Judge.load(judge, n_threads=n_threads) as loaded:
             yield loaded

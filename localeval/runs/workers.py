@@ -8,10 +8,12 @@ holds whole goes to no worker.
 from __future__ import annotations
 
 import multiprocessing
+import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
@@ -47,12 +49,18 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a worker made of a task; `refused` counts what tried to use the network meanwhile."""
+    """What a worker on `node` made of a task; `refused` counts what tried to use the network meanwhile."""
 
     records: Records
     keys: dict[str, str]
     lines: list[Line]
     refused: int
+    node: str
+
+
+class _Try(NamedTuple):
+    task: Task
+    number: int
 
 
 class WorkerLost(Exception):
@@ -121,7 +129,7 @@ def answer(judge: Judge, task: Task) -> Answer:
     """Judge the task's sample, in a worker."""
     before, journal = attempts(), _SampleJournal(task.kept)
     records, keys = judge.judge_with_keys(task.sample, task.wanted, task.options, journal)
-    return Answer(records, keys, journal.added, attempts() - before)
+    return Answer(records, keys, journal.added, attempts() - before, platform.node())
 
 
 def _serve(pipe: Any, load: Callable[[], Judge], guarded: bool) -> None:
@@ -139,10 +147,20 @@ def _serve(pipe: Any, load: Callable[[], Judge], guarded: bool) -> None:
             pipe.send(found)
 
 
-def choose_workers(judge: Judge, workers: int | Literal["auto"], ray: str | None) -> InProcess | Workers:
-    """Return who judges. Raises InputError for a number below 1, or a cluster that does not answer."""
-    if workers != "auto" and (type(workers) is not int or workers < 1):
+def threads_each(workers: int | Literal["auto"]) -> int:
+    """Return the threads of each worker, so that all share this machine's cores; 0, all cores, for one.
+
+    Raises InputError for a number below 1.
+    """
+    if workers == "auto":
+        return 1
+    if type(workers) is not int or workers < 1:
         raise InputError(f"workers is {workers!r}; give a number from 1 on, or auto.")
+    return max(1, physical_cores() // workers) if workers > 1 else 0
+
+
+def choose_workers(judge: Judge, workers: int | Literal["auto"], ray: str | None) -> InProcess | Workers:
+    """Return who judges. Raises InputError for a cluster that does not answer."""
     if ray is not None:
         from localeval.runs import cluster
 
@@ -171,6 +189,9 @@ class InProcess:
 
     refused = 0  # this process counts its own
 
+    def __str__(self) -> str:
+        return ""
+
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
@@ -183,7 +204,10 @@ class InProcess:
 
 
 class Workers:
-    """Workers of one run. `refused` counts what tried to use the network in them."""
+    """Workers of one run, each with a thread here that waits for it.
+
+    refused  counts what tried to use the network in them
+    """
 
     def __init__(self, judge: Judge, number: int, start: Callable[[Judge], Worker] = Process) -> None:
         """Raises InputError for a judge that no other process can load."""
@@ -191,77 +215,97 @@ class Workers:
             raise InputError("workers load the judge themselves; give one that Judge.load made, or its name.")
         self._judge, self._number, self._start = judge, number, start
         self.refused = 0
+        self._workers: dict[Worker, str] = {}  # and the node of each, once it has answered
+        self._ended = False
+        self._tasks: SimpleQueue[_Try | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[Task, Answer | None] | Exception] = SimpleQueue()
+
+    def __str__(self) -> str:
+        nodes = set(self._workers.values()) - {""}
+        return f"{len(self._workers)} workers" + f" on {len(nodes)} nodes" * (len(nodes) > 1)
 
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Iterator[Judged]:
         """Do as `InProcess.judge` does; samples are done in any order."""
-        tasks = self._tasks(samples, wanted, options, journal)
-        following = next(tasks, None)
-        again: list[tuple[Task, int]] = []  # of workers that were lost, with the number of tries
-        workers: list[Worker] = []
-        starting: dict[Future[None], Worker] = {}
-        free: list[Worker] = []
-        running: dict[Future[Answer], tuple[Worker, Task, int]] = {}
-        never_began = 0  # of workers, one after the other
-        threads = ThreadPoolExecutor(self._number)  # one waits for each worker
+        threads: list[Thread] = []
+        given = taken = 0
         try:
-            while following is not None or again or running:
-                if following is not None and not isinstance(following, Task):
-                    yield following  # the journal has it whole
-                    following = next(tasks, None)
+            for item in self._to_do(samples, wanted, options, journal):
+                if not isinstance(item, Task):
+                    yield item  # the journal has it whole
                     continue
-                while len(workers) < min(self._number, len(running) + len(again) + (following is not None)):
-                    workers.append(self._start(self._judge))
-                    starting[threads.submit(workers[-1].ready)] = workers[-1]
-                if free and (again or following is not None):
-                    if again:
-                        task, tries = again.pop()
-                    elif following is not None:
-                        task, tries, following = following, 1, next(tasks, None)
-                    worker = free.pop()
-                    running[threads.submit(worker.judge, task)] = worker, task, tries
-                    continue
-                waiting: list[Future[Any]] = [*starting, *running]
-                for done in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    if done in starting:
-                        worker = starting.pop(done)
-                        try:
-                            done.result()
-                        except WorkerLost as error:
-                            workers.remove(worker)
-                            never_began += 1
-                            if never_began > MOST_TRIES * self._number:
-                                raise InputError(
-                                    f"no worker can be started ({error}); is localeval on each machine?"
-                                ) from error
-                            continue
-                        free.append(worker)
-                        never_began = 0
-                        continue
-                    worker, task, tries = running.pop(done)
-                    try:
-                        found = done.result()
-                    except WorkerLost:
-                        worker.stop()
-                        workers.remove(worker)
-                        if tries < MOST_TRIES:
-                            again.append((task, tries + 1))
-                        else:
-                            yield self._lost(task, journal)
-                        continue
-                    free.append(worker)
-                    self.refused += found.refused
-                    for line in found.lines:
-                        if journal.get(line[0]) != line[3]:  # another sample may have the same texts
-                            journal.put(*line)
-                    yield task.at, found.records, found.keys
+                self._tasks.put(_Try(item, 1))
+                given += 1
+                if len(threads) < self._number:
+                    threads.append(Thread(target=self._attend, daemon=True))
+                    threads[-1].start()
+                while given - taken >= 2 * self._number:  # one in each worker's hands, and one that waits
+                    yield self._next(journal)
+                    taken += 1
+            for _ in range(given - taken):
+                yield self._next(journal)
         finally:
-            for worker in workers:
+            self._ended = True
+            for worker in list(self._workers):
                 worker.stop()
-            threads.shutdown()
+            for _ in threads:
+                self._tasks.put(None)
+            for thread in threads:
+                thread.join()
 
-    def _tasks(
+    def _attend(self) -> None:
+        """Start a worker and hand it one task after the other; start another one where it is lost."""
+        failed = 0  # starts, one after the other
+        while not self._ended:
+            worker = self._start(self._judge)
+            self._workers[worker] = ""
+            try:
+                if not self._ended:  # which stopped only those that it saw
+                    worker.ready()
+                failed = 0
+                while not self._ended and (task := self._tasks.get()):
+                    self._hand(worker, task)
+            except WorkerLost as error:
+                failed += 1
+                if failed > MOST_TRIES:
+                    self._done.put(InputError(f"no worker can be started ({error}); is localeval there?"))
+                    return
+            except Exception as error:  # noqa: BLE001 (raised again in the driver)
+                self._done.put(error)
+                return
+            finally:
+                del self._workers[worker]
+                worker.stop()
+
+    def _hand(self, worker: Worker, given: _Try) -> None:
+        """Have a task judged; where that ends the worker, leave it to another one. Raises WorkerLost."""
+        try:
+            answer = worker.judge(given.task)
+            self._workers[worker] = answer.node
+            self._done.put((given.task, answer))
+        except WorkerLost:
+            if given.number < MOST_TRIES:
+                self._tasks.put(_Try(given.task, given.number + 1))
+            else:
+                self._done.put((given.task, None))
+            raise
+
+    def _next(self, journal: Journal) -> Judged:
+        """Wait for the next answer, and write its records. Raises what a worker raised."""
+        found = self._done.get()
+        if isinstance(found, Exception):
+            raise found
+        task, answer = found
+        if answer is None:
+            return self._lost(task, journal)
+        self.refused += answer.refused
+        for line in answer.lines:
+            if journal.get(line[0]) != line[3]:  # another sample may have the same texts
+                journal.put(*line)
+        return task.at, answer.records, answer.keys
+
+    def _to_do(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Iterator[Task | Judged]:
         """Give what is to be judged, or what the journal has of it where that is all."""

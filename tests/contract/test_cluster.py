@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from localeval.errors import InputError
+from localeval.report.progress import live_line
 from localeval.runs import cluster as ray_cluster
 from tests.contract.test_workers import _Odd, run, same
 
@@ -36,10 +37,14 @@ def cluster() -> Iterator[Any]:
     made.shutdown()
 
 
-def test_two_nodes_write_what_one_process_writes(cluster: Any, tmp_path: Path) -> None:
+def test_two_nodes_write_what_one_process_writes(
+    cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(tmp_path / "alone")
-    run(tmp_path / "run", ray=cluster.address)
+    with live_line() as line:
+        run(tmp_path / "run", ray=cluster.address, watch=line)
     assert same(tmp_path / "alone", tmp_path / "run")
+    assert "12/12, 2 workers on 2 nodes" in capsys.readouterr().err
     (tmp_path / "marks").mkdir()
     run(tmp_path / "again", _Odd(tmp_path / "marks", 2), ray=cluster.address)  # two actors are killed
     assert len(list((tmp_path / "marks").iterdir())) == 2

@@ -50,13 +50,13 @@ def high(tmp_path: Path) -> Path:
     return made(tmp_path / "high", 0.2)
 
 
-def forget(run: Path, told: bool | None = None) -> None:
+def forget(*runs: Path, **told: bool) -> None:
     """Results as an older version wrote them, or with another direction."""
-    kept = json.loads((run / RESULTS).read_text("utf-8"))
-    kept["summary"][NAME].pop("higher_is_better", None)
-    if told is not None:
-        kept["summary"][NAME]["higher_is_better"] = told
-    (run / RESULTS).write_text(json.dumps(kept), encoding="utf-8")
+    for run in runs:
+        kept = json.loads((run / RESULTS).read_text("utf-8"))
+        del kept["summary"][NAME]["higher_is_better"]
+        kept["summary"][NAME] |= told
+        (run / RESULTS).write_text(json.dumps(kept), encoding="utf-8")
 
 
 def finding(a: Path, b: Path) -> str:
@@ -68,32 +68,24 @@ def gate(a: Path, b: Path) -> int:
 
 
 def test_a_fault_that_rose_is_worse_where_nobody_has_registered_the_metric(low: Path, high: Path) -> None:
+    assert json.loads((low / RESULTS).read_text("utf-8"))["summary"][NAME]["higher_is_better"] is False
     assert (finding(low, high), finding(high, low)) == ("worse", "better")
+    assert finding(low, low) == "no difference shown"
     assert (gate(low, high), gate(high, low)) == (1, 0)
 
 
-def test_the_direction_stands_in_the_results(low: Path) -> None:
-    kept = json.loads((low / RESULTS).read_text("utf-8"))["summary"]
-    assert kept[NAME]["higher_is_better"] is False
-    assert finding(low, low) == "no difference shown"
-
-
-def test_where_nobody_tells_the_direction_runs_differ_and_the_gate_is_missed(low: Path, high: Path) -> None:
-    for run in (low, high):
-        forget(run)
-    assert finding(low, high) == finding(high, low) == "differs"
-    assert finding(low, low) == "no difference shown"
-    assert gate(high, low) == 1
-
-
-def test_one_run_that_tells_the_direction_is_enough_and_a_registered_metric_needs_none(
+def test_where_nobody_tells_the_direction_runs_differ_and_a_registered_metric_needs_none_told(
     low: Path, high: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forget(low)
-    assert finding(low, high) == "worse"
-    forget(high, told=True)
-    assert finding(low, high) == "better"
-    for run in (low, high):
-        forget(run)
+    forget(low, high)
+    assert finding(low, high) == finding(high, low) == "differs"
+    assert gate(high, low) == 1
     monkeypatch.setitem(METRICS, NAME, FAULT)
     assert finding(low, high) == "worse"
+
+
+def test_one_run_that_tells_the_direction_is_enough(low: Path, high: Path) -> None:
+    forget(low)
+    assert finding(low, high) == "worse"
+    forget(high, higher_is_better=True)
+    assert finding(low, high) == "better"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localeval import Sample, Score, evaluate
+from localeval import Sample, Score, evaluate, plan
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import PAIR, VECTORS, Asking
 
@@ -52,10 +52,8 @@ def test_a_response_without_a_word_supports_nothing_of_the_reference(support_by:
     ("given", "reason"),
     [
         (sample(""), "no_statements"),
-        (sample(" \n ... "), "no_statements"),
         (sample("<think>Assam?</think>"), "no_statements"),
         (sample("Tea.", []), "no_contexts"),
-        (sample("Tea.", ["", " "]), "no_contexts"),
         (sample("Tea.", ["---", "? " * 60_000]), "no_contexts"),
         (Sample(response="Tea."), "missing_retrieved_contexts"),
         (Sample(retrieved_contexts=["Tea."]), "missing_response"),
@@ -65,67 +63,52 @@ def test_nothing_to_judge_is_undefined_with_its_reason_and_asks_no_model(given: 
     assert fake_judge(FakeEngine([])).score("faithfulness", given) == Score.undefined(reason)
 
 
+DOCTORS, RAIN = "Bob is a doctor.|Bob's wife is a doctor.", "Trams run.|Trams run if it rains."
+MAYOR = "Ann Lee, the mayor, left in May."
+MONKS = "Coffee was planted in Kodagu by monks from Arabia."
+PLAY = "The play is *Who's Afraid of Tea?*"
+LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Notes**\n(Passages 1, 2)"
+
+
 @pytest.mark.parametrize(
-    ("response", "written", "asked"),
+    ("response", "written", "asked"),  # statements, of each sentence; those asked about
     [
-        ("A is so. B is not.", None, ["A is so.", "B is not."]),  # with sentences as statements
-        ("Tea grows. It grows and sells.", [["A."], ["a", "B."]], ["A.", "B."]),  # what repeats counts once
-        (
-            "Ann Lee, the mayor, left in May.",  # what says less is judged with what says more
-            [["Ann Lee left.", "Ann Lee, the mayor, left in May.", "In May Lee left Ann."]],
-            ["Ann Lee, the mayor, left in May.", "In May Lee left Ann."],
-        ),
+        ("A is so. B is not.", [], "A is so.|B is not."),  # with sentences as statements
+        ("Tea grows. It grows and sells.", ["A.", "a|B."], "A.|B."),  # what repeats counts once
+        # What says less is judged with what says more, but not where it says another thing.
+        (MAYOR, [f"Ann Lee left.|{MAYOR}|In May Lee left Ann."], f"{MAYOR}|In May Lee left Ann."),
         (
             "Bob and his wife are doctors.",
-            [["Bob is a doctor.", "Bob's wife is a doctor."]],
-            ["Bob is a doctor.", "Bob's wife is a doctor."],
-        ),
-        (
-            "The mayor and his wife left.",
-            [["The mayor left.", "The wife of the mayor left."]],
-            ["The mayor left.", "The wife of the mayor left."],
+            ["Bob is one.|Bob's wife is one."],
+            "Bob is one.|Bob's wife is one.",
         ),
         (
             "Trams run, if it rains.",
-            [["Trams run.", "Trams run if it rains."]],
-            ["Trams run.", "Trams run if it rains."],
+            ["Trams run.|Trams run if it rains."],
+            "Trams run.|Trams run if it rains.",
         ),
-        ("茶安全，也不安全。", [["茶安全。", "茶不安全。"]], ["茶安全。", "茶不安全。"]),
-        ("I can't say.", [[]], None),
+        ("茶安全，也不安全。", ["茶安全。|茶不安全。"], "茶安全。|茶不安全。"),
+        ("I can't say.", [""], ""),
         # A sentence stands for itself where its number is left out, where only strays were written, where it
         # ends in a title with a question mark, and where it is no more than a mention.
-        ("Tea was planted in 1837.", [["Tea was planted."]], ["Tea was planted in 1837."]),
-        (
-            "Tea sings. Coffee was planted in Kodagu by monks from Arabia.",
-            [["Coffee was planted in Kodagu by monks from Arabia."]] * 2,
-            ["Tea sings.", "Coffee was planted in Kodagu by monks from Arabia."],
-        ),
-        (
-            "The play is *Who's Afraid of Tea?*",
-            [["The play is Who's Afraid of Tea?"]],
-            ["The play is *Who's Afraid of Tea?*"],
-        ),
-        ("[1962]", [[]], ["[1962]"]),
-        ("[1962]", [["[1962]"]], ["[1962]"]),
-        ("Tea grows (Passage 2) [3].", [["Tea grows.", "(Passage 2)", "[3]"]], ["Tea grows."]),
-        (
-            "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Notes**\n(Passages 1, 2)",
-            [["Tea."]],  # headings, introductions and questions claim nothing
-            ["Tea."],
-        ),
+        ("Tea was planted in 1837.", ["Tea was planted."], "Tea was planted in 1837."),
+        (f"Tea sings. {MONKS}", [MONKS] * 2, f"Tea sings.|{MONKS}"),
+        (PLAY, [PLAY.replace("*", "")], PLAY),
+        ("[1962]", ["[1962]"], "[1962]"),
+        ("Tea grows (Passage 2) [3].", ["Tea grows.|(Passage 2)|[3]"], "Tea grows."),
+        (LIST, ["Tea."], "Tea."),  # headings, introductions and questions claim nothing
     ],
 )
-def test_the_statements_that_are_asked_about(
-    response: str, written: list[list[str]] | None, asked: list[str] | None
-) -> None:
-    made = [{"statements": texts} for texts in written or []]
-    verdicts = [{"verdict": 1.0}] + [{"verdict": 0.0}] * (len(asked or []) - 1)
-    by = {"statements": "sentences"} if written is None else {}
-    score, found = judged(response, *made, *(verdicts if asked else []), **by)
-    if asked is None:
-        assert score == Score.undefined("no_statements")
+def test_the_statements_that_are_asked_about(response: str, written: list[str], asked: str) -> None:
+    expected = [text for text in asked.split("|") if text]
+    made = [{"statements": [text for text in texts.split("|") if text]} for texts in written]
+    verdicts = [{"verdict": float(place == 0)} for place in range(len(expected))]
+    by = {} if written else {"statements": "sentences"}
+    score, found = judged(response, *made, *verdicts, **by)
+    if expected:
+        assert (score.value, found) == (1 / len(expected), expected)
     else:
-        assert (score.value, found) == (1 / len(asked), asked)
+        assert score == Score.undefined("no_statements")
 
 
 def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
@@ -209,6 +192,25 @@ def test_contexts_beyond_eight_windows_or_without_a_sentence_to_cut_at_fail(n_ct
     judge = fake_judge(FakeEngine([], n_ctx=n_ctx))
     score = judge.score("faithfulness", sample("Tea grows.", [context]), statements="sentences")
     assert score == Score.failed("context_too_long")
+
+
+@pytest.mark.parametrize("metric", ["faithfulness", "context_relevance"])
+@pytest.mark.parametrize("verdict", ["direct", "reasoned"])
+def test_no_length_of_the_contexts_is_refused_where_a_longer_one_is_not(metric: str, verdict: str) -> None:
+    """A character is a token here; what is counted is the schedule of a real engine."""
+    long, filler, sizes = "It grows " + "and grows " * 190 + ".", "x" * 198 + ". ", range(1, 40, 3)
+    question = "When was it, " * 150 + "?"
+    samples = [
+        Sample(id=str(i), user_input=question, response=long, retrieved_contexts=[long, filler * i])
+        for i in (*sizes, 500)
+    ]
+    judge = fake_judge(FakeEngine([], n_ctx=16_000))
+    told = plan(samples, [metric], judge, statements="sentences", verdict=verdict)
+    assert told.too_long == ("500",)
+    windows = [told.windows.get(str(i), 1) for i in sizes]
+    assert windows[0] == 1
+    assert windows == sorted(windows)
+    assert 2 <= windows[-1] <= 8
 
 
 # The questions that an answer answers

@@ -28,21 +28,14 @@ class Other(SteadyEmbedder):
         return {"name": "other", "sha256": "1" * 64}
 
 
-@pytest.fixture
-def home(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder with a model and the folders of two others, in which the work begins."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    shutil.copy(tiny_path, folder / "m.gguf")
-    (folder / "beside").mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def test_a_run_names_its_models_so_that_they_are_found_from_any_folder(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    home = tmp_path / "home"
+    (home / "beside").mkdir(parents=True)
+    shutil.copy(tiny_path, home / "m.gguf")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
     with Judge.load("~/m.gguf", embedder="../home/beside", classifier=Path("beside"), **SETTINGS) as judge:
         evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
     monkeypatch.chdir("/")

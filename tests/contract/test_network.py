@@ -14,8 +14,6 @@ import pytest
 import localeval
 from localeval import Result, evaluate, rescore
 from localeval.cli import main
-from localeval.report import html
-from localeval.runs.folder import RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 
 SAMPLES: list[dict[str, Any]] = [
@@ -49,7 +47,7 @@ def judged(folder: Path | None, *at: int, **given: Any) -> Result:
 
 
 def kept(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / RESULTS).read_text("utf-8"))["network"]
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text("utf-8"))["network"]
     return found
 
 
@@ -61,14 +59,14 @@ def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path,
     assert kept(tmp_path) == result.to_dict()["network"] == {"watched": True, "refused": len(at)}
     assert f"\nnetwork attempts refused: {len(at)}\n" in str(result)
     assert f"each refused: {len(at)}" in (tmp_path / "report.html").read_text("utf-8")
-    assert load(tmp_path).network == rescore(tmp_path).network == result.network
+    assert rescore(tmp_path).network == result.network
 
 
 def test_where_nothing_refuses_the_count_is_not_0_but_unknown(tmp_path: Path) -> None:
     result = judged(tmp_path, 1)
     assert kept(tmp_path) == {"watched": False, "refused": None}
     assert "network attempts: not watched" in str(result)
-    assert "The network was not watched" in html.page(result)
+    assert "The network was not watched" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_guard_that_is_set_in_the_middle_of_a_run_did_not_watch_it() -> None:
@@ -76,40 +74,37 @@ def test_a_guard_that_is_set_in_the_middle_of_a_run_did_not_watch_it() -> None:
     assert not result.network.watched
 
 
-def test_the_command_line_watches(tiny_path: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("steady")
+def test_the_command_line_watches(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(SAMPLES[0]) + "\n")
     given = ["evaluate", tmp_path / "data.jsonl", "-m", "faithfulness", "--statements", "sentences"]
-    main([str(part) for part in (*given, "--judge", tiny_path, "-o", tmp_path / "run", "-q")])
+    main([str(part) for part in (*given, "-o", tmp_path / "run", "-q")])
     assert kept(tmp_path / "run") == {"watched": True, "refused": 0}
 
 
-def test_a_run_that_goes_on_ends_in_the_same_bytes(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_ends_in_the_same_bytes_and_is_watched_where_all_of_it_was(tmp_path: Path) -> None:
     def stop(done: int, _: Sequence[object]) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
+    with pytest.raises(KeyboardInterrupt):
+        judged(tmp_path / "unwatched", progress=stop)
     localeval.offline()
+    assert judged(tmp_path / "unwatched").network.watched is False
+    assert kept(tmp_path / "unwatched") == {"watched": False, "refused": None}
+
     judged(tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         judged(tmp_path / "run", progress=stop)
     judged(tmp_path / "run")
-    assert (tmp_path / "run" / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
-
-
-def test_a_run_that_began_unwatched_is_not_watched_when_a_watched_process_ends_it(tmp_path: Path) -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        judged(tmp_path, progress=stop)
-    localeval.offline()
-    assert judged(tmp_path).network.watched is False
-    assert kept(tmp_path) == {"watched": False, "refused": None}
+    assert (tmp_path / "run" / "results.json").read_bytes() == (
+        tmp_path / "whole" / "results.json"
+    ).read_bytes()
 
 
 def test_results_of_an_older_version_tell_nothing_of_the_network(tmp_path: Path) -> None:
     judged(tmp_path)
-    older = json.loads((tmp_path / RESULTS).read_text("utf-8"))
+    older = json.loads((tmp_path / "results.json").read_text("utf-8"))
     del older["network"]
-    (tmp_path / RESULTS).write_text(json.dumps(older))
-    assert not load(tmp_path).network.watched
+    (tmp_path / "results.json").write_text(json.dumps(older))
+    assert not rescore(tmp_path).network.watched

@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from localeval import METRICS, Judge, Metric, Score, evaluate, register, rescore
-from localeval.errors import InputError
-from localeval.judgements.journal import FILE
-from localeval.runs.folder import RECIPE, RESULTS, load
+from localeval import METRICS, InputError, Judge, Metric, Score, evaluate, register, rescore
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval
 from tests.steady import SteadyEngine, steady_judge
@@ -33,20 +30,17 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_rescored_as_it_was_it_is_the_run_also_before_it_is_finished(run: Path) -> None:
-    finished = load(run)
-    assert rescore(run).to_dict() == finished.to_dict()
-    (run / RESULTS).unlink()
-    assert rescore(run).to_dict() == finished.to_dict()
-
-
-def test_another_threshold_gives_what_a_run_with_it_gives_and_leaves_the_folder_alone(run: Path) -> None:
-    before = {path.name: path.read_bytes() for path in run.iterdir()}
-    again = rescore(run, threshold=0.2)
-    made = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), threshold=0.2)
-    assert again["faithfulness"].value == 1
-    assert again.to_dict() == made.to_dict()
-    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+@pytest.mark.parametrize(("options", "value"), [({}, 0.5), ({"threshold": 0.2}, 1)])
+def test_it_gives_what_a_run_with_its_options_gives_also_before_it_is_finished_and_writes_nothing(
+    run: Path, options: dict[str, Any], value: float
+) -> None:
+    made = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), **options)
+    assert made["faithfulness"].value == value
+    for _ in range(2):
+        before = {path.name: path.read_bytes() for path in run.iterdir()}
+        assert rescore(run, **options).to_dict() == made.to_dict()
+        assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+        (run / "results.json").unlink(missing_ok=True)
 
 
 def test_a_metric_of_ones_own_reads_the_records_that_are_there(run: Path) -> None:
@@ -89,7 +83,8 @@ def test_an_option_that_judgements_hang_on_is_refused(run: Path) -> None:
 def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: Path) -> None:
     with pytest.raises(InputError, match=r"needed of 2 samples \(a, b\).*-m faithfulness,context_relevance,"):
         rescore(run, ["context_relevance"])
-    (run / FILE).write_bytes((run / FILE).read_bytes().splitlines(keepends=True)[0])
+    journal = run / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(InputError, match=r"support of 1 samples \(a\)"):
         rescore(run)
 
@@ -98,7 +93,6 @@ def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: 
     ("change", "said"),
     [
         (lambda kept: kept["signature"].pop("machine"), "machine"),
-        (lambda kept: kept["engine"].pop("model"), "model"),
         (lambda kept: kept["engine"].update(settings=[1]), "settings"),
         (lambda kept: kept["options"].update(newer=1), "newer is not an option"),
         (lambda kept: kept["options"].update(threshold="x"), "threshold is 'x'"),
@@ -108,15 +102,15 @@ def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: 
 def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(
     run: Path, change: Any, said: str
 ) -> None:
-    kept = json.loads((run / RECIPE).read_text("utf-8"))
+    kept = json.loads((run / "run.json").read_text("utf-8"))
     change(kept)
-    (run / RECIPE).write_text(json.dumps(kept))
+    (run / "run.json").write_text(json.dumps(kept))
     with pytest.raises(InputError, match=rf"its run\.json was made by another version.*{said}.*give the run"):
         rescore(run)
-    (run / RECIPE).write_text("{")
+    (run / "run.json").write_text("{")
     with pytest.raises(InputError, match=r"run\.json"):
         rescore(run)
-    (run / RECIPE).unlink()
+    (run / "run.json").unlink()
     with pytest.raises(InputError, match=r"run\.json can't be read"):
         rescore(run)
 
@@ -128,7 +122,7 @@ def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
     model.symlink_to(tiny_path)
     with Judge.load(model, n_threads=1, n_ctx=16384) as judge:
         evaluate(SAMPLES, ["faithfulness"], judge, run, statements="sentences")
-    kept = (run / RESULTS).read_bytes()
+    kept, journal = (run / "results.json").read_bytes(), (run / "journal.jsonl").read_bytes()
     model.unlink()
 
     done = localeval("rescore", run, "--threshold", "0.01", "-o", "other.json", cwd=tmp_path)
@@ -136,24 +130,18 @@ def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
     assert "faithfulness: 1 scored, 1 undefined, 0 failed" in done.stdout
     other = json.loads((tmp_path / "other.json").read_text("utf-8"))
     assert other["signature"]["options"]["threshold"] == 0.01
-    assert (run / RESULTS).read_bytes() == kept
-
-    for command, option, value, said in (
-        ("rescore", "--threshold", "3", "threshold"),
-        ("verify", "--share", "2", "share"),
-        ("rescore", "-m", "context_relevance", "does not hold needed"),
-    ):
-        done = localeval(command, run, option, value, cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert said in done.stderr
+    assert (run / "results.json").read_bytes() == kept
+    done = localeval("rescore", run, "-m", "context_relevance", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "does not hold needed" in done.stderr
 
     model.symlink_to(tiny_path)
-    journal = (run / FILE).read_bytes()
     given = ["--threads", "1", "--n-ctx", "16384", "--statements", "sentences", "--judge", str(model)]
     more = ["-o", str(run), "-m", "faithfulness,context_relevance"]
     done = localeval("evaluate", run / "samples.jsonl", *given, *more, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (run / FILE).read_bytes().startswith(journal)  # the others were not made again
-    assert (run / FILE).read_bytes().count(b"\n") == journal.count(b"\n") + 1
+    again = (run / "journal.jsonl").read_bytes()
+    assert again.startswith(journal)  # the others were not made again
+    assert again.count(b"\n") == journal.count(b"\n") + 1
     done = localeval("rescore", run, "-m", "context_relevance", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["summary"]["context_relevance"]["scored"] == 2

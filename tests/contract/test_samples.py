@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 import json
-import subprocess
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,9 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from localeval import Sample, evaluate, read_samples
-from localeval.errors import InputError
-from localeval.samples import check_columns
+from localeval import InputError, Sample, evaluate, read_samples
 from localeval.testing import FakeEngine, fake_judge
 
 FIELDS = ("id", "user_input", "response", "retrieved_contexts", "reference")
@@ -36,13 +33,8 @@ def as_jsonl(rows: Rows, path: Path) -> Path:
     return path
 
 
-def as_json(rows: Rows, path: Path) -> Path:
+def as_json(rows: Any, path: Path) -> Path:
     path.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    return path
-
-
-def as_wrapped_json(rows: Rows, path: Path) -> Path:
-    path.write_text(json.dumps({"version": [1, 2], "rows": rows, "by": {"n": []}}), encoding="utf-8")
     return path
 
 
@@ -56,23 +48,13 @@ def as_csv(rows: Rows, path: Path, sign: str = ",", encoding: str = "utf-8") -> 
     return path
 
 
-def as_parquet(rows: Rows, path: Path) -> Path:
-    types = {name: pa.list_(pa.string()) if name == "retrieved_contexts" else pa.string() for name in FIELDS}
-    columns = {name: [row.get(name) for row in rows] for name in FIELDS}
-    parquet.write_table(pa.table(columns, schema=pa.schema(list(types.items()))), path)
-    return path
-
-
-def in_columns(rows: Rows) -> list[dict[str, Any]]:
+def complete(rows: Rows) -> list[dict[str, Any]]:
     return [{name: row.get(name) for name in FIELDS} for row in rows]
 
 
-def as_dataset(rows: Rows) -> Any:
-    return datasets.Dataset.from_list(in_columns(rows))
-
-
-def as_frame(rows: Rows, path: Path) -> pd.DataFrame:
-    return pd.DataFrame(in_columns(rows))
+def as_parquet(rows: Rows, path: Path) -> Path:
+    parquet.write_table(pa.Table.from_pylist(complete(rows)), path)
+    return path
 
 
 def as_gzip(rows: Rows, path: Path) -> Path:
@@ -83,36 +65,31 @@ def as_gzip(rows: Rows, path: Path) -> Path:
 WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "jsonl": ("data.jsonl", as_jsonl),
     "json": ("data.json", as_json),
-    "json in an object": ("data.JSON", as_wrapped_json),
+    "json in an object": ("data.JSON", lambda rows, path: as_json({"v": [1], "rows": rows, "n": []}, path)),
     "csv": ("data.csv", as_csv),
     "csv with semicolons": ("data.csv", lambda rows, path: as_csv(rows, path, ";")),
     "csv as Excel writes it": ("data.csv", lambda rows, path: as_csv(rows, path, ",", "utf-8-sig")),
     "tsv in UTF-16": ("data.tsv", lambda rows, path: as_csv(rows, path, "\t", "utf-16")),
     "parquet": ("data.parquet", as_parquet),
-    "frame": ("", as_frame),
-    "frame of parquet": ("data.parquet", lambda rows, path: pd.read_parquet(as_parquet(rows, path))),
-    "dataset": ("", lambda rows, path: as_dataset(rows)),
-    "iterable dataset": ("", lambda rows, path: as_dataset(rows).to_iterable_dataset()),
-    "polars": ("", lambda rows, path: pl.DataFrame(in_columns(rows))),
-    "arrow": ("", lambda rows, path: pa.Table.from_pylist(in_columns(rows))),
-    "lazy polars": ("", lambda rows, path: pl.LazyFrame(in_columns(rows))),
     "gzip": ("data.jsonl.gz", as_gzip),
     "gzip by another name": ("data.jsonl", as_gzip),
+    "frame": ("", lambda rows, _: pd.DataFrame(complete(rows))),
+    "frame of parquet": ("data.parquet", lambda rows, path: pd.read_parquet(as_parquet(rows, path))),
+    "dataset": ("", lambda rows, _: datasets.Dataset.from_list(complete(rows)).to_iterable_dataset()),
+    "polars": ("", lambda rows, _: pl.DataFrame(complete(rows))),
+    "lazy polars": ("", lambda rows, _: pl.LazyFrame(complete(rows))),
+    "arrow": ("", lambda rows, _: pa.Table.from_pylist(complete(rows))),
 }
-
-texts = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
-tables = st.lists(
-    st.fixed_dictionaries(
-        {
-            "user_input": texts,
-            "response": texts,
-            "reference": texts,
-            "retrieved_contexts": st.none() | st.lists(texts.filter(lambda text: text is not None)),
-        }
-    ),
-    min_size=1,
-    max_size=4,
-)
+ROWS: Rows = [
+    {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]},
+    {
+        "id": "b",
+        "response": ' "Tea", or\r\n“coffee”;\t\u2028\x85[ ',
+        "retrieved_contexts": ["Tea, or\n“coffee”.", ""],
+        "reference": "null",
+    },
+    {"id": "c", "user_input": "nan", "response": "1.0", "retrieved_contexts": []},
+]
 
 
 def dumped(source: Any, **how: Any) -> list[dict[str, Any]]:
@@ -129,115 +106,49 @@ def fault(source: Any, **how: Any) -> str:
     return message
 
 
+# Whatever holds them
+
+
 @pytest.mark.parametrize("kind", WRITERS)
-@settings(max_examples=10, deadline=None)
-@given(rows=tables)
-def test_what_is_written_is_read(kind: str, tmp_path_factory: pytest.TempPathFactory, rows: Rows) -> None:
-    numbered = [{"id": f"r{place}", **row} for place, row in enumerate(rows)]
+def test_what_is_written_is_read(kind: str, tmp_path: Path) -> None:
     name, write = WRITERS[kind]
-    assert dumped(write(numbered, tmp_path_factory.mktemp("written") / name)) == dumped(numbered)
+    assert dumped(write(ROWS, tmp_path / name)) == dumped(ROWS)
 
 
-TEA: Rows = [
-    {
-        "id": "a",
-        "user_input": "Tea?",
-        "response": "Tea grows.",
-        "retrieved_contexts": ["Tea grows."],
-    },
-    {"id": "b", "user_input": "Tea?", "response": "", "retrieved_contexts": [], "reference": "Hills."},
-]
-IN_MEMORY = ("frame", "dataset", "iterable dataset", "polars", "lazy polars", "jsonl", "csv", "parquet")
-
-
-@pytest.mark.parametrize("kind", IN_MEMORY)
-def test_the_same_samples_give_the_same_result_whatever_holds_them(kind: str, tmp_path: Path) -> None:
-    name, write = WRITERS[kind]
-
-    def judged(source: Any) -> dict[str, Any]:
+def test_a_table_is_judged_as_its_rows_are_and_the_result_as_a_dict_is_its_results_json(
+    tmp_path: Path,
+) -> None:
+    def judged(source: Any, folder: Path | None = None) -> Any:
         judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
-        return evaluate(source, ["faithfulness"], judge, statements="sentences").to_dict()
+        return evaluate(source, ["faithfulness"], judge, folder, statements="sentences")
 
-    rows = [{**row, "response": row["response"] or "..."} for row in TEA]
-    assert judged(write(rows, tmp_path / name)) == judged(rows)
-
-
-Q, A, C, G = "Who won?", "Ann won.", ["Ann won the race."], "Ann."
-DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"user_input": Q, "response": A, "retrieved_contexts": C, "reference": G},  # ragas
-        {"question": Q, "answer": A, "contexts": C, "ground_truth": G},  # ragas 0.1
-        {
-            "inputs": {"question": Q},
-            "outputs": {"answer": A, "documents": DOCUMENTS},
-            "reference_outputs": {"answer": G},
-        },
-        {"inputs": {"input": Q}, "outputs": {"output": A, "contexts": C}, "reference_outputs": {"output": G}},
-        {"inputs": {"text": Q}, "outputs": {"answer": A, "contexts": C}, "reference_outputs": {"text": G}},
-        {"inputs": {"query": Q}, "outputs": {"response": A, "docs": C}, "reference_outputs": {"answer": G}},
-    ],
-)
-def test_rows_of_ragas_and_langsmith_are_read_as_they_are(row: dict[str, Any], tmp_path: Path) -> None:
-    for source in ([row], as_jsonl([row], tmp_path / "x.jsonl"), datasets.Dataset.from_list([row])):
-        (sample,) = read_samples(source)
-        assert (sample.user_input, sample.response, sample.retrieved_contexts) == (Q, A, C)
-        assert (sample.id, sample.reference, sample.model_extra) == ("1", G, {})
-
-
-def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -> None:
-    row = {"id": "x", "inputs": {"question": Q}, "outputs": {"answer": A, "cost": 3}, "metadata": {"a": 1}}
-    (sample,) = read_samples([row])
-    assert (sample.id, sample.model_extra) == ("x", {"outputs.cost": 3, "metadata": {"a": 1}})
-    (expected,) = read_samples([row], columns={"reference": "outputs.answer"})
-    assert (expected.response, expected.reference) == (None, A)
-    own = {"inputs": {"question": Q}, "response": A}  # its own columns count
-    assert read_samples([own])[0].model_extra == {"inputs": {"question": Q}}
-
-
-def test_a_dataset_of_several_splits_asks_for_one() -> None:
-    splits = datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])})
-    assert "splits: train" in fault(splits)
-
-
-def test_a_result_as_a_dict_is_its_results_json_with_the_records_in_full(tmp_path: Path) -> None:
-    judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
-    result = evaluate(TEA[:1], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
+    result = judged(pd.DataFrame(ROWS[:1]), tmp_path / "run")
     told = result.to_dict()
-    assert json.loads(json.dumps(told)) == told
+    assert told == judged(ROWS[:1]).to_dict() == json.loads(json.dumps(told))
     kept = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))
     (records,) = (sample.pop("records") for sample in told["samples"])
     assert set(records) == set(kept["samples"][0].pop("records"))
     assert told == kept
-    frame = result.to_pandas()
-    assert frame[["id", "response", "faithfulness", "faithfulness_status"]].values.tolist() == [
-        ["a", "Tea grows.", 1.0, "scored"]
-    ]
+    frame = result.to_pandas()[["id", "response", "faithfulness", "faithfulness_status"]]
+    assert frame.values.tolist() == [["a", "Tea grows.", 1.0, "scored"]]
 
 
-ROWS: Rows = [
-    {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]},
-    {"id": "b", "response": "Tea sings.", "retrieved_contexts": ["Tea, or\n“coffee”.", ""]},
-    {"id": "c", "retrieved_contexts": []},
-]
+FORMS = [("jsonl", False), ("json", True), ("csv", True), ("tsv in UTF-16", False), ("parquet", False)]
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("form", ["jsonl", "json", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize(("kind", "packed"), FORMS)
 def test_stdin_gives_the_same_samples_in_every_format_and_stays_open(
-    form: str, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, write = WRITERS[form if form != "tsv" else "tsv in UTF-16"]
+    name, write = WRITERS[kind]
     content = write(ROWS, tmp_path / name).read_bytes()
-    (tmp_path / "piped").write_bytes(gzip.compress(content) if packed else content)
-    with subprocess.Popen(["cat", tmp_path / "piped"], stdout=subprocess.PIPE) as pipe:  # noqa: S607
-        assert pipe.stdout is not None
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(pipe.stdout))
-        assert dumped("-", format=form) == dumped(ROWS)
-        assert not pipe.stdout.closed
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(gzip.compress(content) if packed else content)
+    with os.fdopen(reading, encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert dumped("-", format=kind.split()[0]) == dumped(ROWS)
+        assert not stdin.buffer.closed
 
 
 def test_an_id_that_is_missing_is_the_number_of_the_row_in_every_table(tmp_path: Path) -> None:
@@ -268,11 +179,142 @@ def test_nan_none_and_na_in_a_table_are_missing_columns(tmp_path: Path) -> None:
         assert [(s.id, s.response, s.retrieved_contexts, s.model_extra) for s in samples] == rows
 
 
-@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("sign", [",", "\t"])
 def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: str, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"\r\n\r\n{sign}id{sign} answer{sign}note\n0{sign}1{sign}A{sign}\n", newline="")
     assert [(one.id, one.response, one.model_extra) for one in read_samples(path)] == [("1", "A", {})]
+
+
+def test_the_format_can_be_said_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
+    path = as_csv(ROWS, tmp_path / "data.txt")
+    assert dumped(path, format="csv") == dumped(ROWS)
+    assert "format xlsx" in fault(path, format="xlsx")
+    assert "format and encoding are of files" in fault(ROWS, format="csv")
+
+
+def test_without_pyarrow_a_parquet_file_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = as_parquet(ROWS, tmp_path / "data.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'localeval[tables]'" in fault(path)
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "cp1252", "utf-16-le", "utf-8-sig", "utf-16", "utf-32"])
+def test_encodings_can_be_named_and_unicode_shows_itself(encoding: str, tmp_path: Path) -> None:
+    text = "café" if encoding == "cp1252" else "水车，𠀀 €"
+    rows = [{"id": "a", "response": text, "retrieved_contexts": [text]}]
+    for name, write in (WRITERS["jsonl"], WRITERS["json"], WRITERS["csv"]):
+        path = write(rows, tmp_path / name)
+        path.write_bytes(path.read_bytes().decode().encode(encoding))
+        assert dumped(path, encoding=encoding) == dumped(rows)
+        if encoding.startswith("utf"):
+            assert dumped(path) == dumped(rows)
+
+
+def test_a_wrong_or_unknown_encoding_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_bytes('{"answer": "A"}\n{"answer": "水车"}\n'.encode("gb18030"))
+    assert "line 2: answer has bytes of another encoding" in fault(path)
+    assert read_samples(path, skip_bad=True)[0].response == "A"
+    assert "another encoding" in fault(path, encoding="utf-16")
+    for unknown in ("klingon", "hex", 5):
+        assert f"encoding {unknown} is not known" in fault(path, encoding=unknown)
+
+
+# Columns
+
+
+def test_a_file_is_read_with_its_aliases_and_unknown_columns(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_text(
+        '\n{"question": "Who?", "answer": "Ann.", "docs": ["Won."], "ground_truth": null, "split": "dev"}\n'
+        '   \n{"id": 7, "query": "Wer?", "document_list": [], "response": ""}\r\n',
+        encoding="utf-8",
+    )
+    first, second = read_samples(file)
+    values = ("2", "Who?", "Ann.", ["Won."], None)
+    assert first.model_dump() == {**dict(zip(FIELDS, values, strict=True)), "split": "dev"}
+    # What is empty is not missing.
+    assert (second.id, second.user_input) == ("7", "Wer?")
+    assert (second.response, second.retrieved_contexts, second.reference) == ("", [], None)
+    assert read_samples(str(file)) == [first, second]
+
+
+Q, A, C, G = "Who won?", "Ann won.", ["Ann won the race."], "Ann."
+DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
+
+
+LANGSMITH: list[tuple[dict[str, Any], ...]] = [
+    ({"question": Q}, {"answer": A, "documents": DOCUMENTS}, {"answer": G}),
+    ({"input": Q}, {"output": A, "contexts": C}, {"output": G}),
+    ({"text": Q}, {"answer": A, "contexts": C}, {"text": G}),
+    ({"query": Q}, {"response": A, "docs": C}, {"answer": G}),
+]
+ALIKE = [dict(zip(("inputs", "outputs", "reference_outputs"), parts, strict=True)) for parts in LANGSMITH]
+
+
+@pytest.mark.parametrize("row", [*ALIKE, {"question": Q, "answer": A, "contexts": C, "ground_truth": G}])
+def test_rows_of_ragas_and_langsmith_are_read_as_they_are(row: dict[str, Any]) -> None:
+    for source in ([row], datasets.Dataset.from_list([row])):
+        (sample,) = read_samples(source)
+        assert (sample.user_input, sample.response, sample.retrieved_contexts) == (Q, A, C)
+        assert (sample.id, sample.reference, sample.model_extra) == ("1", G, {})
+
+
+def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -> None:
+    row = {"id": "x", "inputs": {"question": Q}, "outputs": {"answer": A, "cost": 3}, "metadata": {"a": 1}}
+    (sample,) = read_samples([row])
+    assert (sample.id, sample.model_extra) == ("x", {"outputs.cost": 3, "metadata": {"a": 1}})
+    (expected,) = read_samples([row], columns={"reference": "outputs.answer"})
+    assert (expected.response, expected.reference) == (None, A)
+    own = {"inputs": {"question": Q}, "response": A}  # its own columns count
+    assert read_samples([own])[0].model_extra == {"inputs": {"question": Q}}
+
+
+def test_named_columns_are_read_and_no_other_for_that_field(tmp_path: Path) -> None:
+    rows = [{"q": "Who?", "model_b": "Ann.", "answer": "Bob.", "ctx": '["Ann won."]', "id": "x", "key": 7}]
+    columns = {"question": "q", "response": "model_b", "retrieved_contexts": "ctx", "id": "key"}
+    pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
+    expected = dict(zip(FIELDS, ["7", "Who?", "Ann.", ["Ann won."], None], strict=True))
+    for source in (tmp_path / "data.csv", pd.DataFrame(rows)):
+        assert dumped(source, columns=columns) == [expected]
+    swapped = {"response": "reference", "reference": "response"}
+    sample = read_samples([{"response": "A", "reference": "B"}], columns=swapped)[0]
+    assert (sample.response, sample.reference) == ("B", "A")
+
+
+def test_wrong_columns_are_told_with_what_there_is() -> None:
+    rows = [{"q": "Who?", "a": "Ann."}, {"a": 5}]
+    assert "did you mean response?" in fault(rows, columns={"respons": "a"})
+    assert "sample 2: a is 5" in fault(rows, columns={"response": "a"})
+    assert "response is named twice" in fault(rows, columns={"response": "a", "answer": "q"})
+    assert "no sample has the column aa, which was named" in fault(rows[:1], columns={"response": "aa"})
+
+
+def test_a_sample_made_in_python_takes_aliases_and_refuses_wrong_types() -> None:
+    sample = Sample(question="Q", query="Q", user_input=None, contexts=("a", "b"), id=3)
+    assert (sample.user_input, sample.retrieved_contexts, sample.id) == ("Q", ["a", "b"], "3")
+    assert Sample.model_validate_json(sample.model_dump_json()) == sample
+    with pytest.raises(InputError, match="response"):
+        Sample(response=5)
+    with pytest.raises(InputError, match="response"):
+        Sample.model_validate({"response": "\ud800"})
+
+
+def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_all() -> None:
+    def status(*rows: dict[str, Any]) -> list[str]:
+        judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
+        result = evaluate(rows, ["faithfulness"], judge, statements="sentences")
+        return [one["faithfulness"].status for one in result.scores]
+
+    assert status(ROWS[0], {"answer": "A."}) == ["scored", "undefined"]
+    with pytest.raises(InputError, match="retrieved_contexts or contexts or docs or document_list"):
+        status({"answer": "A."}, {"answer": "B."})
+
+
+# What can't be read
 
 
 LINE = '{"answer": "A."}\n'
@@ -284,27 +326,15 @@ HEAD = "id,answer,contexts\n"
     [
         ("data.jsonl", "\n \n", ":", "no sample"),
         ("data.jsonl", LINE + '{"answer" "A."}', ", line 2:", "column 11"),
-        ("data.jsonl", LINE + '{"answer": "A."\n', ", line 2:", "column 16"),
         ("data.jsonl", "\n" + '[{"answer": "A."}]', ", line 2:", "--format json"),
         ("data.jsonl", LINE + "null", ", line 2:", "None is no sample"),
-        (
-            "data.jsonl",
-            LINE.encode() + b'{"answer": "\xe9"}',
-            ", line 2:",
-            "answer has bytes of another encoding",
-        ),
         ("data.jsonl", '{"meta": {"k": ["\\udc00"]}}', ", line 1:", "meta has"),
         ("data.jsonl", '{"a": ' + "[" * 100_000, ", line 1:", "not JSON"),
         ("data.jsonl", '{"n": ' + "9" * 10_000 + "}", ", line 1:", "not JSON"),
         ("data.jsonl", '{"docs": "text"}', ", line 1:", "docs is 'text'"),
         ("data.jsonl", '{"contexts": ["a", null]}', ", line 1:", "contexts, item 2 is None"),
         ("data.jsonl", '{"id": true}', ", line 1:", "id is True"),
-        (
-            "data.jsonl",
-            '{"answer": "A.", "response": "B."}',
-            ", line 1:",
-            "response and answer are one field",
-        ),
+        ("data.jsonl", '{"answer": "A", "response": "B"}', ", line 1:", "response and answer are one field"),
         ("data.jsonl", '{"id": "2"}\n' + LINE, ":", "line 1 and line 2 have the same id 2"),
         ("data.jsonl.gz", gzip.compress(b'{"answer": "A"}')[:-9], ":", "can't be read"),
         ("data.csv", HEAD, ":", "no sample"),
@@ -320,12 +350,10 @@ HEAD = "id,answer,contexts\n"
         ("data.json", '{"answer": "A"}\n{"answer": "B"}', ":", "--format jsonl"),
         ("data.json", '{"a": [{}],"b": [{}]}', ":", "several lists"),
         ("data.json", '[{},\n{"answer": 5}]', ", sample 2:", "answer is 5"),
-        ("data.json", '[{"id": 1}, {"id": 1}]', ":", "sample 1 and sample 2 have the same id 1"),
         ("data.parquet", "PAR1 no", ":", "Parquet"),
         ("data.xlsx", b"PK\x03\x04\x14\0", ":", "CSV"),
-        ("data.csv", gzip.compress(b"\xd0\xcf\x11\xe0"), ":", "CSV"),
     ],
-    ids=range(32),
+    ids=range(28),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_what_is_wrong(
     tmp_path: Path, name: str, content: str | bytes, place: str, named: str
@@ -340,37 +368,18 @@ def test_a_faulty_file_is_refused_with_the_place_and_what_is_wrong(
 @pytest.mark.parametrize(
     ("frame", "named"),
     [
-        (
-            pd.DataFrame({"answer": ["A", "B"], "contexts": [["x"], "The mill."]}),
-            "row 2: contexts is 'The mill.'",
-        ),
-        (pd.DataFrame({"answer": [5]}), "row 1: answer is 5"),
-        (pd.DataFrame({"x": [b"\xff"]}), "row 1: x"),
-        (pd.DataFrame([["A", "B"]], columns=["answer", "answer"]), "two columns"),
-        (pd.DataFrame([["A"]]), "row 1: 0"),
-        (pd.DataFrame({"answer": []}), "there is no sample"),
+        (pd.DataFrame({"answer": ["A", 5]}), ", row 2: answer is 5"),
+        (pd.DataFrame({"x": [b"\xff"]}), ", row 1: x"),
+        (pd.DataFrame([["A", "B"]], columns=["answer", "answer"]), ": two columns"),
+        (pd.DataFrame([["A"]]), ", row 1: 0"),
+        (pd.DataFrame({"answer": []}), ": there is no sample"),
     ],
 )
 def test_a_faulty_table_is_refused_with_row_and_column(frame: pd.DataFrame, named: str) -> None:
-    assert f"DataFrame: {named}" in fault(frame).replace("DataFrame, ", "DataFrame: ")
+    assert f"DataFrame{named}" in fault(frame)
 
 
-def test_without_pyarrow_a_parquet_file_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = as_parquet(ROWS, tmp_path / "data.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'localeval[tables]'" in fault(path)
-
-
-def test_formats_without_tables_load_neither_pandas_nor_a_model_library(tmp_path: Path) -> None:
-    paths = [str(write(ROWS, tmp_path / name)) for name, write in (WRITERS["json"], WRITERS["csv"])]
-    code = f"import sys, localeval; [localeval.read_samples(p) for p in {paths}]; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"pandas", "pyarrow", "numpy", "pysbd", "torch", "llama_cpp"} & set(done.stdout.split())
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "json", "json in an object", "csv", "tsv in UTF-16", "gzip"])
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
 @settings(max_examples=25, deadline=None)
 @given(place=st.integers(0, 10_000), byte=st.sampled_from(b"\"'\\,;[]{}:\n\r\t\0N\xff\xfe\x80"))
 def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
@@ -381,94 +390,52 @@ def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
     content = bytearray(path.read_bytes())
     content[place % len(content)] = byte
     path.write_bytes(content)
-    for skip_bad in (False, True):
-        told = ""
-        try:
-            read_samples(path, skip_bad=skip_bad)
-        except InputError as error:
-            told = str(error)
-        assert told.isprintable()
+    with suppress(InputError):
+        read_samples(path)
+    with suppress(InputError):
+        assert all(one.reason.isprintable() for one in read_samples(path, skip_bad=True).skipped)
 
 
-def test_the_format_can_be_said_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
-    path = as_csv(ROWS, tmp_path / "data.txt")
-    assert dumped(path, format="csv") == dumped(ROWS)
-    assert "format xlsx" in fault(path, format="xlsx")
-    assert "format and encoding are of files" in fault(ROWS, format="csv")
-
-
-NAMED = ["gb18030", "big5hkscs", "shift_jis", "cp1252", "utf-16-le", "UTF-8"]
-
-
-@pytest.mark.parametrize("encoding", [*NAMED, "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
-def test_encodings_can_be_named_and_unicode_shows_itself(encoding: str, tmp_path: Path) -> None:
-    text = "café" if encoding == "cp1252" else "水車" if encoding != "gb18030" else "水车，𠀀 €"
-    rows = [{"id": "a", "response": text, "retrieved_contexts": [text]}]
-    for name, write in (WRITERS["jsonl"], WRITERS["json"], WRITERS["csv"]):
-        path = write(rows, tmp_path / name)
-        path.write_bytes(path.read_bytes().decode().encode(encoding))
-        assert dumped(path, encoding=encoding) == dumped(rows)
-        if encoding.lower().startswith("utf"):
-            assert dumped(path) == dumped(rows)
-
-
-def test_a_wrong_or_unknown_encoding_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    path.write_bytes('{"answer": "A"}\n{"answer": "水车"}\n'.encode("gb18030"))
-    assert "line 2: answer has bytes of another encoding" in fault(path)
-    assert read_samples(path, skip_bad=True)[0].response == "A"
-    assert "another encoding" in fault(path, encoding="utf-16")
-    for unknown in ("klingon", "hex", 5):
-        assert f"encoding {unknown} is not known" in fault(path, encoding=unknown)
-
-
-def test_named_columns_are_read_and_no_other_for_that_field(tmp_path: Path) -> None:
-    rows = [{"q": "Who?", "model_b": "Ann.", "answer": "Bob.", "ctx": '["Ann won."]', "id": "x", "key": 7}]
-    columns = {"question": "q", "response": "model_b", "retrieved_contexts": "ctx", "id": "key"}
-    pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
-    expected = dict(zip(FIELDS, ["7", "Who?", "Ann.", ["Ann won."], None], strict=True))
-    for source in (tmp_path / "data.csv", pd.DataFrame(rows)):
-        assert dumped(source, columns=columns) == [expected]
-    swapped = {"response": "reference", "reference": "response"}
-    sample = read_samples([{"response": "A", "reference": "B"}], columns=swapped)[0]
-    assert (sample.response, sample.reference) == ("B", "A")
+def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent\n.jsonl", tmp_path, "a\0b", "x" * 5000):
+        assert "can't be read" in fault(path)
 
 
 @pytest.mark.parametrize(
-    ("columns", "named"),
+    ("source", "said"),
     [
-        ({"respons": "a"}, "did you mean response?"),
-        ({"x": "a"}, "choose from: id, user_input"),
-        (
-            {"response": "anwser"},
-            "no sample has the column anwser, which was named for response; there are: q",
-        ),
-        ({"response": "a"}, "sample 2: a is 5"),
-        ({"response": "a", "answer": "q"}, "response is named twice"),
+        *((one, "expected a path or a list of samples") for one in ({"a": "A."}, Sample(response="A."), 5)),
+        (datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}), "splits: train"),
+        ([{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x"),
+        ([{}, 5], "sample 2: 5 is no sample"),
+        ([{1: "x"}], "sample 1: 1 is 1"),
+        ([{"x": {"y": [{1}]}}], "sample 1: x can't be written as JSON"),
+        ([], "there is no sample in it"),
     ],
 )
-def test_wrong_columns_are_told_with_what_there_is(columns: dict[str, str], named: str) -> None:
-    rows = [{"q": "Who?", "a": "Ann."}, {"a": 5}]
-    assert named in fault(rows if "a" in columns.values() else rows[:1], columns=columns)
+def test_what_holds_no_samples_is_refused(source: Any, said: str) -> None:
+    assert said in fault(source)
 
 
-NUMBERED = [{"id": f"s{place}", "answer": "A."} for place in range(100)]
+# Which of them are read
+
+
+NUMBERED = [{"id": f"s{i}", "answer": "A."} for i in range(100)]
 
 
 def ids(**how: Any) -> list[str]:
     return [sample.id for sample in read_samples(NUMBERED, **how)]
 
 
+def test_an_iterable_of_samples_and_mappings_gets_ids_by_place() -> None:
+    rows: list[Sample | dict[str, str]] = [Sample(response="A."), {"id": "x"}, Sample(response="A.")]
+    assert [sample.id for sample in read_samples(iter(rows))] == ["1", "x", "3"]
+
+
 def test_a_limit_reads_the_first_and_nothing_behind_them(tmp_path: Path) -> None:
     assert ids(limit=3) == ["s0", "s1", "s2"]
     (tmp_path / "data.jsonl").write_text('{"answer": "A"}\n{"answer": "B"}\n[')
     assert len(read_samples(tmp_path / "data.jsonl", limit=2)) == 2
-
-
-@pytest.mark.parametrize("option", ["limit", "sample"])
-@pytest.mark.parametrize("number", [0, -1, 1.5])
-def test_a_number_of_samples_is_whole_and_at_least_one(option: str, number: Any) -> None:
-    assert fault(NUMBERED, **{option: number}).startswith(f"{option} is {number}; ")
 
 
 def test_a_sample_is_drawn_by_the_seed_keeps_the_order_and_grows() -> None:
@@ -487,9 +454,9 @@ def test_samples_are_chosen_by_their_ids_each_of_which_must_be_there_up_to_the_l
     assert read_samples([{"answer": "A"}, {"answer": "B"}], ids=[2])[0].response == "B"
     assert "no sample has the id s7x; did you mean s7?" in fault(NUMBERED, ids=["s1", "s7x"], sample=1)
     assert "among the first 3 has the id s3" in fault(NUMBERED, ids=["s0", "s3"], limit=3)
-    assert "there is no sample in it" in fault([], ids=["?"])
 
 
+BAD_CSV = (HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,x\nf,"C\nd,D,"[""x""]"\ne,E,[]\n').encode()
 BAD = b'{"answer": "A"}\n{"answer": 5}\n\n[\n{"answer": "\\ud800"}\n{"answer": "B"}\n{"answer": "\xff"}\n'
 
 
@@ -497,13 +464,7 @@ BAD = b'{"answer": "A"}\n{"answer": 5}\n\n[\n{"answer": "\\ud800"}\n{"answer": "
     ("name", "content", "kept", "places"),
     [
         ("data.jsonl", BAD, ["1", "6"], ["line 2", "line 4", "line 5", "line 7"]),
-        (
-            "data.csv",
-            (HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,x\ne,E,[]\n').encode(),
-            ["a", "e"],
-            ["line 3", "line 4", "line 5"],
-        ),
-        ("data.csv", (HEAD + 'a,A,[]\nc,"C\nd,D,"[""x""]"\ne,E,[]\n').encode(), ["a", "e"], ["lines 3 to 4"]),
+        ("data.csv", BAD_CSV, ["a", "e"], ["line 3", "line 4", "line 5", "lines 6 to 7"]),
         ("data.json", b'[{"id": "a"}, 5,\n{"x": NaN}, {"id": "e"}]', ["a", "e"], ["sample 2", "sample 3"]),
     ],
 )
@@ -533,76 +494,3 @@ def test_skip_bad_skips_rows_of_tables_and_lists_and_tells_it_again_when_they_ar
         samples = read_samples(source, skip_bad=True)
         assert [len(samples), len(samples.skipped)] == [1, 1]
         assert read_samples(samples).skipped == samples.skipped
-
-
-# One sample
-
-
-def test_a_file_is_read_with_its_aliases_and_unknown_columns(tmp_path: Path) -> None:
-    file = tmp_path / "rows"
-    file.write_text(
-        '\n{"question": "Who?", "answer": "Ann.", "docs": ["Won."], "ground_truth": null, "split": "dev"}\n'
-        '   \n{"id": 7, "query": "Wer?", "document_list": [], "response": ""}\r\n',
-        encoding="utf-8",
-    )
-    first, second = read_samples(file)
-    assert first.model_dump() == {
-        "id": "2",
-        "user_input": "Who?",
-        "response": "Ann.",
-        "retrieved_contexts": ["Won."],
-        "reference": None,
-        "split": "dev",
-    }
-    # What is empty is not missing.
-    assert (second.id, second.user_input) == ("7", "Wer?")
-    assert (second.response, second.retrieved_contexts, second.reference) == ("", [], None)
-    assert read_samples(str(file)) == [first, second]
-
-
-def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent\n.jsonl", tmp_path, "a\0b", "x" * 5000):
-        assert "can't be read" in fault(path)
-
-
-@pytest.mark.parametrize("source", [{"answer": "A."}, Sample(response="A."), 5, None])
-def test_one_sample_or_no_samples_is_no_source(source: object) -> None:
-    assert "expected a path or a list of samples" in fault(source)
-
-
-def test_an_iterable_of_samples_and_mappings_gets_ids_by_place() -> None:
-    rows: list[Sample | dict[str, str]] = [Sample(response="A."), {"id": "x"}, Sample(response="A.")]
-    assert [sample.id for sample in read_samples(iter(rows))] == ["1", "x", "3"]
-    assert "sample 1 and sample 2 have the same id x" in fault([{"id": "x"}, Sample(id="x")])
-    assert "sample 2: 5 is no sample" in fault([{}, 5])
-    assert "sample 1: 1 is 1" in fault([{1: "x"}])
-    assert "sample 1: x can't be written as JSON" in fault([{"x": {"y": [{1}]}}])
-
-
-def test_a_sample_made_in_python_takes_aliases_and_refuses_wrong_types() -> None:
-    sample = Sample(question="Q", query="Q", user_input=None, contexts=("a", "b"), id=3)
-    assert (sample.user_input, sample.retrieved_contexts, sample.id) == ("Q", ["a", "b"], "3")
-    assert Sample.model_validate_json(sample.model_dump_json()) == sample
-    with pytest.raises(InputError, match="response"):
-        Sample(response=5)
-    with pytest.raises(InputError, match="response"):
-        Sample.model_validate({"response": "\ud800"})
-
-
-@settings(max_examples=50)
-@given(st.dictionaries(st.text(), st.none() | st.text() | st.integers() | st.lists(st.text())))
-def test_any_columns_make_a_sample_that_keeps_the_unknown_ones_or_an_input_error(
-    columns: dict[str, object],
-) -> None:
-    with suppress(InputError):
-        sample = Sample.read(columns, "here")
-        known = {"id", "question", "query", "answer", "contexts", "docs", "document_list", "ground_truth"}
-        known |= {*Sample.model_fields}
-        assert sample.model_extra == {name: columns[name] for name in columns if name not in known}
-
-
-def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_all() -> None:
-    samples = [Sample(response="A."), Sample(response="B.", user_input="")]
-    check_columns(samples, ["response", "user_input"], "answer_relevance", "data.jsonl")
-    with pytest.raises(InputError, match="retrieved_contexts or contexts or docs or document_list"):
-        check_columns(samples, ["response", "retrieved_contexts"], "faithfulness", "data.jsonl")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from localeval import Result, Sample, evaluate, merge, offline
+from localeval import Judge, Result, Sample, evaluate, merge, offline
 from localeval.errors import InputError, NotComparable
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
@@ -119,6 +119,19 @@ def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_pa
     offline()
     (tmp_path / "marks").mkdir()
     assert run(tmp_path / "run", _Caller(tmp_path / "marks", 1), workers=2).network.refused == 1
+
+
+def test_workers_of_a_judge_that_is_named_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def load(name: str, **how: Any) -> Judge:
+        given.update(how)
+        return steady_judge(SteadyEngine())
+
+    monkeypatch.setattr(Judge, "load", load)
+    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 6)
+    evaluate(SAMPLES[:2], ["context_relevance"], "a name", workers=2)
+    assert given["n_threads"] == 3
 
 
 def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:

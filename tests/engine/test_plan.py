@@ -38,7 +38,7 @@ class Watch:
     def begin(self, plan: Plan) -> None:
         self.plan = plan
 
-    def took(self, done: int, samples: Any, scores: Any) -> None:
+    def took(self, done: int, samples: Any, scores: Any, workers: str) -> None:
         self.done, self.value = done, scores["faithfulness"].value
 
 

@@ -36,9 +36,9 @@ def test_off_a_terminal_there_are_plain_lines(capsys: pytest.CaptureFixture[str]
         for done in range(1, 38):
             line.took(done, SAMPLES, {"faithfulness": Score.failed("engine_error")})
         for done, score in ((38, GOOD), (39, BAD), (40, GOOD)):  # means are of the scored samples
-            line.took(done, SAMPLES, {"faithfulness": score})
-    said = "Plan: 40 samples.\nEvaluating: 40/40, about 0:00 left; faithfulness 0.667\n"
-    assert tuple(capsys.readouterr()) == ("", said)
+            line.took(done, SAMPLES, {"faithfulness": score}, "3 workers on 2 nodes")
+    last = "Evaluating: 40/40, 3 workers on 2 nodes, about 0:00 left; faithfulness 0.667"
+    assert tuple(capsys.readouterr()) == ("", f"Plan: 40 samples.\n{last}\n")
     with live_line(quiet=True) as line:
         line.begin(PLAN)
         line.took(40, SAMPLES, {"faithfulness": GOOD})

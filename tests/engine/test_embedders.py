@@ -63,8 +63,7 @@ def test_an_embedder_that_wants_words_before_each_text_gets_them(
     write_folder(folder)
     move_in(monkeypatch, tmp_path, catalog_row(folder) + 'prefix = "query: "\n')
     texts = ["where does tea grow", "tea"]
-    bare = Embedder.load(folder).embed([f"query: {text}" for text in texts])
-    named = Embedder.load("small")
-    assert (named.embed(texts) == bare).all()
-    assert not np.allclose(named.embed(texts), Embedder.load(folder).embed(texts))
+    bare, named = Embedder.load(folder), Embedder.load("small")
+    assert (named.embed(texts) == bare.embed([f"query: {text}" for text in texts])).all()
+    assert not np.allclose(named.embed(texts), bare.embed(texts))
     assert named.signature()["prefix"] == "query: "

@@ -7,16 +7,19 @@ import ast
 import asyncio
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
+import click
 import pytest
 
 import localeval
-from localeval.errors import NetworkRefused
-from localeval.system.offline import attempts
+from localeval import NetworkRefused
+from localeval.cli import commands, main
+from localeval.system.offline import SWITCHES, attempts, is_offline
 
 PACKAGE = Path(localeval.__file__).parent
 
@@ -52,7 +55,6 @@ WAYS: list[Callable[[int], object]] = [
     lambda port: connect(port, "::1", socket.AF_INET6),
     datagram,
     message,
-    lambda port: socket.create_connection(("127.0.0.1", port)),
     lambda port: asyncio.run(asyncio.open_connection("127.0.0.1", port)),
     lambda port: socket.getaddrinfo("localhost", port),
     lambda port: socket.gethostbyname("localhost"),
@@ -89,44 +91,27 @@ def test_sockets_of_the_file_system_and_event_loops_work_on(tmp_path: Path) -> N
     assert attempts() == before
 
 
-TOLD = """
-import os, sys
-import localeval.cli
-from localeval.system.offline import SWITCHES, is_offline
-with __import__("contextlib").suppress(SystemExit):
-    localeval.cli.main(sys.argv[1:])
-print("guard:", is_offline(), "switches:", all(os.environ.get(name) == "1" for name in SWITCHES))
-"""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shut"),
-    [
-        (("evaluate", "none.jsonl"), True),
-        (("models", "fetch", "none"), False),
-    ],
-)
+@pytest.mark.parametrize(("words", "shut"), [("evaluate none.jsonl", True), ("models fetch none", False)])
 def test_every_command_but_fetch_has_guard_and_switches(
-    arguments: tuple[str, ...], shut: bool, tmp_path: Path
+    words: str, shut: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", TOLD, *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "HF_HUB_OFFLINE": "0", "LOCALEVAL_MODELS": str(tmp_path)},
-    )
-    assert done.stdout.splitlines()[-1] == f"guard: {shut} switches: True", done.stderr
+    for name in SWITCHES:
+        monkeypatch.setenv(name, "0")
+    with pytest.raises(SystemExit):
+        main(words.split())
+    assert is_offline() is shut
+    assert {os.environ[name] for name in SWITCHES} == {"1"}
 
 
-def test_the_command_line_tells_how_often_it_refused(tmp_path: Path) -> None:
-    code = (
-        "import urllib.request\nfrom localeval.cli import commands, main\n"
-        "@commands.command()\ndef phone():\n urllib.request.urlopen('http://127.0.0.1:9')\n"
-        "try:\n main(['phone'])\nexcept urllib.error.URLError:\n pass"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stderr == "localeval: something tried to use the network; refused: 1 attempts\n"
+def test_the_command_line_tells_how_often_it_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    phone = click.Command("phone", callback=partial(urlopen, "http://127.0.0.1:9"))
+    monkeypatch.setitem(commands.commands, "phone", phone)
+    with pytest.raises(URLError):
+        main(["phone"])
+    said = "localeval: something tried to use the network; refused: 1 attempts\n"
+    assert capsys.readouterr().err == said
 
 
 # Pickles

@@ -1,0 +1,122 @@
+"""Gates: missed where a number is not reached or can't be said, and told in JUnit's XML."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from localeval import InputError, Result, Score
+from localeval.runs.gates import Bound, Outcome, as_junit, drops
+from tests.runs import result, scored
+
+HALF = scored([0.0, 1.0, 0.5, 0.5], [0.25, 0.75, 0.25, 0.25])
+EIGHTH = scored([0.7, 0.8, 0.9])  # a mean of 0.8, but for its last bits
+
+
+@pytest.mark.parametrize(
+    ("scores", "gate", "missed"),
+    [
+        (HALF, "faithfulness=0.5", False),
+        (HALF, "faithfulness=0.51", True),
+        (HALF, "faithfulness:soft=0.375", False),
+        (HALF, "faithfulness:soft=0.4", True),
+        (HALF, "faithfulness:lower=0.5", True),
+        (HALF, "faithfulness:lower=0", False),
+        (HALF, "faithfulness:soft:lower=0.375", True),
+        (EIGHTH, "faithfulness=0.8", False),
+        (HALF, "context_recall=0", True),  # not computed
+        (scored([1.0]), "faithfulness:lower=0", True),  # one score has no interval
+        # Of a rate of a fault the bound lies above.
+        (HALF, "hallucination=0.5", False),
+        (HALF, "hallucination=0.49", True),
+        (HALF, "hallucination:upper=0.5", True),
+        (HALF, "hallucination:upper=1", False),
+        (scored([0.1, 0.2, 0.3]), "hallucination=0.2", False),
+    ],
+)
+def test_a_bound_is_held_against_the_mean_or_the_worse_end_of_its_interval(
+    scores: dict[str, Score], gate: str, missed: bool
+) -> None:
+    over = gate.startswith("hallucination")
+    run = result(scores, "hallucination" if over else "faithfulness")
+    assert Bound.read(gate, over=over).check(run).missed is missed
+
+
+def test_a_gate_is_missed_where_nothing_was_scored() -> None:
+    none = result({"a": Score.undefined("no_statements"), "b": Score.failed("timeout")})
+    outcome = Bound.read("faithfulness=0").check(none)
+    assert outcome.missed
+    assert "0 scored, 1 undefined, 1 failed" in outcome.found
+
+
+@pytest.mark.parametrize(
+    ("gate", "over", "said"),
+    [
+        ("hallucination=0.1", False, "use --fail-over"),
+        ("faithfulness=0.1", True, "use --fail-under"),
+        *((f"faithfulness{end}", False, "from 0 to 1") for end in ("", "=0.5x", "=80", "=nan", ":upper=0.5")),
+        ("x\x1b=1", False, "no metric"),
+    ],
+)
+def test_a_gate_of_another_form_or_side_is_refused(gate: str, over: bool, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        Bound.read(gate, over=over)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_the_numbers_shown_are_on_the_side_of_the_limit_that_decided() -> None:
+    below = Bound.read("faithfulness=0.8").check(result(scored([0.79996] * 5)))
+    assert (below.missed, "0.79996" in below.found) == (True, True)
+    assert "at least 0.12345678" in Bound.read("faithfulness=0.12345678").check(result(HALF)).gate
+    assert Bound.read("faithfulness=0.8").check(result(EIGHTH)).found == "0.8000"
+
+
+def missed_drops(now: Result, before: Result) -> list[bool]:
+    return [outcome.missed for outcome in drops(now, before, "base")[0]]
+
+
+def test_a_drop_counts_only_where_it_is_more_than_chance() -> None:
+    before = result(scored([1.0] * 8))
+    assert missed_drops(result(scored([0.0] * 5 + [1.0] * 3)), before) == [True]  # p = 1 / 2 ** 5
+    assert missed_drops(result(scored([0.0] * 4 + [1.0] * 4)), before) == [False]  # p = 1 / 2 ** 4
+    assert missed_drops(before, result(scored([0.0] * 8))) == [False]  # a rise
+    low, high = (result(scored([rate] * 8), "hallucination") for rate in (0.0, 0.5))
+    assert missed_drops(high, low) == [True]
+    assert missed_drops(low, high) == [False]
+
+
+@pytest.mark.parametrize(
+    ("same", "failed", "missed"), [(200, 197, True), (99, 0, True), (100, 0, False), (200, 1, False)]
+)
+def test_a_drop_is_told_with_its_samples_and_missed_below_half_of_them(
+    same: int, failed: int, missed: bool
+) -> None:
+    now = {str(i) if i < same else f"new{i}": Score(1, 1) for i in range(200)}
+    now |= dict.fromkeys(list(now)[:failed], Score.failed("timeout"))
+    outcomes, warnings = drops(result(now), result(scored([1.0] * 200)), "base")
+    assert [outcome.missed for outcome in outcomes] == [missed]
+    assert f"over {same - failed} of 200 samples" in outcomes[0].found
+    assert ("fewer than half of the samples were scored again" in outcomes[0].found) is missed
+    alone = f"in that run alone: {200 - same}, in this one alone: {200 - same}"
+    assert any(alone in one for one in warnings) is (same < 200)
+    assert any(f"failed in that run: 0, in this one: {failed}" in one for one in warnings) is (failed > 0)
+
+
+def test_a_baseline_that_cannot_be_compared_is_a_missed_gate() -> None:
+    before, now = result(scored([1.0])), result(scored([1.0]), judge={"name": "x", "sha256": "1" * 64})
+    outcomes, _ = drops(now, before, "base")
+    assert [outcome.missed for outcome in outcomes] == [True]
+    assert "judge.sha256" in outcomes[0].found
+    assert missed_drops(now, result({"other": Score(1, 1)}, judge=now.signature.judge)) == [True]
+    assert missed_drops(result({"0": Score.failed("timeout")}), before) == [True]
+
+
+def test_junit_has_a_case_for_each_gate_and_a_failure_for_each_missed_one() -> None:
+    evil = Outcome("a<b>&\x00\x1b\ud800\ufffe", 'found "1"', missed=True)
+    suite = ElementTree.fromstring(as_junit([evil, Outcome("c", "0.9", missed=False)], "茶\x07").encode())[0]  # noqa: S314
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    first, second = suite
+    assert (str(first.get("name")).strip(), second.get("name")) == ("a<b>&", "c")
+    assert 'found "1"' in str(first[0].get("message"))
+    assert (first[0].tag, second.find("failure")) == ("failure", None)
