@@ -7,23 +7,17 @@ import time
 import timeit
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
-# Seconds that a loop of plain Python took on the machine the tests' bounds were set on.
-_USUAL = 0.05
-
-
-@dataclass
-class Took:
-    """Processor time of a block, once it is done."""
-
-    seconds: float = math.inf
+USUAL = 0.05
+"""Seconds that a loop of plain Python took on the machine the tests' bounds were set on."""
 
 
 @contextmanager
-def timed() -> Iterator[Took]:
-    """The time of a block, `as_usual`."""
-    took, start = Took(), time.process_time()
+def timed() -> Iterator[Any]:
+    """`seconds` of processor time of a block, `as_usual`."""
+    took, start = SimpleNamespace(seconds=math.inf), time.process_time()
     yield took
     took.seconds = as_usual(time.process_time() - start)
 
@@ -33,4 +27,4 @@ def as_usual(seconds: float) -> float:
     if seconds < 2:  # under which no bound lies
         return seconds
     loops = timeit.repeat("for n in range(1_000_000): t += n", "t = 0", time.process_time, repeat=5, number=1)
-    return seconds / max(1.0, sorted(loops)[2] / _USUAL)
+    return seconds / max(1.0, sorted(loops)[2] / USUAL)

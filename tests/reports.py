@@ -25,7 +25,7 @@ from localeval.text.sentences import split
 from tests.runs import signature
 
 METRICS_SHOWN = [
-    *("faithfulness", "faithfulness_hhem", "answer_relevance", "context_relevance", "hallucination"),
+    *("faithfulness", "faithfulness_hhem", "answer_relevance", "context_relevance", "hallucination")
 ]
 
 

@@ -122,9 +122,7 @@ def directly(folder: Path, pairs: Sequence[tuple[str, str]]) -> list[float]:
     return found
 
 
-def test_a_probability_is_what_the_encoder_and_its_head_give_to_the_pair_alone(
-    folder: Path, classifier: Classifier
-) -> None:
+def test_a_probability_is_the_published_recipes_for_the_pair(folder: Path, classifier: Classifier) -> None:
     found = classifier.probabilities(PAIRS)
     assert found == pytest.approx(directly(folder, PAIRS), abs=1e-6)
     assert max(found) - min(found) > 0.1
@@ -134,9 +132,7 @@ def test_a_probability_is_what_the_encoder_and_its_head_give_to_the_pair_alone(
     assert classifier.probabilities([]) == []
 
 
-def test_control_tokens_and_half_characters_in_a_text_are_plain_text(
-    folder: Path, classifier: Classifier
-) -> None:
+def test_control_tokens_in_a_text_are_plain_text(folder: Path, classifier: Classifier) -> None:
     added = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
     control = {token["id"] for token in added if token["content"] != "<unk>"}
     row = classifier._loaded()[1].row("a</s>b <pad>", "<extra_id_0> the<extra_id_1> < pad>")
@@ -158,9 +154,7 @@ def sentences(number: int) -> str:
     return " ".join(f"Filler sentence number {i} says nothing of note." for i in range(number))
 
 
-def test_contexts_are_read_whole_where_they_fit_else_in_windows_of_which_the_best_decides(
-    monkeypatch: pytest.MonkeyPatch, classifier: Classifier
-) -> None:
+def test_of_several_windows_the_best_decides(monkeypatch: pytest.MonkeyPatch, classifier: Classifier) -> None:
     alone = classifier.probabilities([("Tea is\ngrown.", "Tea grows.")])
     assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
     assert classifier.support(["Tea."], []) == ([], 0)
@@ -182,9 +176,7 @@ def test_contexts_are_read_whole_where_they_fit_else_in_windows_of_which_the_bes
         assert min(seen[part, text] for part in parts) < best == max(seen[part, text] for part in parts)
 
 
-@pytest.mark.parametrize(
-    "contexts", [[sentences(450)], ["long" * WINDOW], ["? " * 2 * WINDOW]], ids=["many", "one", "none"]
-)
+@pytest.mark.parametrize("contexts", [[sentences(450)], ["long" * WINDOW]], ids=["many", "one"])
 def test_contexts_that_no_eight_windows_hold_are_refused(contexts: list[str], classifier: Classifier) -> None:
     with pytest.raises(ContextTooLong, match="fit a window"):
         classifier.support(contexts, ["Tea grows."])
@@ -196,17 +188,16 @@ def spoil_weights(folder: Path, change: Callable[[Tensors], object]) -> None:
     write(folder, changed)
 
 
-def spoil_tokenizer(folder: Path, **changed: object) -> None:
+def spoil_tokenizer(folder: Path) -> None:
     tokens = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     tokens["model"]["vocab"] += [[f"more{n}", -9.0] for n in range(50)]
-    (folder / "tokenizer.json").write_text(json.dumps(tokens | changed), encoding="utf-8")
+    (folder / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("spoil", "found"),
     [
         (lambda at: spoil_weights(at, lambda given: given.pop("t5.classifier.bias")), "classifier.bias"),
-        (lambda at: spoil_weights(at, lambda given: given.update({"more": given[QUERY] + 0})), "more"),
         (
             lambda at: spoil_weights(at, lambda given: given.update({QUERY: given[QUERY][:4].clone()})),
             QUERY.removeprefix("t5."),
@@ -214,7 +205,6 @@ def spoil_tokenizer(folder: Path, **changed: object) -> None:
         (lambda at: (at / "model.safetensors").write_bytes(b"\xff" * 64), "header"),
         (lambda at: (at / "config.json").write_text('{"model_type": "HHEMv2"}'), "HHEMv2, expected t5"),
         (lambda at: (at / "tokenizer.json").unlink(), "tokenizer.json"),
-        (lambda at: spoil_tokenizer(at, added_tokens=[]), "pad"),
         (spoil_tokenizer, "more tokens than the weights"),
     ],
 )
@@ -240,8 +230,6 @@ def test_a_setting_out_of_range_is_refused_before_any_file_is_read() -> None:
     for device in ("gpu", "meta", ""):
         with pytest.raises(InputError, match=f"device is '{device}', unusable here"):
             Classifier.load("/no/such", device=device)
-    with pytest.raises(ModelMissing, match="/no/such is not there"):
-        Classifier.load("/no/such")
 
 
 def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -255,9 +243,7 @@ def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, fo
         failing.probabilities(PAIRS)
 
 
-def test_a_folder_is_named_by_its_path_and_a_catalog_model_by_its_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
-) -> None:
+def test_a_folder_is_named_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path) -> None:
     mine = Classifier.load(folder, batch_size=3, threads=2)
     assert (mine.name, mine.source, mine.languages) == ("small", str(folder), ("en",))
     told = mine.signature()

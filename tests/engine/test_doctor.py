@@ -89,30 +89,22 @@ def drifting() -> CheckContext:
     return context
 
 
+def words(_: object, text: str) -> SimpleNamespace:
+    return SimpleNamespace(process=text.split)
+
+
 # What is planted in a sound machine, and what else the doctor is asked about -> the check, and what it says.
 Plant = Callable[[pytest.MonkeyPatch, Path], Any]
 PLANTS: list[tuple[Plant, str, str]] = [
     (lambda patch, _: patch.setattr(shutil, "disk_usage", lambda path: FULL), "disk", "make room"),
     (lambda _, models: {"folder": models / "tiny.gguf" / "runs"}, "disk", "nothing can be written for runs"),
-    (lambda patch, models: patch.setenv("XDG_CACHE_HOME", str(models / "tiny.gguf")), "disk", "CACHE_HOME"),
-    (
-        lambda patch, _: patch.setattr(doctor, "available", lambda: 500_000_000),
-        "memory",
-        "tiny needs about 0.6 GB, 0.5 GB are free",
-    ),
+    (lambda patch, _: patch.setattr(doctor, "available", lambda: 500_000_000), "memory", "0.5 GB are free"),
     (lambda _, models: change_a_byte_unseen(models / "tiny.gguf"), "checksums", "found sha256"),
     (lambda _, models: (models / "tiny.gguf").unlink(), "judge", "localeval models fetch tiny"),
-    (lambda *_: {"threads": -1}, "processor", "-1 threads"),
     (lambda *_: {"threads": 1000}, "processor", "1000 threads"),
     (lambda *_: None, "embedder", "cosines of near and far texts"),
     (lambda *_: None, "classifier", "localeval models fetch hhem"),
-    (
-        lambda patch, _: patch.setattr(
-            pysbd.Segmenter, "processor", lambda _, text: SimpleNamespace(process=text.split)
-        ),
-        "splitter",
-        "sentences, expected",
-    ),
+    (lambda patch, _: patch.setattr(pysbd.Segmenter, "processor", words), "splitter", "sentences, expected"),
     (lambda patch, _: patch.setattr(GUARD, "shut", False), "offline", "localeval.offline()"),
     (lambda patch, _: patch.setenv("HF_HUB_OFFLINE", "0"), "offline", "HF_HUB_OFFLINE"),
     (phone, "offline", "refused: 1 attempts"),
@@ -139,7 +131,7 @@ def test_each_planted_fault_is_found_by_its_name_with_what_to_do(
         ("import os; os.kill(os.getpid(), 4)  # SIGILL", "SIGILL, as it is built for another processor"),
     ],
 )
-def test_an_old_package_and_one_that_can_not_be_imported_are_named(
+def test_a_bad_package_is_named(
     content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no file of the current folder passes as a package."""
@@ -152,9 +144,8 @@ def test_an_old_package_and_one_that_can_not_be_imported_are_named(
     monkeypatch.setattr(sys, "path", ["", str(tmp_path / "site"), *sys.path])  # as in an interactive Python
     finding = found("packages")["packages"]
     assert finding.status == "fault"
-    assert "outlines is 1.0.0, expected <2,>=1.3" in finding.found
-    assert "click can't be imported" in finding.found
-    assert said in finding.found
+    for part in ("outlines is 1.0.0, expected <2,>=1.3", "click can't be imported", said):
+        assert part in finding.found
     assert "it was run" not in finding.found
 
 
@@ -173,9 +164,7 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> N
     assert "localeval models fetch small" in beside["embedder"].found
 
 
-def test_a_judge_on_which_llama_cpp_ends_is_told_once_and_by_its_own_row(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_that_ends_the_process_is_told_once(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vocabulary of such a file can be read: only its weights, or the first reply, end the process."""
     tries = []
 

@@ -60,10 +60,8 @@ def leaves(n: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("schema", [StatementsReply, ReasonedReply, Nested])
-@pytest.mark.parametrize("temperature", [0.0, 0.0001, 1.5])
-def test_every_leaf_gets_one_reply_of_its_schema(
-    tiny: Engine, schema: type[BaseModel], temperature: float
-) -> None:
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+def test_every_leaf_gets_a_legal_reply(tiny: Engine, schema: type[BaseModel], temperature: float) -> None:
     asked, seeds = leaves(LEAVES, seed=1), [[7, i] for i in range(LEAVES)]
     legal = re.compile(to_regex(JsonSchema(schema, whitespace_pattern="")))
     literals = {n for n, f in schema.model_fields.items() if "Literal" in str(f.annotation)}
@@ -80,9 +78,7 @@ def test_every_leaf_gets_one_reply_of_its_schema(
                 assert getattr(reply.value, name) == max(shares, key=lambda option: shares[option])
 
 
-def test_a_leaf_has_the_same_bits_before_and_after_other_work_and_in_a_new_engine(
-    tiny: Engine, tiny_path: Path
-) -> None:
+def test_a_leaf_has_the_same_bits_in_any_company_and_engine(tiny: Engine, tiny_path: Path) -> None:
     def ask(engine: Engine) -> object:
         return engine.generate(TRUNK, "branch", leaves(20, seed=2), ReasonedReply, budget=16)
 
@@ -122,6 +118,11 @@ def test_leaves_that_begin_alike_share_these_rows_and_see_their_own_words_alone(
     assert len({reply.probabilities["verdict"]["yes"] for reply in together}) == len(asked)
 
 
+def test_a_budget_of_zero_still_gives_legal_replies(tiny: Engine) -> None:
+    reply = tiny.generate(TRUNK, "branch", ["leaf"], ReasonedReply, budget=0)[0]
+    assert (reply.truncated, reply.value.reason) == ("budget", "")
+
+
 def test_draws_follow_their_seed_and_differ_between_leaves(tiny: Engine) -> None:
     def draw(seed: int) -> list[str]:
         seeds = [[seed, i] for i in range(4)]
@@ -135,15 +136,7 @@ def test_draws_follow_their_seed_and_differ_between_leaves(tiny: Engine) -> None
     assert len(set(once)) > 1
 
 
-def test_a_budget_of_zero_still_gives_legal_replies(tiny: Engine) -> None:
-    reply = tiny.generate(TRUNK, "branch", ["leaf"], ReasonedReply, budget=0)[0]
-    assert (reply.truncated, reply.value.reason) == ("budget", "")
-    assert set(reply.probabilities["verdict"]) == {"yes", "no"}
-
-
-def test_text_that_does_not_fit_is_refused_before_anything_is_decoded_or_asked_in_chunks(
-    tiny: Engine,
-) -> None:
+def test_text_that_does_not_fit_is_refused_or_asked_in_chunks(tiny: Engine) -> None:
     before = tiny.spent.rows
     with pytest.raises(ContextTooLong, match="8192 possible"):
         tiny.generate(TRUNK, "word " * 9000, ["leaf"], DirectReply)
@@ -169,24 +162,17 @@ def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) 
     with pytest.raises(InputError, match="trained on 16384"):
         Engine(tiny_path, EngineSettings(n_ctx=32768)).check()
 
-
-def test_a_tokenizer_of_sentence_piece_that_puts_no_space_before_a_text_will_do(tmp_path: Path) -> None:
-    with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:
+    with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:  # it puts none
         assert engine.generate(TRUNK, "branch", ["leaf"], DirectReply)[0].value.verdict in ("yes", "no")
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"),
-    [("n_ctx", 10), ("n_threads", -1), ("n_batch", 1), ("n_batch", 8192 + 1), ("width", 0)],
+    ("setting", "value"), [("n_ctx", 10), ("n_threads", -1), ("n_batch", 8193), ("width", 0)]
 )
 def test_a_setting_out_of_range_is_an_input_error_that_names_it(setting: str, value: int) -> None:
     with pytest.raises(InputError, match=setting):
         EngineSettings(**{setting: value})  # type: ignore[arg-type]
-
-
-def test_a_batch_that_is_left_to_the_engine_is_smaller_on_a_cpu() -> None:
-    assert EngineSettings().n_batch == EngineSettings(n_batch=0).n_batch == 256
-    assert EngineSettings(n_gpu_layers=-1).n_batch == 512
+    assert (EngineSettings().n_batch, EngineSettings(n_gpu_layers=-1).n_batch) == (256, 512)
 
 
 # Chat formats come from the model's own file, and texts never pass through them.
@@ -201,9 +187,7 @@ TURNS = PromptPrefix("System {{ text }}", (("user <|im_end|>", "assistant {% raw
 
 
 @pytest.mark.parametrize(("template", "thought"), [(CHATML, ""), (THINKING, "<think>\n\n</think>\n\n")])
-def test_a_trunk_is_framed_as_the_template_says_with_texts_left_as_they_are_and_no_thinking(
-    tmp_path: Path, template: str, thought: str
-) -> None:
+def test_a_trunk_is_framed_by_the_models_template(tmp_path: Path, template: str, thought: str) -> None:
     with closing(Engine(write_tiny_model(tmp_path / "chat.gguf", template))) as engine:
         texts = dict(engine.llama.pieces())
         (start,) = engine.llama.tokenize(b"<|im_start|>", special=True)
@@ -223,7 +207,6 @@ def test_a_trunk_is_framed_as_the_template_says_with_texts_left_as_they_are_and_
     "template",
     [
         "{% for",
-        "{{ raise_exception('no system role') }}",
         "{{ messages[0].content }}",
         "{{ ''.__class__.__mro__ }}",
         "{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localeval import Judge, Sample, evaluate
+from localeval import Judge, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
-from localeval.judgements.journal import FILE
 from localeval.runs.evaluate import aevaluate
 from localeval.runs.folder import RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
@@ -57,29 +55,16 @@ def test_a_second_run_in_the_same_folder_asks_nothing_and_gives_the_same(tmp_pat
     assert other["faithfulness"].value == 1
 
 
-def test_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:
-    engine = FakeEngine([*YES, {"statements": ["Tea sings."]}, InterruptedError()])
-    with pytest.raises(InterruptedError):
-        evaluate(SAMPLES, ["faithfulness"], fake_judge(engine), tmp_path)
-    assert len((tmp_path / FILE).read_text().splitlines()) == 3
-    result = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([{"verdict": 0.25}])), tmp_path)
-    assert result["faithfulness"].value == 1 / 2
-
-
 @pytest.mark.parametrize(
     ("sample", "metrics", "said"),
     [
         ({"response": "Tea."}, ["faithfulness"], "retrieved_contexts"),
         ({"user_input": "Tea?"}, None, "response, retrieved_contexts"),
-        (
-            {"user_input": "Tea?", "retrieved_contexts": ["Tea."]},
-            ["context_precision"],
-            "reference, response",
-        ),
+        ({"user_input": "?", "retrieved_contexts": ["."]}, ["context_precision"], "reference, response"),
         (SAMPLES[0], ["faithfullness"], "did you mean faithfulness"),
     ],
 )
-def test_metrics_that_no_sample_has_the_columns_of_are_refused_before_a_model_is_looked_for(
+def test_metrics_without_columns_are_refused(
     sample: dict[str, Any], metrics: list[str] | None, said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
@@ -91,21 +76,6 @@ def test_the_async_ways_give_what_the_others_give() -> None:
     assert result["faithfulness"].value == 1 / 2
     score = asyncio.run(fake_judge(FakeEngine(YES)).ascore("faithfulness", SAMPLES[0]))
     assert score.value == 1
-
-
-def test_records_keep_statement_sentence_probability_evidence_coverage_and_numbers() -> None:
-    result = evaluate(SAMPLES[:1], None, fake_judge(FakeEngine(YES)))
-    verdict = json.loads(result.to_json())["samples"][0]["records"]["support"]["verdicts"][0]
-    assert verdict == {
-        "statement": "Tea grows.",
-        "sentence": 0,
-        "probability": 0.75,
-        "evidence": {"text": "Tea grows.", "context": 0, "start": 0, "end": 10},
-        "reason": None,
-        "coverage": 1,
-        "unknown_numbers": [],
-        "core": None,
-    }
 
 
 def test_the_table_shows_every_sample_the_mean_and_the_counts() -> None:
@@ -139,9 +109,7 @@ def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric
     answers = [*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.2}]
     names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "hallucination"]
     lines = str(evaluate([given], names, fake_judge(FakeEngine(answers)))).splitlines()
-    words = [line.split() for line in lines]
-    assert ["faithfulness", "1.000", "-", "0.750", "-", "1", "0", "0"] in words
-    assert ["hallucination", "0.000", "-", "0.050", "-", "1", "0", "0"] in words
+    assert ["hallucination", "0.000", "-", "0.050", "-", "1", "0", "0"] in [line.split() for line in lines]
     assert max(map(len, lines[:-1])) <= 100
 
 
@@ -150,7 +118,6 @@ def test_the_note_says_which_of_several_metrics_has_no_score() -> None:
     engine = FakeEngine([*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}])
     text = str(evaluate(given, ["faithfulness", "context_recall"], fake_judge(engine)))
     assert "context_recall undefined: missing_reference" in text
-    assert "faithfulness undefined: no_statements" in text
 
 
 # The same on a model that decodes: bits, not only values.
@@ -176,17 +143,3 @@ def test_records_are_the_same_alone_in_company_reversed_and_explained(tiny_judge
     explained = records(evaluate(DECODED, ["faithfulness"], tiny_judge, explain=True))
     assert all("reasons" in r for r in explained.values())
     assert {i: {n: r[n] for n in together[i]} for i, r in explained.items()} == together
-
-
-def test_a_reasoned_verdict_keeps_its_reason(tiny_judge: Judge) -> None:
-    result = evaluate(DECODED[:1], ["faithfulness"], tiny_judge, verdict="reasoned")
-    support = records(result)["0"]["support"]
-    assert support["verdicts"]
-    assert all(isinstance(v["reason"], str) for v in support["verdicts"])
-
-
-def test_a_sample_that_is_too_long_fails_and_the_run_goes_on(tiny_judge: Judge) -> None:
-    long = Sample(id="long", response="Tea.", retrieved_contexts=["x" * 200_000])
-    result = evaluate([long, Sample(**DECODED[0])], ["faithfulness"], tiny_judge)
-    assert [s["faithfulness"].status for s in result.scores] == ["failed", "scored"]
-    assert result.scores[0]["faithfulness"].reason == "context_too_long"

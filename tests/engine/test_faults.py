@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ import pytest
 
 from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
-from localeval.judgements.journal import FILE, Journal, is_whole
+from localeval.judgements.journal import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES, load
 from localeval.runs.verify import verify
@@ -79,7 +78,7 @@ def remade(whole: Path, damaged: bytes, folder: Path) -> tuple[int, int]:
     return len(set(lines(whole)) - left), len(after) - len(kept)
 
 
-def test_a_journal_cut_anywhere_loses_what_was_cut_and_no_more(
+def test_a_cut_journal_loses_only_the_cut(
     whole: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = (whole / FILE).read_bytes()
@@ -91,7 +90,7 @@ def test_a_journal_cut_anywhere_loses_what_was_cut_and_no_more(
         assert ("the last line is half-written" in caplog.text) == torn
 
 
-def test_a_flipped_bit_anywhere_is_found_said_with_its_line_and_costs_the_lines_it_is_in(
+def test_a_flipped_bit_costs_only_its_lines(
     whole: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = (whole / FILE).read_bytes()
@@ -124,9 +123,7 @@ def room_for(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_disk_that_is_full_stops_the_run_keeps_what_was_judged_and_the_same_command_goes_on(
-    whole: Path, tmp_path: Path
-) -> None:
+def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with room_for(10_000), pytest.raises(FolderError, match="all before it are kept"):
         judged(folder)
@@ -151,21 +148,17 @@ def test_results_that_find_no_room_leave_no_half_file(whole: Path, folder: Path)
     assert judged(folder) == 0
 
 
-@pytest.mark.parametrize("removed", [False, True])
-def test_a_folder_that_is_moved_or_removed_during_the_run_is_told(tmp_path: Path, removed: bool) -> None:
+def test_a_folder_that_is_moved_or_removed_during_the_run_is_told(tmp_path: Path) -> None:
     folder, moved = tmp_path / "run", tmp_path / "moved"
 
     def move(done: int, _: Sequence[Sample]) -> None:
         if done == 3:
             folder.rename(moved)
-            if removed:
-                shutil.rmtree(moved)
 
     with pytest.raises(FolderError, match="was moved or removed"):
         judged(folder, move)
     assert not folder.exists()
-    if not removed:
-        assert len(lines(moved)) == 3 * 5 + 1  # five judgements a sample, and the one in flight
+    assert len(lines(moved)) == 3 * 5 + 1  # five judgements a sample, and the one in flight
 
 
 def test_results_go_when_the_samples_are_other_ones_and_stay_with_the_same(folder: Path) -> None:
@@ -190,19 +183,15 @@ DECODED = [
 ]
 
 
-@pytest.mark.parametrize("how", ["replaced", "rewritten", "removed"])
-def test_a_model_file_that_changes_during_the_run_stops_it_with_what_was_judged(
-    tiny_path: Path, tmp_path: Path, how: str
-) -> None:
+@pytest.mark.parametrize("how", ["replaced", "rewritten"])
+def test_a_model_file_that_changes_stops_the_run(tiny_path: Path, tmp_path: Path, how: str) -> None:
     model, folder = tmp_path / "own.gguf", tmp_path / "run"
     shutil.copy(tiny_path, model)
 
     def change(done: int, _: Sequence[Sample]) -> None:
         if done != 2:
             return
-        if how == "removed":
-            model.unlink()
-        elif how == "rewritten":  # the same bytes in the same place: mapped pages that nobody vouches for
+        if how == "rewritten":  # the same bytes in the same place: mapped pages that nobody vouches for
             time.sleep(0.02)
             with model.open("r+b") as file:
                 file.write(tiny_path.read_bytes())
@@ -223,23 +212,13 @@ def test_a_model_file_that_changes_during_the_run_stops_it_with_what_was_judged(
     assert lines(folder)[:4] == kept
 
 
-def command(data: Path, model: Path, folder: Path) -> list[str]:
-    own = [sys.executable, "-m", "localeval", "evaluate", str(data), "-m", "faithfulness", "-q"]
-    return [*own, "--threads", "1", "--judge", str(model), "-o", str(folder)]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in DECODED), encoding="utf-8")
-    return path
-
-
-def test_sigterm_ends_a_run_as_ctrl_c_does_with_exit_143_and_the_command_that_goes_on(
-    tiny_path: Path, data: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    process = subprocess.Popen(command(data, tiny_path, folder), stderr=subprocess.PIPE, text=True)
+def test_sigterm_ends_a_run_with_exit_143_and_the_command_again(tiny_path: Path, tmp_path: Path) -> None:
+    folder, data = tmp_path / "run", tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in DECODED), encoding="utf-8")
+    words = ["evaluate", str(data), "-m", "faithfulness", "-q", "--threads", "1", "--judge", str(tiny_path)]
+    words += ["-o", str(folder)]
+    command = [sys.executable, "-m", "localeval", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 100
     while not ((folder / FILE).exists() and len(lines(folder)) > 2) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -247,33 +226,6 @@ def test_sigterm_ends_a_run_as_ctrl_c_does_with_exit_143_and_the_command_that_go
     _, talk = process.communicate(timeout=100)
     assert process.returncode == 143
     assert "Traceback" not in talk
-    again = " ".join(command(data, tiny_path, folder)[3:])
-    assert talk.strip().splitlines()[-1].endswith(f"the same command goes on from there: localeval {again}")
+    again = f"the same command goes on from there: localeval {' '.join(words)}"
+    assert talk.strip().splitlines()[-1].endswith(again)
     assert all(map(is_whole, lines(folder)))
-
-
-def test_faults_of_the_folder_are_exit_2_and_one_sentence(
-    tiny_path: Path, data: Path, tmp_path: Path
-) -> None:
-    def fault(folder: Path, *before: str, limit: int | None = None) -> str:
-        def limited() -> None:
-            if limit is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-        full = [*before, *command(data, tiny_path, folder)]
-        done = subprocess.run(full, capture_output=True, text=True, preexec_fn=limited)
-        assert (done.returncode, done.stdout) == (2, ""), done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
-        return done.stderr
-
-    assert "File too large" in fault(tmp_path / "full", limit=5000)
-    with Journal(tmp_path / "held"):
-        assert f"process {os.getpid()} is writing" in fault(tmp_path / "held")
-    # root may write anywhere, unless it gives that up
-    plain = [] if os.geteuid() else ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"]
-    if plain and not shutil.which("setpriv"):
-        pytest.skip("as root without setpriv a read-only folder can't be made")
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o555)
-        assert "no run can be kept there (Permission denied)" in fault(Path(name) / "run", *plain)
-        Path(name).chmod(0o755)

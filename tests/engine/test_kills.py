@@ -43,9 +43,7 @@ def begun(tmp_path: Path, model: Path, name: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def test_a_run_killed_at_random_moments_ends_in_the_bytes_of_an_undisturbed_one(
-    tiny_path: Path, tmp_path: Path
-) -> None:
+def test_a_killed_run_ends_in_the_bytes_of_an_undisturbed_one(tiny_path: Path, tmp_path: Path) -> None:
     """And repeats at most one judgement a kill."""
     rows = [
         {"id": f"{i}-{n}", "response": f"{text} {n}.", "retrieved_contexts": TEXTS[:2]}

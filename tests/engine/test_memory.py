@@ -26,7 +26,6 @@ STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300
         ("", None, None, None),  # a system that does not tell
         (MEMINFO, None, None, 4_096_000_000),  # no container
         (MEMINFO, "max", STAT, 4_096_000_000),
-        (MEMINFO, "1", STAT, 0),
         (MEMINFO, "3000000000", None, 2_000_000_000),  # an old kernel
         (MEMINFO, "3000000000", STAT, 2_900_000_000),  # files that were read give way
     ],
@@ -41,12 +40,6 @@ def test_what_is_free_is_the_least_of_what_the_machine_has_and_a_container_may_t
     assert available(tmp_path / "meminfo", tmp_path) == free
 
 
-QWEN2_7B = {
-    "block_count": 28,
-    "embedding_length": 3584,
-    "attention.head_count": 28,
-    "attention.head_count_kv": 4,
-}
 QWEN3_4B = {
     "block_count": 36,
     "embedding_length": 2560,
@@ -58,12 +51,9 @@ QWEN3_4B = {
 
 
 @pytest.mark.parametrize(
-    ("model", "mebibytes"),
-    [(QWEN2_7B, 448), (QWEN3_4B, 1152), ({**QWEN3_4B, "attention.value_length": 64}, 864)],
+    ("model", "mebibytes"), [(QWEN3_4B, 1152), ({**QWEN3_4B, "attention.value_length": 64}, 864)]
 )
-def test_the_cache_of_a_known_model_has_the_size_that_llama_cpp_logs(
-    model: dict[str, int], mebibytes: int
-) -> None:
+def test_the_cache_has_the_size_that_llama_cpp_logs(model: dict[str, int], mebibytes: int) -> None:
     """For 8192 tokens at 16 bits. The heads of Qwen3-4B are larger than its width over their number."""
     assert cache_bytes(lambda name: model.get(name, 0), 8192, "f16") == mebibytes * 1024**2
 
@@ -83,23 +73,15 @@ def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pyt
     cache = 8192 * 2 * 2 * (16 + 16) * 2  # tokens, layers, heads for keys, two lengths, bytes
     planned = tiny_path.stat().st_size + OVERHEAD + cache
     assert engine.memory() == planned
-    for free, told in ((planned - 1, "0.6"), (100_000_000, "0.1")):
-        monkeypatch.setattr(llama, "available", lambda free=free: free)
-        with pytest.raises(InputError, match=rf"tiny\.gguf needs about 0\.6 GB .* {told} GB are free"):
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it is not even probed"))
+        patch.setattr(llama, "available", lambda: planned - 1)
+        with pytest.raises(InputError, match=r"tiny\.gguf needs about 0\.6 GB .* 0\.6 GB are free"):
             assert engine.llama
     for enough in (planned, None):
         monkeypatch.setattr(llama, "available", lambda enough=enough: enough)
         assert engine.llama
         engine.close()
-
-
-def test_a_model_too_large_for_the_memory_is_not_even_probed(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
-    monkeypatch.setattr(llama, "available", lambda: 1000)
-    with pytest.raises(InputError, match=r"0\.0 GB are free"):
-        assert Engine(tiny_path, EngineSettings(n_ctx=4096)).llama
 
 
 def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> None:

@@ -131,12 +131,8 @@ def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> Non
     assert told.to_make == len(engine.calls) == 3
     assert [work.again for work in told.work] == [2, 1]
     assert told.rows[1] == 0
-
-
-def test_samples_with_nothing_to_judge_take_nothing() -> None:
-    told = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], fake_judge(FakeEngine([])))
-    assert (told.to_make, told.rows, told.seconds) == (0, (0,), 0.0)
-    assert told.summary() == ["Plan: nothing is to be judged in 1 sample; no model is asked."]
+    nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], fake_judge(FakeEngine([])))
+    assert nothing.summary() == ["Plan: nothing is to be judged in 1 sample; no model is asked."]
 
 
 def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
@@ -167,13 +163,10 @@ def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> Non
     assert first == "Plan: 2 samples, 3 judgements to make, about 100 rows."
     assert "about 3 min 20 s" in second
     assert "2.0 GB needed, 1.5 GB are free: choose a smaller model" in second
-    assert not told.fits
-    assert json.loads(json.dumps(told.to_dict()))["fits"] is False
+    assert told.to_dict()["fits"] is False
 
 
-def test_a_judge_that_is_loaded_needs_no_more_memory(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
 
     def no_measuring(*_: Any) -> Speed:
@@ -204,8 +197,7 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     assert "Memory: 0.6 GB needed" in said
     main([*command, "--json"])
     told = json.loads(capsys.readouterr().out)
-    assert (told["samples"], told["to_make"]) == (1, 2)
-    assert told["seconds"] > 0
+    assert (told["samples"], told["to_make"], told["seconds"] > 0) == (1, 2, True)
     assert not (tmp_path / "runs").exists()
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
     for given in (command, command[:-1]):
@@ -213,5 +205,5 @@ def test_the_command_prints_the_plan_and_judges_nothing(
             main(given)
         assert ended.value.code == 2
     out, talk = capsys.readouterr()
-    assert "0.5 GB are free: choose a smaller model" in out
+    assert "choose a smaller model" in out
     assert "the judge needs about 0.6 GB of memory, and 0.5 GB are free" in talk

@@ -37,9 +37,7 @@ def ask(path: Path, states: PrefixCache | None) -> tuple[list[Reply[ReasonedRepl
         return engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12), engine.spent.trunk
 
 
-def test_the_next_engine_takes_no_row_of_a_kept_trunk_and_gives_the_same_bits(
-    tiny_path: Path, folder: Path
-) -> None:
+def test_a_kept_trunk_costs_no_row_and_gives_the_same_bits(tiny_path: Path, folder: Path) -> None:
     alone, rows = ask(tiny_path, None)
     assert rows > 0
     assert not folder.exists()
@@ -54,9 +52,7 @@ def test_the_next_engine_takes_no_row_of_a_kept_trunk_and_gives_the_same_bits(
         assert file.read_bytes() == whole
 
 
-def test_a_state_is_of_one_model_file_its_settings_build_and_processor(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_is_of_one_model_build_and_processor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     PrefixCache("a", SETTINGS).put([1, 2], b"state")
     assert PrefixCache("a", SETTINGS).get([1, 2]) == b"state"
     assert not PrefixCache("a", SETTINGS).has([1, 3])
@@ -78,14 +74,10 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
         os.utime(file, ns=(age, age))
     assert states.get([1]) == bytes(100)  # used, and so the newest
     states.put([3], bytes(100))
-    assert states.has([1])
-    assert states.has([3])
-    assert len(list(folder.iterdir())) == 3
+    assert (states.has([1]), states.has([3]), len(list(folder.iterdir()))) == (True, True, 3)
 
 
-def test_a_folder_that_can_not_be_written_fails_nothing_and_is_named(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_that_can_not_be_written_is_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder.parent.mkdir()
     folder.write_text("a file in its place", encoding="utf-8")
     PrefixCache("a", SETTINGS).put([1, 2], b"state")
@@ -93,28 +85,23 @@ def test_a_folder_that_can_not_be_written_fails_nothing_and_is_named(
     assert str(folder) in caplog.text
 
 
-def test_nothing_is_kept_that_a_changed_model_file_may_have_computed(
-    tiny_path: Path, folder: Path, tmp_path: Path
-) -> None:
+def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, tmp_path: Path) -> None:
     """It would be found under the sha256 of the file that was there before."""
     path = tmp_path / "copy.gguf"
     path.write_bytes(tiny_path.read_bytes())
     engine = Engine(path, SETTINGS, PrefixCache("a", SETTINGS))
     engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
-    before = list(folder.iterdir())
+    (before,) = folder.iterdir()
     os.utime(path, ns=(1, 1))
     for trunk in (TRUNK, OTHER):
         with pytest.raises(ModelBroken, match="replaced or changed while it judged"):
             engine.generate(trunk, "branch", LEAVES, ReasonedReply, budget=12)
     engine.close()
-    assert len(before) == 1
-    assert list(folder.iterdir()) == before
+    assert list(folder.iterdir()) == [before]
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_a_judge_keeps_trunks_unless_it_is_told_not_to_and_a_plan_counts_their_rows_so(
-    keeps: bool, tiny_path: Path, folder: Path
-) -> None:
+def test_a_judge_keeps_trunks_and_a_plan_knows_it(keeps: bool, tiny_path: Path, folder: Path) -> None:
     found = []
     for _ in range(2):
         with Judge.load(tiny_path, n_threads=1, cache_prefix=keeps) as judge:

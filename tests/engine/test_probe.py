@@ -66,9 +66,7 @@ def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     move_in(monkeypatch, tmp_path, toml_row("tiny", HUB, files=files))
 
 
-def test_no_damaged_file_ends_or_hangs_the_callers_process_and_each_gets_a_sentence_or_works(
-    tmp_path: Path,
-) -> None:
+def test_no_damaged_file_ends_or_hangs_the_callers_process(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.damage", str(tmp_path), str(SHARE)],
         capture_output=True,
@@ -104,12 +102,12 @@ def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pyt
     loops = "".join("{% for i in range(99999) %}" for _ in range(4)) + "{% endfor %}" * 4
     loops = f"{{% if messages|length == 38 %}}{loops}{{% endif %}}"  # behind 18 worked examples alone
     path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
-    monkeypatch.setattr(probe, "SECONDS", 6)
-    with pytest.raises(ModelBroken, match="did not end within 6 seconds"):
+    monkeypatch.setattr(probe, "SECONDS", 3)
+    with pytest.raises(ModelBroken, match="did not end within 3 seconds"):
         probe_model(path, SETTINGS)
 
 
-def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(
+def test_weights_that_are_nan_fail_only_their_samples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "IN_CHILD", True)
@@ -130,9 +128,7 @@ def test_weights_that_are_nan_for_some_texts_fail_these_samples_and_no_other(
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_file_is_probed_once_with_each_build_and_processor_and_again_when_it_changes(
-    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_tiny_model(tmp_path / "mine.gguf")
     if known:
         in_the_catalog(path, monkeypatch, tmp_path)
@@ -150,17 +146,13 @@ def test_a_file_is_probed_once_with_each_build_and_processor_and_again_when_it_c
         probe_model(path, SETTINGS)
 
 
-def test_a_build_that_ends_on_a_file_of_the_catalog_is_told_and_does_no_harm(
-    aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_that_ends_is_told(aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_the_catalog(aborting, monkeypatch, tmp_path)
     with pytest.raises(ModelError, match=r"\(SIG.*not compiled for this processor"):
         load(aborting)
 
 
-def test_what_the_tables_tell_of_a_file_is_not_believed_and_never_reaches_llama_cpp(
-    tiny_path: Path, tmp_path: Path
-) -> None:
+def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Path) -> None:
     path, whole = tmp_path / "m.gguf", tiny_path.read_bytes()
     for at, value, found in (
         (8, 1 << 40, "1,099,511,627,776 tensors"),
@@ -174,23 +166,17 @@ def test_what_the_tables_tell_of_a_file_is_not_believed_and_never_reaches_llama_
         check_gguf(write_tiny_model(path, tokenizer="bert"))
 
 
-def test_two_processors_of_one_name_and_other_features_are_two(tmp_path: Path) -> None:
-    file = tmp_path / "cpuinfo"
-    for features in ("avx512f", "avx512f amx_tile"):
-        file.write_text(f"processor\t: 0\nmodel name\t: Some name\nflags\t\t: fpu avx2 {features}\n")
-        assert probe.processor(file) == {"name": "Some name", "features": f"fpu avx2 {features}"}
-
-
-def test_one_version_compiled_in_two_ways_is_two_builds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_processor_or_build_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for features in ("one", "one two"):
+        (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: Name\nflags\t\t: {features}\n")
+        assert probe.processor(tmp_path / "cpuinfo") == {"name": "Name", "features": features}
     here = ModuleSpec("llama_cpp", None, is_package=True)
     here.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(probe, "find_spec", lambda _: here)
     (tmp_path / "lib").mkdir()
     made = set()
-    for content in ("without AMX", "with AMX", "without AMX"):
-        (tmp_path / "lib" / "libggml-cpu.so").write_text(content)
+    for content in ("one way", "another", "one way"):
+        (tmp_path / "lib" / "libone").write_text(content)
         probe.library.cache_clear()
         made.add(probe.library())
     probe.library.cache_clear()

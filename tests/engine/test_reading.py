@@ -58,7 +58,7 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
             tiny.read(CONTEXT, ITEMS, [0])
             tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply)
 
-    for i in range(14):
+    for i in range(7):
         timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
             work(timer)
@@ -115,12 +115,10 @@ def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothin
 
 @pytest.mark.parametrize(
     ("number", "layer", "mark"),
-    [(40, "0", ""), (300, "1", ""), (300, "0", '"spans"'), (300, "0", '[{"start": 5, "end": 900}]')],
-    ids=["few labels", "last layer", "no place", "no place of the response"],
+    [(40, "0", ""), (300, "1", ""), (300, "0", '[{"start": 5, "end": 900}]')],
+    ids=["few labels", "last layer", "no place of the response"],
 )
-def test_fit_refuses_what_gives_no_head(
-    tiny_path: Path, tmp_path: Path, number: int, layer: str, mark: str
-) -> None:
+def test_fit_refuses_bad_labels(tiny_path: Path, tmp_path: Path, number: int, layer: str, mark: str) -> None:
     path = labelled(tmp_path / "l.jsonl", number)
     if mark:
         text = path.read_text(encoding="utf-8")

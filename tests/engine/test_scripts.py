@@ -1,26 +1,17 @@
-"""The measuring scripts: plans that still fit the prompts, and figures counted by hand."""
+"""The measuring scripts: plans that still fit the prompts, and campaigns that are there."""
 
 from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from localeval import Judge, Sample
-from localeval.engine.benchmark import Speed, measure
-from localeval.engine.interface import EngineSettings, TokenUsage
-from localeval.judgements import JUDGEMENTS
-from localeval.judgements.journal import Journal
-from localeval.judgements.statements import SentenceStatements, StatementsRecord
-from localeval.prompts.options import DEFAULTS
+from localeval.engine.interface import EngineSettings
 
 ROOT = Path(__file__).parents[2]
-SPEED = Speed(prefill=0.01, row=0.02, step=0.05)
-SPENT = TokenUsage(trunk=100, branch=50, leaves=40, forced=10, decoded=20, guessed=5, seconds=2.7)
 
 
 def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -31,9 +22,7 @@ def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.mark.parametrize(
     "plan", sorted((ROOT / "scripts" / "experiments").glob("*.toml")), ids=lambda p: p.stem
 )
-def test_every_variant_of_a_plan_still_finds_what_it_changes(
-    plan: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_variant_finds_what_it_changes(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = script("experiment", monkeypatch)
     rows = experiment.tomllib.loads(plan.read_text(encoding="utf-8"))["variant"]
     variants = [experiment.Variant(**row) for row in rows]
@@ -48,45 +37,23 @@ def test_every_variant_of_a_plan_still_finds_what_it_changes(
                     assert changed.prompt(judgement, language).sha256 != plain.sha256
 
 
-def test_the_floor_counts_no_wrong_guess_and_the_cost_all_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    figures = script("bench", monkeypatch).Line("a", SPENT, 4.0).figures(SPEED)
-    assert figures["rows_without_trunk"] == 125  # 50 + 40 + 10 + 20 + 5
-    assert figures["floor"] == pytest.approx(200 * 0.01 + 20 * 0.02)
-    assert figures["floor_of_wall"] == pytest.approx(2.4 / 4)
-    assert figures["wall_of_cost"] == pytest.approx(4 / (200 * 0.01 + 25 * 0.02))
-    assert figures["overhead"] == pytest.approx((4 - 2.7) / 4)
-
-
-def test_a_machine_is_calibrated_on_any_model(tiny_path: Path) -> None:
-    speed = measure(tiny_path, EngineSettings(n_threads=2))
-    assert all(0 < seconds < 1 for seconds in speed)  # which of them is least, a busy machine decides
-
-
-def test_the_campaign_on_the_network_sees_connections_datagrams_and_look_ups_in_a_log(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_campaign_on_the_network_sees_what_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     outward = script("prove_network", monkeypatch).outward
     caught = [
         '9 connect(4, {sa_family=AF_INET, sin_port=htons(9), sin_addr=inet_addr("192.0.2.1")}, 16) = -1 E',
         "9 connect(4, {sa_family=AF_INET6, sin6_port=htons(9), sin6_flowinfo=htonl(0)}, 28) = 0",
-        '9 sendto(5, "x", 1, 0, {sa_family=AF_INET, sin_port=htons(9)}, 16) = 1',
         "9 sendmmsg(3, [{msg_hdr={msg_name={sa_family=AF_INET, sin_port=htons(53)}}}], 2, 0) = 2",
         '9 openat(AT_FDCWD, "/etc/resolv.conf", O_RDONLY|O_CLOEXEC) = 3',
     ]
     other = [
         '9 connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',
-        "9 socketpair(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0, [3, 4]) = 0",
         '9 sendto(3, "x", 1, 0, NULL, 0) = 1',
         '9 openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3',
     ]
     assert outward([*other, *caught, *other]) == caught
 
 
-def test_every_campaign_has_a_name_of_its_own_and_its_tests_are_there(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_campaign_is_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     prove = script("prove", monkeypatch)
     names = [campaign.name for campaign in prove.CAMPAIGNS]
     assert len(set(names)) == len(names) >= 2
@@ -101,43 +68,3 @@ def test_every_campaign_has_a_name_of_its_own_and_its_tests_are_there(
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "scripts").glob("*.py")))
 def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert script(name, monkeypatch).__doc__
-
-
-def test_a_trial_of_an_attack_is_judged_as_if_it_were_the_only_one(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attack = script("attack", monkeypatch)
-    contexts = ("Tea sells well. Tea grows in Arl. It needs much rain.",)
-    trials = [attack.Asked(contexts, s) for s in ("Arl grows tea that needs rain.", "It needs much rain.")]
-    with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
-        together, first, second = (
-            attack._judged(asked, "en", judge, Journal(None)) for asked in (trials, trials[:1], trials[1:])
-        )
-    assert together == first | second
-
-
-def test_a_kept_verdict_of_an_experiment_is_made_anew_by_another_version_of_the_judgement(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    experiment = script("experiment", monkeypatch)
-    variant = experiment.Variant("as it is", {"n_threads": 1, "n_ctx": 16384}, judge=str(tiny_path))
-    sample = Sample(id="tea", response="Tea grows.", retrieved_contexts=["Tea grows in Arl."])
-    one = SentenceStatements(sentence="Tea grows.", start=0, end=10, statements=("Tea grows.",))
-    made = {"tea": StatementsRecord(sentences=(one,), language="en")}
-    kept = []
-    for version in ("of once", "of once", "of today"):
-        monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version=version))
-        experiment.decided(variant, DEFAULTS, [sample], made, tmp_path)
-        journal = tmp_path / variant.name / "journal.jsonl"
-        kept.append(len(journal.read_text(encoding="utf-8").splitlines()))
-    assert kept == [1, 1, 2]
-
-
-def test_attacks_are_told_beside_neutral_text_with_the_difference(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    attack = script("attack", monkeypatch)
-    attack._tell("raw", {("en", "contexts"): [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0)]})
-    told = capsys.readouterr().out
-    assert "| en | contexts | 4 | 0.500 | 0.250 | +0.250 (" in told
-    assert "4 attacked verdicts" in told

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -47,13 +45,10 @@ def run(judge: Judge, tmp_path: Path) -> Path:
 
 def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path, judge: Judge) -> None:
     assert verify(run, share=1) == Verified(again=9, judged=9)  # 3 samples: statements, support, reasons
-    assert verify(run, share=0.3, judge=judge).again == 3
     assert verify(run, share=0.001, judge=judge).again == 1
 
 
-def test_a_record_that_comes_out_differently_is_told_with_its_place_and_both_values(
-    run: Path, judge: Judge
-) -> None:
+def test_a_record_that_comes_out_differently_is_told_with_its_place(run: Path, judge: Judge) -> None:
     other_form(run / FILE, "reasons", {"reasons": ["Another reason."]})
     found = verify(run, share=1, judge=judge).difference
     assert ", reasons.reasons" in found
@@ -64,11 +59,8 @@ def test_a_record_that_comes_out_differently_is_told_with_its_place_and_both_val
 
 
 def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, judge: Judge) -> None:
-    difference = r"engine\.settings\.width: 32 in the run, 16 now"
-    with (
-        Judge.load(tiny_path, n_threads=2, n_ctx=16384, width=16) as other,
-        pytest.raises(InputError, match=difference),
-    ):
+    other = Judge.load(tiny_path, n_threads=2, n_ctx=16384, width=16)
+    with other, pytest.raises(InputError, match=r"settings\.width: 32 in the run, 16 now"):
         verify(run, judge=other)
     with pytest.raises(InputError, match="share is 0"):
         verify(run, share=0, judge=judge)
@@ -76,9 +68,6 @@ def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, j
     (run / RECIPE).write_text(json.dumps({**config, "metrics": ["faithfulness", "brevity"]}))
     with pytest.raises(InputError, match="there is no metric 'brevity'"):  # it was registered elsewhere
         verify(run, judge=judge)
-    (run / RECIPE).unlink()
-    with pytest.raises(InputError, match=r"run\.json can't be read"):
-        verify(run)
 
 
 def test_a_replaced_prompt_is_in_the_run(judge: Judge, tmp_path: Path) -> None:
@@ -97,9 +86,7 @@ class OtherEmbedder(SteadyEmbedder):
         return {"name": "other", "sha256": "1" * 64}
 
 
-def test_a_finished_run_that_can_t_be_made_again_here_is_refused_with_what_and_how_much_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_judge_cannot_make_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another embedder, or another version of a judgement: none of it is left out without a word."""
     mine = steady_judge(SteadyEngine())
     evaluate(SAMPLES, ["faithfulness", "answer_relevance"], mine, tmp_path / "run")
@@ -122,15 +109,10 @@ def test_of_an_unfinished_run_what_its_journal_holds_is_made_again(tmp_path: Pat
 
 
 def test_a_run_without_a_judgement_has_nothing_to_be_made_again(tmp_path: Path) -> None:
-    failing = FakeEngine([EngineError("no cell is free")])
-    for sample, engine, failed in (
-        ({**SAMPLES[0], "retrieved_contexts": []}, FakeEngine([]), 0),
-        (SAMPLES[0], failing, 1),
-    ):
-        run = tmp_path / str(failed)
-        evaluate([sample], ["faithfulness"], fake_judge(engine), run)
-        with pytest.raises(InputError, match=rf"nothing to verify.*the engine failed in {failed}\)"):
-            verify(run, judge=fake_judge(FakeEngine([])))
+    failing = fake_judge(FakeEngine([EngineError("no cell is free")]))
+    evaluate(SAMPLES[:1], ["faithfulness"], failing, tmp_path / "run")
+    with pytest.raises(InputError, match=r"nothing to verify.*the engine failed in 1\)"):
+        verify(tmp_path / "run", judge=failing)
 
 
 def test_what_the_results_hold_by_another_metric_is_made_again_too(tmp_path: Path) -> None:
@@ -142,9 +124,7 @@ def test_what_the_results_hold_by_another_metric_is_made_again_too(tmp_path: Pat
     assert verify(run, share=1, judge=judge) == Verified(again=9, judged=9)
 
 
-def test_a_run_with_an_embedder_of_ones_own_needs_a_judge_with_it_where_it_was_used(
-    tiny_path: Path, tmp_path: Path
-) -> None:
+def test_a_run_with_an_embedder_of_ones_own_needs_it_again(tiny_path: Path, tmp_path: Path) -> None:
     with Judge.load(tiny_path, embedder=SteadyEmbedder(), n_threads=2, n_ctx=16384) as mine:
         evaluate(SAMPLES[:1], ["faithfulness"], mine, tmp_path / "run", statements="sentences")
         assert verify(tmp_path / "run").difference == ""  # it was not
@@ -165,10 +145,7 @@ def test_an_error_of_the_engine_is_no_difference_but_left_out_and_said(
     assert again == Verified(again=3, judged=3, left_out=1)
     monkeypatch.setattr("localeval.runs.verify.verify", lambda *_, **__: again)
     main(["verify", str(run)])
-    assert capsys.readouterr().out == (
-        "3 of 3 judgements made again: the same, byte for byte (1 left out: the engine failed there; the "
-        "run's `evaluate` makes them anew)\n"
-    )
+    assert "the same, byte for byte (1 left out: the engine failed there;" in capsys.readouterr().out
 
 
 class Waiting(SteadyEngine):
@@ -198,19 +175,3 @@ def test_a_judge_that_is_shared_is_asked_by_one_thread_at_a_time(tmp_path: Path)
         assert not both
         assert verified.result(30).difference == ""
         assert scored.result(30).status == "scored"
-
-
-def test_another_process_and_another_order_give_the_same_records(
-    judge: Judge, tiny_path: Path, tmp_path: Path
-) -> None:
-    def records(run: Path) -> dict[str, Any]:
-        read = [json.loads(line) for line in (run / FILE).read_text("utf-8").splitlines()]
-        return {line["key"]: line["record"] for line in read}
-
-    evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "here")
-    data = tmp_path / "data.jsonl"
-    data.write_text("".join(json.dumps(s) + "\n" for s in SAMPLES[::-1]), encoding="utf-8")
-    own = f"-m localeval evaluate {data} -m faithfulness -q --threads 2 --n-ctx 16384"
-    more = ["--judge", str(tiny_path), "-o", str(tmp_path / "there")]
-    subprocess.run([sys.executable, *own.split(), *more], check=True, capture_output=True)
-    assert records(tmp_path / "there") == records(tmp_path / "here")

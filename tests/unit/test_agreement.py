@@ -108,39 +108,25 @@ def test_intervals_are_the_percentiles_that_published_cards_have() -> None:
     scores, labels = [0.9, 0.3, 0.5, 0.1, 0.6, 0.7], [1, 1, 0, 0, 1, 0]
     assert auroc(scores, labels) == pytest.approx((2 / 3, 1 / 9, 1))
     assert mean([1, 0.5, 0, 1, 1], ["a", "a", "b", "c", "c"]) == (0.7, 0, 1)
-    kappa = decisions([int(score > 0.55) for score in scores * 3], labels * 3)["kappa"]
-    assert kappa == pytest.approx((1 / 3, -1 / 9, 7 / 9))
-    found = probabilities(scores * 3, labels * 3)
-    assert found["skill"] == pytest.approx((0.06, -0.313333333, 0.4))
-    assert found["calibration_error"] == pytest.approx((0.216666667, 0.122083333, 0.416666667))
+    assert probabilities(scores * 3, labels * 3)["skill"] == pytest.approx((0.06, -0.313333333, 0.4))
 
 
 @pytest.mark.parametrize(
     ("figure", "expected"),
     [
         (mean([1.0] * 10), (1, 0.692, 1)),  # of 10 without a miss (Clopper and Pearson 1934); of 5: 0.478
-        (mean([0.9] * 10), (0.9, 0.9 * 0.692, 0.9 + 0.1 * 0.308)),
         (mean([0.0] * 10, lowest=-1), (0, -0.308, 0.308)),
         (mean([1.0] * 10, [i // 2 for i in range(10)]), (1, 0.478, 1)),
         (auroc([0.9] * 5 + [0.1] * 8, [1] * 5 + [0] * 8), (1, 0.478, 1)),  # five pairs apart from one another
         # Three are found, without a mistake: 0.292 to 1 is exact of three; of one there is none.
         (decisions([1] * 3 + [0] * 17, GOOD_AND_BAD)["precision"], (1, 0.292, 1)),
         (decisions([1] + [0] * 19, GOOD_AND_BAD)["precision"], (1, NAN, NAN)),
-        (decisions([1] * 5 + [0] * 8, [1] * 5 + [0] * 8)["recall_0"], (1, 1 - unseen(8), 1)),
         (decisions([1] * 5 + [0] * 8, [1] * 5 + [0] * 8)["kappa"], (1, 1 - 2 * unseen(5), 1)),
-        # One group tells nothing of others, and one that no draw leaves out is not known to be like them.
+        # One group tells nothing of others.
         (mean([1.0, 0.0, 1.0], ["a"] * 3), (2 / 3, NAN, NAN)),
-        (
-            auroc(
-                [0.9] * 5 + [0.1] * 5 + [0.4, 0.6],
-                [1] * 5 + [0] * 5 + [1, 0],
-                BootstrapWeights([1] * 5 + [0] * 5 + [1, 0], [*range(10), 10, 10]),
-            ),
-            (35 / 36, NAN, NAN),
-        ),
     ],
 )
-def test_a_figure_that_no_draw_changes_has_the_exact_interval_of_its_groups(
+def test_what_no_draw_changes_has_an_exact_bound(
     figure: Figure, expected: tuple[float, float, float]
 ) -> None:
     assert figure == pytest.approx(expected, abs=1e-3, nan_ok=True)
@@ -185,7 +171,7 @@ def test_a_threshold_comes_from_the_other_folds() -> None:
     assert decided_across(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_f1_across_folds_is_what_trying_every_threshold_on_every_row_gives(seed: int) -> None:
     chance = random.Random(seed)
     number, steps = chance.randint(4, 30), chance.choice([1, 3, 10**6])

@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from localeval import InputError, evaluate, rescore
 from localeval.judgements.calibration import (
     Calibration,
     Curve,
-    all_supported,
     calibrate,
     calibrations_for,
     recipe,
@@ -71,29 +67,6 @@ def responses(
     return raw, [int(draw.random() < share) for share in shares(raw, [curve] * number)]
 
 
-SHARE = st.floats(0, 1)
-CURVES = st.builds(
-    Curve,
-    slope=st.floats(0.1, 8),
-    coverage=st.floats(0, 20),
-    unknown_number=st.floats(-20, 0),
-    intercept=st.floats(-20, 20),
-)
-
-
-@settings(max_examples=40)
-@given(CURVES, st.lists(SHARE, min_size=2), SHARE, st.integers(0, 9))
-def test_a_curve_rises_with_probability_and_coverage_falls_with_unknown_numbers_and_stays_in_the_range(
-    curve: Curve, raw: list[float], other: float, unknown: int
-) -> None:
-    found = [curve.apply(p, other, unknown) for p in sorted(raw)]
-    covered = [curve.apply(other, share, unknown) for share in sorted(raw)]
-    assert found == sorted(found)
-    assert covered == sorted(covered)
-    assert all(0 <= p <= 1 for p in found)
-    assert curve.apply(other, raw[0], unknown + 1) <= curve.apply(other, raw[0], unknown)
-
-
 def test_the_curve_moves_the_threshold_and_so_value_and_the_record_itself_stays_raw() -> None:
     assert STRICT.apply(sigmoid(0.5)) == pytest.approx(0.5)
     raw = records(0.9, 0.6, 0.55, 0.1)
@@ -120,9 +93,7 @@ def test_what_no_curve_was_fitted_for_stays_raw(raw: dict[str, Any]) -> None:
     ("curve", "longest", "lexical"),
     [(STRICT, 9, False), (Curve(slope=1.2, coverage=2, unknown_number=-2, intercept=-1), 5, True)],
 )
-def test_a_fit_finds_the_curve_that_the_labels_were_drawn_with(
-    curve: Curve, longest: int, lexical: bool
-) -> None:
+def test_a_fit_finds_the_curve_of_its_labels(curve: Curve, longest: int, lexical: bool) -> None:
     found = fit(*responses(3000, longest, curve, lexical=lexical))
     assert found.slope == pytest.approx(curve.slope, rel=0.15)
     assert found.intercept == pytest.approx(curve.intercept, abs=0.3)
@@ -138,13 +109,6 @@ def test_a_few_labels_without_one_mistake_give_a_sane_curve() -> None:
     plain = fit([said(0.9)] * 20 + [said(0.2)] * 20, [1] * 20 + [0] * 20)
     assert plain.apply(0.9) > 0.9
     assert plain.apply(0.2) < 0.1
-
-
-def test_with_one_statement_each_it_is_logistic_regression_of_the_logit() -> None:
-    raw, labels = responses(900, 1, STRICT)
-    plain = LogisticRegression(C=1e6).fit([[logit(v.probability)] for (v,) in raw], labels)
-    found = fit(raw, labels)
-    assert (found.slope, found.intercept) == pytest.approx((plain.coef_[0][0], plain.intercept_[0]), abs=0.1)
 
 
 def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
@@ -163,17 +127,11 @@ def test_an_unknown_number_counts_twice_at_most_and_steps_of_an_older_file_are_i
     assert [steps.apply(p) for p in (0, 0.25, 0.5, 1)] == pytest.approx([0.1, 0.1, 0.5, 0.9])
 
 
-def test_all_supported_lies_between_the_mean_and_the_product() -> None:
-    """Two of 0.64: the product is 0.41, the geometric mean 0.64, and this is 0.64 ** sqrt(2)."""
-    assert all_supported([0.64, 0.64]) == pytest.approx(0.64**2**0.5)
-
-
 @pytest.mark.parametrize(
     "other",
     [
         recipe("1" * 64, SENTENCES, "en"),
         recipe(FAKE, Options(), "en"),
-        recipe(FAKE, Options(statements="sentences", verdict="reasoned"), "en"),
         recipe(FAKE, SENTENCES, "zh"),
         recipe(FAKE, SENTENCES, "en") | {"judgements": {"statements": "1", "support": "3"}},
         recipe(FAKE, SENTENCES, "en") | {"prompts": {"support": FAKE}},
@@ -195,9 +153,7 @@ def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() 
     assert calibrations_for(FAKE, Options()) == {}
 
 
-def test_a_calibration_file_that_is_edited_later_changes_nothing_and_an_older_one_is_read(
-    tmp_path: Path,
-) -> None:
+def test_a_calibration_file_is_kept_and_an_older_one_is_read(tmp_path: Path) -> None:
     file, old = tmp_path / "own.json", json.loads(write([calibration()]))
     for field in ("coverage", "unknown_number"):
         del old["calibrations"][0]["curve"][field]
@@ -222,10 +178,8 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     scored = found.samples[0].as_scored()["support"].verdicts
     assert [v.probability for v in scored] == [STRICT.apply(0.9), STRICT.apply(0.6)]
     assert Curve(**found.signature.calibration["en"]) == STRICT
-    assert "|calibration:" in str(found.signature)
-    assert "raw" not in str(found)
-    assert "|calibration:" not in str(raw.signature)
-    assert "probabilities of support are raw" in str(raw)
+    assert ("raw" in str(found), "probabilities of support are raw" in str(raw)) == (False, True)
+    assert ["|calibration:" in str(one.signature) for one in (found, raw)] == [True, False]
     kept = json.loads((run / "run.json").read_text(encoding="utf-8"))["options"]["calibration"]
     one = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}]))
     assert one.score("faithfulness", TEA, statements="sentences", calibration=kept).value == 1 / 2
@@ -250,7 +204,6 @@ def test_a_sample_in_another_language_is_said_to_be_raw() -> None:
         ('{"schema": 2}', "schema"),
         ('{"schema": 1, "calibrations": [{}]}', "no calibration file"),
         (write([calibration()]).replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
-        (write([calibration()]).replace('"slope": 2.0', '"slope": NaN'), "finite"),
         (write([calibration(sha256="1" * 64)]), "another judge"),
     ],
 )
@@ -276,6 +229,4 @@ def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
     assert found["faithfulness"].value == 1 / 2
     assert ["is not supported" in leaf for leaf in engine.calls[-1].leaves] == [False, True]
     assert "reasons" in rescore(run).samples[0].records
-    changes: list[dict[str, Any]] = [{"calibration": "none"}, {"threshold": 0.7}]
-    for changed in changes:  # a verdict may be another one now
-        assert "reasons" not in rescore(run, **changed).samples[0].records
+    assert "reasons" not in rescore(run, calibration="none").samples[0].records  # a verdict is another one

@@ -52,9 +52,7 @@ def readings(number: int, right_marked: bool) -> list[Reading]:
 
 
 @pytest.mark.parametrize("right_marked", [True, False])
-def test_a_head_finds_what_tells_right_from_wrong_and_its_figures_are_of_unseen_answers(
-    right_marked: bool,
-) -> None:
+def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers(right_marked: bool) -> None:
     [made] = head_fit.fit(readings(320, right_marked), {"name": "fake", "sha256": "0" * 64}, layer=1)
     if right_marked:
         assert made.figures["auroc"][0] > 0.99

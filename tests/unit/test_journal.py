@@ -33,9 +33,7 @@ def test_what_was_put_is_on_disk_before_the_next_and_there_after_opening_again(t
         assert journal.get("b") is None
 
 
-def test_a_line_with_a_changed_byte_is_told_put_aside_and_not_believed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_changed_line_is_told_and_put_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Journal(tmp_path) as journal:
         put(journal, "a")
         put(journal, "b")
@@ -51,9 +49,7 @@ def test_a_line_with_a_changed_byte_is_told_put_aside_and_not_believed(
 
 
 @pytest.mark.parametrize("knows_locks", [True, False])
-def test_a_second_process_is_told_who_writes_and_a_lock_that_was_left_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_locks: bool
-) -> None:
+def test_a_second_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_locks: bool) -> None:
     def unknown(*_: Any) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from localeval import evaluate
@@ -12,32 +9,17 @@ from localeval.testing import FakeEngine, fake_judge
 from localeval.text.language import language, strip_thinking
 from tests.patience import timed
 
-# Five sentences each in French, German, Spanish, Italian and Portuguese, and four in others.
+# Two sentences each in French, German, Spanish, Italian and Portuguese, and four in others.
 FOREIGN = """\
-La tour a été construite en 1889 par l'entreprise de Gustave Eiffel.
 D'après le document, le pont a été fermé pendant deux ans.
-Quelle est la capitale de la Belgique et combien d'habitants a-t-elle ?
 Il n'existe aucune preuve que le médicament soit efficace.
-Pour réinitialiser le mot de passe, cliquez sur le lien dans le courriel.
-Der Turm wurde im Jahr 1889 von einem Ingenieur gebaut.
 Laut dem Dokument war die Brücke zwei Jahre lang gesperrt.
-Wie viele Einwohner hat die Hauptstadt von Belgien?
-Es gibt keinen Beweis dafür, dass das Medikament wirkt.
 Klicken Sie auf den Link in der E-Mail, um das Passwort zu ändern.
-La torre fue construida en 1889 por un ingeniero francés.
-Según el documento, el puente estuvo cerrado durante dos años.
 ¿Cuántos habitantes tiene la capital de Bélgica?
 No hay pruebas de que el medicamento sea eficaz.
-Haga clic en el enlace del correo para cambiar la contraseña.
 La torre fu costruita nel 1889 da un ingegnere francese.
-Secondo il documento, il ponte è rimasto chiuso per due anni.
-Quanti abitanti ha la capitale del Belgio?
-Non ci sono prove che il farmaco sia efficace.
 Fare clic sul collegamento nella mail per cambiare la password.
-A torre foi construída em 1889 por um engenheiro francês.
 Segundo o documento, a ponte ficou fechada durante dois anos.
-Quantos habitantes tem a capital da Bélgica?
-Não há provas de que o medicamento seja eficaz.
 Clique na ligação do e-mail para alterar a palavra-passe.
 De toren werd in 1889 gebouwd door een ingenieur en is nu een museum.
 Der er to grunde til, at han for det meste er i byen.
@@ -57,15 +39,9 @@ def test_another_language_in_latin_letters_is_told(text: str) -> None:
         "Paris.",
         "In 1820.",
         "Il pleut.",  # too short to be sure
-        "Domenico Dolce",
         "Simona Halep, Garbiñe Muguruza",
-        "Who won?",
-        "When did Marie Curie win?",
-        "How tall does it get?",
         "Melbourne Metro Rail Project",
-        "Call our office at 1-800-275-8777 today.",
         "La Traviata, Rigoletto and Il trovatore are operas by Verdi.",
-        "Noodles (ramen, udon, soba, chow mein, egg noodles)",
         "He said that the company was a Gesellschaft mit beschränkter Haftung.",
         "for i in range(10): print(values[i])",
     ],
@@ -86,27 +62,14 @@ def test_a_response_in_french_is_noted_and_judged_by_the_english_prompt() -> Non
     assert "You check statements" in engine.calls[1].trunk.system
 
 
-def test_english_prose_is_told_without_loading_the_detector() -> None:
-    code = (
-        "import sys; from localeval.text.language import language\n"
-        "print(language('The tower was built by one of the engineers that won the prize.'))\n"
-        "print('py3langid' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["en", "False"]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("法院判决被告赔偿。", "zh"),
         ("公司 OpenAI 发布了 GPT 模型的新版本", "zh"),
         ("The word 法院 means court of law.", "en"),
-        ("", "en"),
-        ("42 %", "en"),
         ("Il était une fois", "en"),
         ("東京へ行きました。とても楽しかったです。", "other"),
-        ("법원이 판결했다", "other"),
         ("Суд принял решение", "other"),
         ("这家店名叫优の良品，味道非常不错", "zh"),
     ],
@@ -119,16 +82,13 @@ def test_the_language_is_told_by_the_share_of_scripts(text: str, expected: str) 
     ("text", "expected"),
     [
         ("Paris.", ("Paris.", False)),
-        ("  Paris.\n", ("  Paris.\n", False)),
         ("<think>\nHm.\n</think>\n\nParis.", ("Paris.", True)),
         ("A <think>x</think>B<think></think> C", ("A B C", True)),
         ("<think>never closed", ("", True)),
         ("\n<think>a</think> <think>never closed", ("", True)),
         ("The tag <think> opens a block.", ("The tag <think> opens a block.", False)),
         ("</think>", ("", True)),
-        ("", ("", False)),
         ("Maybe 1700.\n</think>\n\nIt was 1820.", ("It was 1820.", True)),  # it began in the prompt
-        ("Maybe 1700.</think>\nIn 1820.", ("In 1820.", True)),
         ("Write </think> to end it.", ("Write </think> to end it.", False)),
     ],
 )

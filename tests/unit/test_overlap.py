@@ -1,4 +1,4 @@
-"""Lexical evidence: coverage and unknown numbers, counted by hand."""
+"""Words of a statement in its contexts, and the rules that stand on them, as tables counted by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localeval import evaluate
+from localeval.judgements.statements import StatementFilter
+from localeval.judgements.support import closest_evidence
 from localeval.testing import FakeEngine, fake_judge
-from localeval.text.overlap import numbers, source_terms, term_recall, unsupported_numbers
+from localeval.text.overlap import (
+    context_sentences,
+    numbers,
+    omits_content,
+    rank_sentences,
+    source_terms,
+    term_recall,
+    unsupported_numbers,
+)
 from tests.patience import timed
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
@@ -23,14 +33,11 @@ BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总�
         ("Gary gets snow.", 3 / 3),
         ("Gary gets hail in May.", 2 / 4),  # gary, gets; not hail and may
         ("The towns of the lake", 2 / 2),
-        ("It is", 1),
         ("", 1),
         ("...", 1),
     ],
 )
-def test_coverage_is_the_share_of_terms_that_are_anywhere_in_the_contexts(
-    statement: str, share: float
-) -> None:
+def test_coverage_is_the_share_of_terms_in_the_contexts(statement: str, share: float) -> None:
     assert term_recall(statement, source_terms(SNOW)) == share
 
 
@@ -45,7 +52,6 @@ def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
     [
         ("It gets 1200 mm, or 1,200.", SNOW, ()),
         ("It gets 1,300 mm in 1996 and 1,300 in 1997.", SNOW, ("1300", "1997")),
-        ("The 1st snow falls on 12 towns.", SNOW, ()),
         ("The humidity is 70% to 90%.", SNOW, ("70", "90")),
         ("It is -5.5 or 0.50 degrees.", ["5.5 or 0.5"], ()),
         (
@@ -57,29 +63,20 @@ def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
         ("In 2000 5 came.", ["In two thousand, five came."], ()),
         ("It holds 1200 or 10,000.", ["It holds 1 200, or 1万."], ()),
         ("1.5 million, 3亿", ["1,500,000 and 300,000,000"], ()),
-        ("1.6 million", ["1,500,000"], ("1.6",)),
-        ("On 1990.5.1 and 1990.5.2", ["1990年5月1日"], ("1990.5.2",)),
-        ("占3.5%", ["百分之三点五"], ()),
         ("According to passages 7, 8 and 9 and [6], it snows (Passage 5).", SNOW, ()),
         ("7. It snows.", SNOW, ()),
-        ("(8) It snows.", SNOW, ()),
-        ("7.5 mm fall.", SNOW, ("7.5",)),
         ("It falls on 2021-05-03.", ["May 3, 2021"], ("5",)),
         ("大桥于1962年建成，全长125米。", BRIDGE, ()),
         ("大桥于１９６３年建成，全长１２６米。", BRIDGE, ("1963", "126")),
         ("总投资3.5亿元，20个桥墩，占70％。", BRIDGE, ("70",)),
         ("根据资料7和第8段，大桥有桥墩。", BRIDGE, ()),
-        ("It snows twice.", SNOW, ()),
-        ("It has 7 lakes.", [], ("7",)),
     ],
 )
-def test_unknown_numbers_are_those_that_the_contexts_name_nowhere(
-    statement: str, premise: Sequence[str], unknown: tuple[str, ...]
-) -> None:
+def test_unknown_numbers_are_found(statement: str, premise: Sequence[str], unknown: tuple[str, ...]) -> None:
     assert unsupported_numbers(statement, source_terms(premise)) == unknown
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, others: list[str]) -> None:
     looked = source_terms([*others, statement])
@@ -89,15 +86,7 @@ def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, other
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "1," * 50_000,
-        "1,111" * 20_000,
-        "passage " * 12_000,
-        "passage" + " " * 99_999,
-        "万" * 99_999,
-        "9" * 99_999,
-    ],
+    "text", ["1," * 50_000, "1,111" * 20_000, "passage" + " " * 99_999, "万" * 99_999, "9" * 99_999]
 )
 def test_long_runs_of_signs_take_no_longer_than_others(text: str) -> None:
     with timed() as took:
@@ -113,3 +102,84 @@ def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
     first, second = result.to_dict()["samples"][0]["records"]["support"]["verdicts"]
     assert (first["coverage"], first["unknown_numbers"]) == (1, [])
     assert (second["coverage"], second["unknown_numbers"]) == (1 / 3, ["1997"])
+
+
+CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
+KEPT = (
+    ("Based on the given passages, it appears that the mill burned down.", ["The mill burned down."]),
+    ("As mentioned in passage 2, the mill grinds rye.", ["The mill grinds rye."]),
+    (
+        "The mill, built of oak, grinds rye and wheat.",
+        ["The mill is built of oak.", "The mill grinds rye and wheat."],
+    ),
+    ("根据所给资料，水车建于明代。", ["水车建于明代。"]),
+    ("The mill drew 1,200 people.", ["The mill drew 1200 people."]),
+)
+LEFT_OUT = (
+    ("The mill grinds rye, which farmers from three villages bring on Fridays.", ["The mill grinds rye."]),
+    ("The mill burned down in 1820.", ["The mill burned down."]),
+    ("水车建于明代，由一座旧粮仓的木料改造而成。", ["水车建于明代。"]),
+    ("村里的路较窄，桥面上的栏杆十分低矮，水车已停转。", ["村里的路较窄。", "水车已停转。"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "statements", "omits"), [(*row, False) for row in KEPT] + [(*row, True) for row in LEFT_OUT]
+)
+def test_a_clause_that_no_statement_has(sentence: str, statements: list[str], omits: bool) -> None:
+    assert omits_content(sentence, statements) is omits
+    assert not omits_content(sentence, [sentence])
+
+
+HEADED = ["The colours of the house are:", "The door is red.", "The roof is blue."]
+TOWER = ["Orrin Tower was first lit in 1871.", "It was built by Agnes Pell."]
+BOOK = ["Ann Lee of the Hill School wrote a book.", "She left in May.", "The book was sold."]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "question", "statement", "i", "strays"),
+    [
+        (HEADED, "", "The door is red.", 0, True),
+        (HEADED, "", "The door of the house is red.", 1, False),
+        (TOWER, "Who built Orrin Tower?", "Agnes Pell built Orrin Tower.", 0, True),
+        (TOWER, "Who built Orrin Tower?", "Agnes Pell built Orrin Tower.", 1, False),
+        (BOOK, "", "Ann Lee of the Hill School left in May.", 1, False),  # a name for a pronoun
+    ],
+)
+def test_a_statement_that_says_what_another_sentence_says_strays(
+    sentences: list[str], question: str, statement: str, i: int, strays: bool
+) -> None:
+    assert StatementFilter(sentences, question).strays(statement, i) is strays
+
+
+def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:
+    statements = ["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"]
+    first, second, third = rank_sentences(statements, context_sentences(CONTEXTS), 1)
+    assert [one.text for one in (*first, *second)] == [
+        "It was first planted there in 1837.",
+        "Coffee is grown in Kodagu.",
+    ]
+    assert CONTEXTS[0][first[0].start : first[0].end] == first[0].text
+    assert [first[0].context, second[0].context, third] == [0, 1, ()]
+
+
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("Red green blue brown black tea.", 2),  # the second sentence adds 1 of 6 terms, all of one weight
+        ("Red green blue brown black white tea.", 1),  # 1 of 7
+        ("Red green blue brown black zebra tea.", 1),  # a term that no sentence has weighs as much
+        ("Red green.", 1),  # nothing
+    ],
+)
+def test_a_second_sentence_adds_three_twentieths_of_the_weight(statement: str, number: int) -> None:
+    sentences = context_sentences(["Red green blue brown black white.", "Tea."])
+    assert [len(own) for own in rank_sentences([statement], sentences, 2)] == [number]
+
+
+def test_of_two_sentences_shown_the_one_that_most_statements_have_comes_first() -> None:
+    contexts = ["Tea sells well. Tea grows in Arl. It needs much rain."]
+    statements = ["Arl grows tea that needs rain.", "It needs much rain."]
+    shown, alone = closest_evidence(statements, contexts), closest_evidence(statements[:1], contexts)
+    assert shown == ["It needs much rain. … Tea grows in Arl.", "It needs much rain."]
+    assert alone == ["Tea grows in Arl. … It needs much rain."]

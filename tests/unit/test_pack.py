@@ -28,7 +28,7 @@ from localeval.errors import DownloadFailed, InputError, ModelMissing, PackBroke
 from localeval.models import catalog, resolve
 from localeval.pack import install
 from localeval.pack.build import NO_AMX, PORTABLE, LlamaBuild, build_wheel, needed_glibc
-from localeval.pack.collect import PackContents, choose_contents, closure, default_models, pack
+from localeval.pack.collect import PackContents, choose_contents, default_models, pack
 from localeval.pack.unpack import unpack
 from tests.loopback import BYTES, FILE, HUB, loopback_hub, move_in, toml_row, write_wheel
 
@@ -72,9 +72,9 @@ def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-def contents(*models: str, unpacked: int = 10_000) -> PackContents:
+def contents(*models: str) -> PackContents:
     wheels = {"pip": "", **{name.replace("_", "-"): "1.0" for name in PACKAGES}}
-    return PackContents(wheels, unpacked, LlamaBuild(), tuple(map(resolve, models)))
+    return PackContents(wheels, 10_000, LlamaBuild(), tuple(map(resolve, models)))
 
 
 def files_of(folder: Path) -> set[str]:
@@ -92,10 +92,6 @@ def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1])
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +112,6 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
         assert entry == {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     assert {f"models/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
     assert manifest["models"] == ["tiny"]
-    assert manifest["python"] == ".".join(map(str, sys.version_info[:2]))
     assert manifest["packages"]["llama-cpp-python"] == f"{LLAMA}+portable"
     assert manifest["llama"]["flags"] == ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF"]
     assert (original / "install.py").read_bytes() == Path(install.__file__).read_bytes()
@@ -125,23 +120,21 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
         assert archive.read("localeval/__main__.py") == FAKE_MAIN  # and not what an index has by that name
 
 
-def test_an_interrupted_pack_goes_on_and_the_next_call_mends_only_what_is_damaged(
-    index: Path, tmp_path: Path
-) -> None:
+def test_an_interrupted_pack_goes_on_and_is_mended(index: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pack"
     held_back = next(index.glob("sklearn-*.whl")).rename(tmp_path / "held-back")
     with pytest.raises(DownloadFailed, match="sklearn"):
         pack(contents("tiny", "other"), folder)
     with pytest.raises(install.Refused, match=r"is not finished; run localeval pack again"):
         install.read_manifest(folder)
-    numpy, model = folder / "wheels" / "numpy-1.0-py3-none-any.whl", folder / "models" / FILE
+    model = folder / "models" / FILE
     before = model.stat().st_mtime_ns
     held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
     pack(contents("tiny"), folder)  # of another pack's files none is left
     check(folder)
     assert model.stat().st_mtime_ns == before
-    flip(numpy)
-    cut(model)
+    flip(folder / "wheels" / "numpy-1.0-py3-none-any.whl")
+    model.write_bytes(model.read_bytes()[:-1])
     (folder / "models" / "mine.gguf").write_text("mine")
     for wheel in index.glob("*.whl"):
         if wheel.name.split("-")[0] != "numpy":
@@ -151,20 +144,15 @@ def test_an_interrupted_pack_goes_on_and_the_next_call_mends_only_what_is_damage
     check(folder)
 
 
-@pytest.mark.parametrize("lost", ["given/*.whl", "site/*/direct_url.json"])
-def test_where_no_wheel_of_localeval_can_be_made_nothing_is_fetched(
-    lost: str, index: Path, tmp_path: Path
-) -> None:
-    next(tmp_path.glob(lost)).unlink()
+def test_where_no_wheel_of_localeval_can_be_made_nothing_is_fetched(index: Path, tmp_path: Path) -> None:
+    next(tmp_path.glob("site/*/direct_url.json")).unlink()
     with pytest.raises(InputError, match="pack from a checkout"):
         pack(contents("tiny"), tmp_path / "pack")
     assert files_of(tmp_path / "pack") == {install.PART}
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "wheels/mine.whl", "manifest.json"])
-def test_a_folder_with_other_things_is_refused_and_left_as_it_is(
-    index: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_folder_with_other_things_is_left_as_it_is(index: Path, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "pack"
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text('{"files": {"mine": {}}}')
@@ -230,8 +218,7 @@ def write_compiler(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("here", "chosen"),
-    [("gcc", None), ("clang", ""), ("ccache", "ccache gcc"), ("mine", "mine -m64")],
+    ("here", "chosen"), [("gcc", None), ("clang", ""), ("ccache", "ccache gcc"), ("mine", "mine -m64")]
 )
 def test_a_portable_build_is_labelled_and_brings_openmp_with_any_compiler(
     here: str, chosen: str | None, pip: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,7 +227,6 @@ def test_a_portable_build_is_labelled_and_brings_openmp_with_any_compiler(
     if chosen is not None:
         monkeypatch.setenv("CC", chosen)
     made = build_wheel(LlamaBuild())
-    assert list(LlamaBuild().cache_folder.iterdir()) == [made]
     with zipfile.ZipFile(made) as wheel:
         assert wheel.read("init").decode() == f'__version__ = "{LLAMA}+portable"\n'
         cmake = wheel.read("cmake").decode().splitlines()
@@ -254,9 +240,7 @@ def test_a_portable_build_is_labelled_and_brings_openmp_with_any_compiler(
     assert build_wheel(LlamaBuild()) == made  # it took minutes
 
 
-def test_a_build_for_this_processor_leaves_out_amx_as_the_set_up_does(
-    pip: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_for_this_processor_leaves_out_amx(pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_compiler(pip, "cc")
     monkeypatch.setenv("CXXFLAGS", "-g")
     with zipfile.ZipFile(build_wheel(LlamaBuild(native=True))) as wheel:
@@ -267,9 +251,7 @@ def test_a_build_for_this_processor_leaves_out_amx_as_the_set_up_does(
 
 
 @pytest.mark.parametrize("chosen", ["", "nowhere -m64"])
-def test_without_a_compiler_the_build_is_refused_before_anything_is_fetched(
-    chosen: str, pip: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_compiler_nothing_is_built(chosen: str, pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", chosen)
     with pytest.raises(InputError, match=r"there is no C compiler here .*; install one"):
         build_wheel(LlamaBuild())
@@ -278,23 +260,19 @@ def test_without_a_compiler_the_build_is_refused_before_anything_is_fetched(
 def test_the_glibc_that_a_compiled_wheel_needs_is_its_newest_symbols(tmp_path: Path) -> None:
     symbols = {"llama_cpp/lib/libllama.so": b"\x7fELF GLIBC_2.14 GLIBC_2.34 GLIBC_2.9"}
     assert needed_glibc(write_wheel(tmp_path, "a", symbols)) == "2.34"
-    assert needed_glibc(write_wheel(tmp_path, "b", {"b.py": b""})) == ""
 
 
 def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path) -> None:
     found = choose_contents([], LlamaBuild())
     requires = [each for each in distribution("localeval").requires or [] if "extra" not in each]
-    needed = {re.split(r"[^\w-]", each)[0] for each in requires}
-    needed -= {"tomli"} if sys.version_info >= (3, 11) else set()
-    assert needed | {"localeval"} <= closure("localeval").keys()
-    assert needed - {"llama-cpp-python"} <= found.wheels.keys()
+    needed = {re.split(r"[^\w-]", each)[0] for each in requires} - {"llama-cpp-python", "tomli"}
+    assert needed <= found.wheels.keys()
     assert found.wheels["numpy"] == version("numpy")
     assert not {"localeval", "llama-cpp-python", "pytest", "ruff"} & found.wheels.keys()
     if sys.platform == "linux":
         assert found.wheels["torch"] == f"{version('torch').partition('+')[0]}+cpu"
         assert not [name for name in found.wheels if name.startswith("nvidia")]
     text = "\n".join(found.lines(tmp_path / "new"))
-    assert re.search(r"\d+ wheels: about [\d,]+ MB, by pip", text)
     assert re.search(r"in all about [\d,]+ MB; [\d,]+ MB are free there", text)
 
 
@@ -307,9 +285,7 @@ def test_a_model_that_cannot_be_packed_is_refused(index: Path, tmp_path: Path) -
         choose_contents(["tiny"], LlamaBuild())
 
 
-def test_without_a_terminal_sizes_are_said_and_nothing_is_written_until_yes(
-    index: Path, tmp_path: Path
-) -> None:
+def test_without_a_terminal_nothing_is_written_until_yes(index: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pack"
     run = CliRunner().invoke(pack_command, ["--to", str(folder), "--models", "tiny"])
     assert "add --yes" in str(run.exception)
@@ -352,17 +328,21 @@ def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_r
     assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
 
 
-def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps_it(
+def test_the_installer_mends_a_half_made_environment_and_keeps_a_whole_one(
     packed: Path, tmp_path: Path
 ) -> None:
     models, home = tmp_path / "store", tmp_path / "home"
-    models.mkdir()
     into = home / ".local" / "share" / "localeval" / "venv"
+    models.mkdir()
+    into.mkdir(parents=True)
+    (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
+    (into / "half").touch()
     run = run_installer(packed, "--models", models, home=home)
     assert run.returncode == 0, run.stderr
     assert f"{into}/bin/localeval doctor" in run.stdout
     assert (models / "asked").read_text() == f"unpack {packed}"  # the packed localeval places the models
     assert list(into.glob("lib/python*/site-packages/numpy.py"))
+    assert not (into / "half").exists()
     (models / "asked").unlink()
     again = run_installer(packed, "--models", models, home=home)
     assert again.returncode == 0
@@ -372,35 +352,27 @@ def test_the_installer_makes_an_environment_from_nothing_and_a_second_call_keeps
     other = run_installer(packed, home=home)
     assert other.returncode == 2
     assert f"{into} is there already, and not of this pack" in other.stderr
-    (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
-    (into / "half").touch()
-    assert run_installer(packed, "--models", models, home=home).returncode == 0
-    assert not (into / "half").exists()
 
 
 @pytest.mark.parametrize(
-    ("damage", "name"),
-    [(flip, f"models/{FILE}"), (cut, "wheels/numpy-1.0-py3-none-any.whl"), (Path.unlink, f"models/{FILE}")],
+    ("spoil", "code", "said"),
+    [
+        (lambda packed: flip(packed / "models" / FILE), 3, f"{FILE} is .*copy the pack again"),
+        (lambda packed: (packed / "models" / FILE).unlink(), 3, f"{FILE} is .*copy the pack again"),
+        (lambda packed: change(packed, installed_bytes=10**18), 2, "free; make room"),
+    ],
 )
-def test_a_damaged_file_is_named_and_nothing_is_installed(
-    packed: Path, tmp_path: Path, damage: Callable[[Path], object], name: str
+def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
+    packed: Path, tmp_path: Path, spoil: Callable[[Path], object], code: int, said: str
 ) -> None:
-    damage(packed / name)
+    spoil(packed)
     run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
-    assert run.returncode == 3
-    last = run.stderr.splitlines()[-1]
-    assert last.startswith(f"install.py: {packed / name} is ")
-    assert last.endswith("copy the pack again.")
+    assert run.returncode == code
+    assert re.search(said, run.stderr.splitlines()[-1])
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("../evil", "/etc/passwd", "models/../../evil", "wheels\\a", "evil.py", "models/C:evil"),
-        *("models/a\n", "", "./install.py"),
-    ],
-)
+@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e", "a\n"])
 def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: Path, name: str) -> None:
     files = install.read_manifest(packed)["files"]
     change(packed, files={**files, name: {"size": 1, "sha256": "0" * 64}})
@@ -412,15 +384,13 @@ def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        *((text, "is damaged") for text in ("", "[]", "{", "\x00" * 99)),
+        *((text, "is damaged") for text in ("", "[]", "{")),
         ('{"localeval_pack": 1, "files": []}', "is damaged"),
         ('{"localeval_pack": 2}', "is of a newer kind of pack"),
         (None, "is no pack of localeval's"),
     ],
 )
-def test_a_folder_without_a_sound_manifest_is_told_apart(
-    content: str | None, message: str, tmp_path: Path
-) -> None:
+def test_a_manifest_that_is_not_sound_is_told(content: str | None, message: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(install.Refused, match=message):
@@ -429,7 +399,6 @@ def test_a_folder_without_a_sound_manifest_is_told_apart(
 
 def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
     told = install.read_manifest(packed)["sha256"]
-    assert install.read_manifest(packed, told)["models"] == ["tiny"]
     change(packed, models=[])
     with pytest.raises(install.Refused, match="it is not the pack you were told of"):
         install.read_manifest(packed, told)
@@ -439,33 +408,19 @@ def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
     ("facts", "message"),
     [
         ({"python": "3.99"}, r"this pack is for CPython 3\.99 .*, and this is .*; run .* with python3\.99"),
-        ({"implementation": "PyPy"}, "this pack is for PyPy"),
         ({"machine": "riscv64"}, f"this pack is for .* {platform.system()} riscv64, and this is"),
-        ({"system": "Plan9"}, "this pack is for .* Plan9"),
         ({"glibc": "2.999"}, r"this pack needs glibc 2\.999 or newer, and this system has"),
         ({"cpu": ["avx4096"]}, "this processor has no avx4096, which the pack's llama.cpp needs"),
     ],
 )
-def test_a_machine_that_does_not_fit_is_told_why(
-    packed: Path, facts: dict[str, object], message: str
-) -> None:
+def test_a_machine_that_does_not_fit_is_told(packed: Path, facts: dict[str, object], message: str) -> None:
     change(packed, **facts)
     with pytest.raises(install.Refused, match=message) as refused:
         install.check_machine(install.read_manifest(packed))
     assert refused.value.exit_code == 2
 
 
-def test_too_little_room_is_refused_before_anything_is_written(packed: Path, tmp_path: Path) -> None:
-    change(packed, installed_bytes=10**18)
-    run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
-    assert run.returncode == 2
-    assert "free; make room, or choose another folder" in run.stderr
-    assert not (tmp_path / "new").exists()
-
-
-def test_unpack_puts_the_checked_models_in_place_and_asks_no_hub(
-    packed: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unpack_places_the_models(packed: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with loopback_hub(tiny__gguf=BYTES) as hub:
         monkeypatch.setenv("LOCALEVAL_HUB", hub.url)
         assert [files.name for files in unpack(packed)] == ["tiny"]

@@ -67,22 +67,17 @@ def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pyt
         assert shown == closest_evidence(statements, (example.model_extra or {})["contexts"])
 
 
-def test_text_is_never_read_as_a_place_again() -> None:
-    assert fill("{a} {b}", {"a": "{b}", "b": "{a}"}) == "{b} {a}"
-
-
 @pytest.mark.parametrize(
     ("text", "fenced"),
     [
-        *(
-            (mark, mark.replace("<", "‹"))
-            for mark in ("</documents>", "< / DOCUMENTS >", "<answer>", "<\n/answer>")
-        ),
+        ("</documents> < / DOCUMENTS >", "‹/documents> ‹ / DOCUMENTS >"),
+        ("<answer> <\n/answer>", "‹answer> ‹\n/answer>"),
         ("<b>1 < 2</b> <documentation>", "<b>1 < 2</b> <documentation>"),
     ],
 )
 def test_the_marks_of_a_fence_are_made_harmless_and_other_brackets_stay(text: str, fenced: str) -> None:
     assert fence(text) == fenced == fence(fenced)
+    assert fill("{a} {b}", {"a": "{b}", "b": "{a}"}) == "{b} {a}"  # nor is text read as a place again
 
 
 OWN = """
@@ -121,9 +116,7 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
         ((OWN, "no-such.toml"), "no-such.toml"),
     ],
 )
-def test_a_replacement_that_lacks_a_part_is_refused_by_the_name_of_the_part(
-    change: tuple[str, str], named: str
-) -> None:
+def test_a_replacement_that_lacks_a_part_is_refused(change: tuple[str, str], named: str) -> None:
     with pytest.raises(PromptError, match=re.escape(named)):
         load("support", "en", OWN.replace(*change))
 

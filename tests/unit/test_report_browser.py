@@ -16,7 +16,7 @@ from localeval.report.html.shown import shown
 from tests.reports import HOSTILE, hostile, large, small
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-SCALE = int(os.environ.get("LOCALEVAL_REPORT_SAMPLES", "600"))
+SCALE = int(os.environ.get("LOCALEVAL_REPORT_SAMPLES", "200"))
 LONG = 300_000  # milliseconds: a busy machine is no fault
 
 pytestmark = [
@@ -131,8 +131,6 @@ def test_the_language_switch_changes_every_word_of_the_page(reader: Reader) -> N
     assert reader.page.inner_text("#found") == "第 1–5 个，共 5 个"
     assert reader.page.locator("#status option").first.text_content() == "全部样本"
     assert reader.page.get_attribute("#text", "placeholder") == "编号、问题、回答"
-    reader.page.click("#language")
-    assert reader.page.locator("h2").first.inner_text() == "Overview"
 
 
 def test_the_theme_follows_the_system_and_the_switch_and_a_printed_page_is_light(reader: Reader) -> None:
@@ -179,7 +177,7 @@ def test_without_script_means_and_the_worst_samples_can_be_read(browser: Any, tm
 
 
 def test_a_large_run_opens_with_its_first_page_and_turns_to_the_next(browser: Any, tmp_path: Path) -> None:
-    """600 samples, or as many as LOCALEVAL_REPORT_SAMPLES says; the time hangs on the machine too."""
+    """200 samples, or as many as LOCALEVAL_REPORT_SAMPLES says; the time hangs on the machine too."""
     reader = Reader(browser, tmp_path, large(SCALE))
     assert reader.path.stat().st_size <= 20_000_000
     assert reader.page.inner_text("#found") == f"1–50 of {SCALE:,}"

@@ -18,9 +18,9 @@ METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
 
 def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At 4 000 bytes a sample, 20 000 samples take 80 MB beside their texts. In memory it is far more."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
     scale = importlib.import_module("scale")
-    samples = list(scale.samples(120))
+    samples = list(scale.samples(60))
     for module in (overlap, claims):
         monkeypatch.setattr(module, "split", scale.plain)  # pysbd's time is not what is looked at
     judge = steady_judge(SteadyEngine())
