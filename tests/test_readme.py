@@ -14,6 +14,8 @@ import pytest
 
 from localeval import Judge, Result, compare, evaluate, plan
 from localeval.cli import commands
+from localeval.cli.evaluate import evaluate as evaluate_command
+from localeval.cli.evaluate import score
 from localeval.engine.benchmark import Speed
 from localeval.metrics import METRICS
 from localeval.report.text import as_text
@@ -59,8 +61,8 @@ def test_the_commands_of_the_first_screen_are_scripts_of_the_checkout() -> None:
 def test_every_metric_and_every_option_is_in_its_table() -> None:
     assert all(f"| `{name}`" in PAGES["localeval/metrics"] for name in METRICS)
     assert all(f"`{name}`" in PAGES["."] for name in METRICS)
-    for name in ("evaluate", "score"):
-        for option in commands.commands[name].params:
+    for command in (evaluate_command, score):
+        for option in command.params:
             variable = option.envvar
             if variable:
                 assert f"`{variable}`" in PAGES["localeval/cli"], variable
@@ -82,7 +84,9 @@ def test_every_command_line_is_one_that_the_program_takes(arguments: list[str]) 
     command: click.Command = commands
     rest = list(arguments)
     while isinstance(command, click.Group):
-        command = command.commands[rest.pop(0)]
+        found = command.get_command(click.Context(command), rest.pop(0))
+        assert found is not None
+        command = found
     with command.make_context("localeval", rest) as context:
         assert context.args == []  # nothing that it does not know
 

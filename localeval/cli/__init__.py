@@ -11,15 +11,11 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import click
 
-from localeval.cli.card import card, fit
-from localeval.cli.evaluate import evaluate, score
-from localeval.cli.models import doctor, models
-from localeval.cli.pack import pack, unpack
-from localeval.cli.runs import compare, merge, report, rescore, verify
 from localeval.cli.talk import say
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
@@ -42,7 +38,40 @@ _GO_ON = ("evaluate", "card", "pack", "unpack", "models fetch")
 """Commands that go on where an interrupted call of them stopped."""
 
 
-@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+COMMANDS = {
+    "card": ("card", "Say how far the judge agrees with people's labels."),
+    "compare": ("runs", "Compare two runs, sample by sample."),
+    "doctor": ("models", "Check machine, installation and models."),
+    "evaluate": ("evaluate", "Score the samples of a file."),
+    "fit": ("card", "Fit a head to labelled answers."),
+    "merge": ("runs", "Make one run of its shards."),
+    "models": ("models", "List, fetch, verify and locate model files."),
+    "pack": ("pack", "Collect all that a machine with no network needs."),
+    "report": ("runs", "Print the table of a run, and write its page."),
+    "rescore": ("runs", "Score a run again, with no model."),
+    "score": ("evaluate", "Score one sample, given as options."),
+    "unpack": ("pack", "Put the models of a pack into this machine's folder."),
+    "verify": ("runs", "Make judgements again: are they the same?"),
+}
+"""Command -> its module in this folder, which is imported when the command is called, and what it does."""
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"localeval.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, does) for name, (_, does) in COMMANDS.items()])
+
+
+@click.group(cls=_Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="localeval")
 @click.pass_context
 def commands(context: click.Context) -> None:
@@ -50,11 +79,6 @@ def commands(context: click.Context) -> None:
     set_switches()
     if context.invoked_subcommand not in MAY_USE_IT:
         offline()
-
-
-_JUDGING, _OF_RUNS = (evaluate, score, card, fit, verify), (report, rescore, compare, merge)
-for _command in (*_JUDGING, *_OF_RUNS, models, doctor, pack, unpack):
-    commands.add_command(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:
