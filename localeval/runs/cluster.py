@@ -36,8 +36,12 @@ def connect(address: str) -> None:
             subprocess.run(command, check=True, capture_output=True, timeout=SECONDS_TO_ANSWER)  # noqa: S603
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # Ray raises what it likes
+        told = (
+            error.stderr.decode(errors="replace") if isinstance(error, subprocess.CalledProcessError) else ""
+        )
+        why = shorten((told.strip() or str(error)).splitlines()[-1])
         raise InputError(
-            f"no Ray cluster answers at {shorten(address)} ({shorten(error)}); start one with "
+            f"no Ray cluster answers at {shorten(address)} ({why}); start one with "
             "`ray start --head`, or give its address."
         ) from error
 
