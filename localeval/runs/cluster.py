@@ -91,6 +91,9 @@ class Actor:
         with suppress(Exception):  # it may be gone already, and the cluster with it
             ray.kill(self._actor)
 
+    def close(self) -> None:
+        """Do nothing: Ray keeps the books."""
+
 
 class _Judging:
     """What an actor is made of."""

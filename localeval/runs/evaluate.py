@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -102,14 +102,15 @@ def evaluate(
                 watch.begin(planned)
             team, wanted = choose_workers(opened, workers, ray), partial(_wanted, chosen, choices)
             scored: dict[int, SampleResult] = {}
-            for at, records, keys in team.judge(read, wanted, choices, run.journal):
-                kept = run.journal.records(records, keys)
-                scores = _scores(read[at], chosen, records, choices, curves)
-                scored[at] = SampleResult(read[at], scores, kept, curves, choices.threshold)
-                if progress is not None:
-                    progress(len(scored), read)
-                if watch is not None:
-                    watch.took(len(scored), read, scored[at].scores, str(team))
+            with closing(team.judge(read, wanted, choices, run.journal)) as judged:
+                for at, records, keys in judged:
+                    kept = run.journal.records(records, keys)
+                    scores = _scores(read[at], chosen, records, choices, curves)
+                    scored[at] = SampleResult(read[at], scores, kept, curves, choices.threshold)
+                    if progress is not None:
+                        progress(len(scored), read)
+                    if watch is not None:
+                        watch.took(len(scored), read, scored[at].scores, str(team))
             refused = None if began is None or not run.config.watched else attempts() - began + team.refused
             network = Network(watched=refused is not None, refused=refused)
             in_order = [scored[at] for at in range(len(read))]

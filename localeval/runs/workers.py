@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import platform
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
@@ -77,7 +77,10 @@ class Worker(Protocol):
         """Wait for the answer. Raises WorkerLost, or what judging raised."""
 
     def stop(self) -> None:
-        """End it, whatever it does."""
+        """End it, whatever it does; from any thread, and more than once."""
+
+    def close(self) -> None:
+        """Free what is held of it here, when it was stopped and no thread waits for it."""
 
 
 class Process:
@@ -106,6 +109,8 @@ class Process:
 
     def stop(self) -> None:
         self._process.kill()
+
+    def close(self) -> None:
         self._process.join()
         self._pipe.close()
 
@@ -197,7 +202,7 @@ class InProcess:
 
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
-    ) -> Iterator[Judged]:
+    ) -> Generator[Judged, None, None]:
         """Give (place, records, keys) of each sample as it is done, and write the journal."""
         for at, sample in enumerate(samples):
             yield at, *self._judge.judge_with_keys(sample, wanted(sample), options, journal)
@@ -226,7 +231,7 @@ class Workers:
 
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
-    ) -> Iterator[Judged]:
+    ) -> Generator[Judged, None, None]:
         """Do as `InProcess.judge` does; samples are done in any order."""
         threads: list[Thread] = []
         given = taken = 0
@@ -275,8 +280,9 @@ class Workers:
                 self._done.put(error)
                 return
             finally:
-                del self._workers[worker]
                 worker.stop()
+                worker.close()
+                del self._workers[worker]
 
     def _hand(self, worker: Worker, given: _Try) -> None:
         """Have a task judged; where that ends the worker, leave it to another one. Raises WorkerLost."""
