@@ -194,11 +194,11 @@ class InProcess:
 
     refused = 0  # this process counts its own
 
-    def __str__(self) -> str:
-        return ""
-
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
+
+    def __str__(self) -> str:
+        return ""
 
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
