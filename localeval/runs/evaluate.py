@@ -84,12 +84,12 @@ def evaluate(
     0.75
     """
     began = attempts() if is_offline() else None
-    threads = 0 if ray else threads_each(workers)
+    threads = threads_each(workers)
     choices, read, folder, chosen = _prepared(samples, metrics, output, options)
     noted = None
     if shard is not None:
         read, noted = Shard.read(shard).take(read)
-    with _opened(judge, threads) as opened:
+    with _opened(judge, 0 if ray else threads) as opened:
         chosen = _ready(chosen, metrics is not None, opened, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
         config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)

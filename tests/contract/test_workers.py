@@ -139,6 +139,8 @@ def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_ju
         evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([])), workers=2)
     with pytest.raises(InputError, match="workers"):
         evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), workers=0)
+    with pytest.raises(InputError, match="workers"):
+        evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), workers=-1, ray="auto")
 
 
 def shards(folder: Path, of: int, **how: Any) -> list[Path]:
