@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,31 +145,42 @@ def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) 
     context = judge.context(DEFAULTS)
     prompt = context.options.prompt("support", language)
     recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
-    found = {}
-    for one in dict.fromkeys(asked):
-        key = digest([recipe, one])
-        if (line := kept.get(key)) is None:
-            shown = closest_evidence([one.statement], one.contexts)
-            (decided,), _ = judge_support(context, one.contexts, [one.statement], shown, language)
-            line = {"p": decided.probability}
-            kept.put(key, "attack", language, line, {})
-        found[one] = line["p"]
-    return found
+
+    def decide(one: Asked) -> float:
+        shown = closest_evidence([one.statement], one.contexts)
+        (decided,), _ = judge_support(context, one.contexts, [one.statement], shown, language)
+        return decided.probability
+
+    return _each(asked, recipe, language, kept, decide)
 
 
 def _read(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
     """P(supported) of the one sentence of each response, as `groundedness` decides it."""
     context = judge.context(DEFAULTS)
     recipe = [judge.signature_of_engine(), context.heads[language].sha256]
+
+    def decide(one: Asked) -> float:
+        sample = Sample(response=one.statement, retrieved_contexts=list(one.contexts))
+        return min(sentence.probability for sentence in grounding.ask(context, sample, {}).sentences)
+
+    return _each(asked, recipe, language, kept, decide)
+
+
+def _each(
+    asked: Sequence[Asked],
+    recipe: Sequence[Any],
+    language: str,
+    kept: Journal,
+    decide: Callable[[Asked], float],
+) -> dict[Asked, float]:
+    """Decide each, or take what was kept; what is no English or Chinese any more is read by no head."""
     found = {}
     for one in dict.fromkeys(asked):
         key = digest([recipe, one])
-        if (line := kept.get(key)) is None:
-            sample = Sample(response=one.statement, retrieved_contexts=list(one.contexts))
-            with suppress(NoHead):  # a text that is no English or Chinese any more is not read
-                line = {"p": min(s.probability for s in grounding.ask(context, sample, {}).sentences)}
+        with suppress(NoHead):
+            if (line := kept.get(key)) is None:
+                line = {"p": decide(one)}
                 kept.put(key, "attack", language, line, {})
-        if line is not None:
             found[one] = line["p"]
     return found
 
