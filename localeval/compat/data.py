@@ -27,7 +27,7 @@ class EvaluationDataset:
             if isinstance(item, Sample) and item.id in seen:
                 plain[place] = item = item.model_copy(update={"id": str(len(plain) + place + 1)})
             seen |= {item.id} - {""} if isinstance(item, Sample) else set()
-        self.samples: list[Sample] = read_samples(plain)
+        self.samples: list[Sample] = [*read_samples(plain)]
 
     @classmethod
     def from_jsonl(cls, path: str | Path) -> EvaluationDataset:

@@ -79,7 +79,7 @@ class JournalFile:
         self.torn = False
         self.size = 0
         self.reader: BinaryIO | None = None  # while a run goes on, so that no look opens the file anew
-        self._places: dict[str, int] = {}
+        self._places: dict[int, int] = {}  # by the hash of a key, which takes less memory
         if self.path.exists():
             with self._opened() as file:
                 for number, line in enumerate(file, 1):
@@ -97,17 +97,17 @@ class JournalFile:
 
     def entry(self, key: str) -> dict[str, Any] | None:
         """Read the whole line under `key`, as `get` does."""
-        if (place := self._places.get(key)) is None:
+        if (place := self._places.get(hash(key))) is None:
             return None
         with self._opened() as file:
             file.seek(place)
             line = file.readline()
-        entry: dict[str, Any] | None = json.loads(line) if is_whole(line) else None
-        return entry
+        entry: dict[str, Any] = json.loads(line) if is_whole(line) else {}
+        return entry if entry.get("key") == key else None
 
     def add(self, key: str, length: int) -> None:
         """Note a line of `length` bytes at the end."""
-        self._places[key] = self.size
+        self._places[hash(key)] = self.size
         self.size += length
 
     @contextmanager
@@ -202,10 +202,6 @@ class Journal:
         entry = lines.entry(key)
         if entry is not None:
             self.put(key, entry["judgement"], entry["sample"], entry["record"], entry["cost"])
-
-    def records(self, made: Mapping[str, BaseModel], keys: Mapping[str, str]) -> Mapping[str, BaseModel]:
-        """Give `made` to be held for long: where there is a file, read from it again at each look."""
-        return made if self.lines is None else JournaledRecords(self.lines, keys)
 
     def __enter__(self) -> Journal:
         return self

@@ -24,7 +24,7 @@ from localeval.runs import folder as run_folder
 from localeval.runs.config import config_of
 from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
-from localeval.runs.result import Network, Result, SampleResult
+from localeval.runs.result import Network, Result, ScoredSamples
 from localeval.runs.shards import Shard, note_shard
 from localeval.runs.workers import choose_workers, threads_each
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
@@ -101,20 +101,18 @@ def evaluate(
                 run.keep_plan(planned)
                 watch.begin(planned)
             team, wanted = choose_workers(opened, workers, ray), partial(_wanted, chosen, choices)
-            scored: dict[int, SampleResult] = {}
+            scored = ScoredSamples(read, run.journal.lines, curves, choices.threshold)
             with closing(team.judge(read, wanted, choices, run.journal)) as judged:
-                for at, records, keys in judged:
-                    kept = run.journal.records(records, keys)
+                for done, (at, records, keys) in enumerate(judged, 1):
                     scores = _scores(read[at], chosen, records, choices, curves)
-                    scored[at] = SampleResult(read[at], scores, kept, curves, choices.threshold)
+                    scored.put(at, scores, records, keys)
                     if progress is not None:
-                        progress(len(scored), read)
+                        progress(done, read)
                     if watch is not None:
-                        watch.took(len(scored), read, scored[at].scores, str(team))
+                        watch.took(done, read, scores, str(team))
             refused = None if began is None or not run.config.watched else attempts() - began + team.refused
             network = Network(watched=refused is not None, refused=refused)
-            in_order = [scored[at] for at in range(len(read))]
-            result = Result(in_order, config.metrics, signature, network=network, skipped=skipped)
+            result = Result(scored, config.metrics, signature, network=network, skipped=skipped)
             if folder is not None:
                 run_folder.finish(folder, result)
     return result

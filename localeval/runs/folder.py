@@ -171,7 +171,7 @@ def _holds(path: Path, lines: Iterable[str]) -> bool:
         return all(kept == (line and line.encode()) for kept, line in zip_longest(file, lines))
 
 
-def _samples_of(folder: Path) -> list[Sample]:
+def _samples_of(folder: Path) -> Sequence[Sample]:
     """Read the samples of the run there; none where they can't be read."""
     with suppress(InputError):
         return read_samples(folder / SAMPLES)
@@ -210,7 +210,7 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
     html.write(result, path, title=folder.resolve().name, cost=cost)
 
 
-def read(folder: Path) -> tuple[list[Sample], RunConfig]:
+def read(folder: Path) -> tuple[Samples, RunConfig]:
     """Read the samples and the configuration of a run. Raises InputError for what is none."""
     made = config.load_config(folder)
     return read_samples(folder / SAMPLES), made
@@ -235,9 +235,11 @@ def load(folder: str | Path) -> Result:
         )
     samples = read_samples(path / SAMPLES)
     try:
-        with parsing(f"{folder}: {RESULTS} can't be used: it"):
-            kept = json.loads((path / RESULTS).read_text(encoding="utf-8"))
-            return results_file.taken(kept, samples, JournalFile(path / journal.FILE))
+        with (
+            (path / RESULTS).open(encoding="utf-8") as lines,
+            parsing(f"{folder}: {RESULTS} can't be used: it"),
+        ):
+            return results_file.taken(lines, samples, JournalFile(path / journal.FILE))
     except OSError as error:
         raise FolderError(
             f"{path / RESULTS}: can't be read ({error.strerror}); make it a file that you may read."

@@ -20,7 +20,7 @@ from localeval.metrics.summary import choose_metrics, compute, split_scorable
 from localeval.prompts.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import EngineConfig
-from localeval.runs.result import Result, SampleResult
+from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
 
@@ -73,17 +73,15 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             return None
         return record, key
 
-    made = []
-    for sample in samples:
+    made = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
+    for place, sample in enumerate(samples):
         scores, judged = split_scorable(chosen, sample)
         records, at = walk(sample, [name for m in judged for name in m.judgements], stored)
         if not missing:
             scores |= {m.name: compute(m, records, choices, curves) for m in judged}
             if "support" in at and keeps_reasons and (reasons := lookup.own(sample, "reasons")):
                 at["reasons"] = reasons
-            in_order = {m.name: scores[m.name] for m in chosen}
-            kept = JournaledRecords(lookup.lines, at)
-            made.append(SampleResult(sample, in_order, kept, curves, choices.threshold))
+            made.put(place, {m.name: scores[m.name] for m in chosen}, records, at)
     if missing:
         told_of = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
         names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in chosen)]))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
 from localeval.judgements.calibration import Curves, calibrate
+from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
 from localeval.samples import Sample, Skipped
-from localeval.system.files import atomic_write, writing_to
+from localeval.system.files import SpooledLines, atomic_write, writing_to
 from localeval.system.versions import digest
 
 SCHEMA = 1
@@ -64,6 +66,53 @@ class SampleResult:
         Without a calibration in force these are `records`.
         """
         return calibrate(self.records, self.curves)
+
+
+class ScoredSamples(Sequence[SampleResult]):
+    """The scored samples of a run, in the order of its data; each look reads one, so that a million fit.
+
+    journal  of the run's folder, where the records are read; None holds them in memory
+    curves, threshold  as in `SampleResult`, the same for all
+    """
+
+    def __init__(
+        self, samples: Sequence[Sample], journal: JournalFile | None, curves: Curves, threshold: float
+    ) -> None:
+        self._samples, self._journal, self._curves, self._threshold = samples, journal, curves, threshold
+        self._records: dict[int, Mapping[str, BaseModel]] = {}
+        self._lines = SpooledLines()
+        self._numbers = array("q", [-1]) * len(samples)  # of each sample's line
+
+    def put(
+        self,
+        place: int,
+        scores: Mapping[str, Score],
+        records: Mapping[str, BaseModel],
+        keys: Mapping[str, str],
+    ) -> None:
+        """Keep what was made of the sample at `place`; samples may come in any order."""
+        if self._journal is None:
+            self._records[place] = records
+        row = [{name: vars(score) for name, score in scores.items()}, keys]
+        self._numbers[place] = self._lines.append(json.dumps(row).encode())
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @overload
+    def __getitem__(self, place: int) -> SampleResult: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[SampleResult]: ...
+
+    def __getitem__(self, place: int | slice) -> SampleResult | list[SampleResult]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        told, keys = json.loads(self._lines[self._numbers[at]])
+        scores = {name: Score(**score) for name, score in told.items()}
+        records = JournaledRecords(self._journal, keys) if self._journal else self._records[at]
+        return SampleResult(self._samples[at], scores, records, self._curves, self._threshold)
 
 
 def sample_sha256(sample: Sample) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import takewhile, zip_longest
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, StrictBool
@@ -26,10 +27,11 @@ from localeval.judgements.calibration import curves_of
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import Score
 from localeval.metrics.signature import Signature
-from localeval.runs.result import Network, Result, SampleResult, sample_sha256
+from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
 from localeval.samples import Sample, Skipped
 
 FILE = "results.json"
+_SAMPLES, _END = ' "samples": [\n', " ]\n"  # the lines around those of the samples
 
 
 class _Row(BaseModel):
@@ -43,46 +45,54 @@ class _Summary(BaseModel):
     higher_is_better: StrictBool | None = None
 
 
-class _Results(BaseModel):
+class _Head(BaseModel):
     schema_: Literal[1] = Field(alias="schema")
     signature: Signature
     metrics: list[str]
     summary: dict[str, _Summary] = {}
     network: Network = Network()
     skipped: list[Skipped] = []
-    samples: list[_Row]
 
 
 def written(result: Result) -> Iterator[str]:
     """Give the text of the file, in parts."""
-    yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + ',\n "samples": ['
+    yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
     for i, one in enumerate(result.samples):
         records = dict(one.records.at) if isinstance(one.records, JournaledRecords) else {}
         row = one.to_dict() | {"records": records}
-        yield (",\n  " if i else "\n  ") + json.dumps(row, ensure_ascii=False)
-    yield "\n ]\n}\n"
+        yield (",\n  " if i else "  ") + json.dumps(row, ensure_ascii=False)
+    yield f"\n{_END}}}\n"
 
 
-def taken(kept: Any, samples: Sequence[Sample], lines: JournalFile) -> Result:
-    """Make the result that the file's JSON tells, of these samples; records are in `lines`.
+def _parts(lines: Iterator[str]) -> tuple[Any, Iterator[Any]]:
+    """Read all but the samples, and the samples one by one; a file that was laid out anew is read whole."""
+    before = "".join(takewhile(lambda line: line != _SAMPLES, lines))
+    if before.endswith(",\n"):
+        rows = takewhile(lambda line: line != _END, lines)
+        return json.loads(before[:-2] + "}"), (json.loads(line.rstrip().removesuffix(",")) for line in rows)
+    whole = json.loads(before)
+    return whole, iter(whole["samples"])
+
+
+def taken(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
+    """Make the result that the lines of the file tell, of these samples; records are in `journal`.
 
     Raises ValueError or KeyError for another form, or where it is of other samples.
     """
-    read = _Results.model_validate(kept)
-    if [row.id for row in read.samples] != [sample.id for sample in samples]:
-        raise ValueError("its samples are not those of samples.jsonl")
-    curves, threshold = curves_of(read.signature.calibration), read.signature.threshold
-    found = []
-    for sample, row in zip(samples, read.samples, strict=True):
+    head, rows = _parts(lines)
+    read = _Head.model_validate(head)
+    found = ScoredSamples(samples, journal, curves_of(read.signature.calibration), read.signature.threshold)
+    for place, (sample, told) in enumerate(zip_longest(samples, rows)):
+        if sample is None or told is None or told["id"] != sample.id:
+            raise ValueError("its samples are not those of samples.jsonl")
+        row = _Row.model_validate(told)
         if row.sha256 not in (None, sample_sha256(sample)):
             raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
         if unknown := sorted(row.records.keys() - JUDGEMENTS.keys()):
             raise ValueError(f"there is no judgement {unknown[0]!r}")
         if missing := sorted(set(read.metrics) - row.scores.keys()):
             raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
-        found.append(
-            SampleResult(sample, row.scores, JournaledRecords(lines, row.records), curves, threshold)
-        )
+        found.put(place, row.scores, {}, row.records)
     return Result(
         found,
         read.metrics,

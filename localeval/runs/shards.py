@@ -22,7 +22,7 @@ from localeval.judgements.journal import JournalFile
 from localeval.metrics.signature import differing
 from localeval.runs.config import load_config, read_model
 from localeval.runs.folder import SHARD, Run, check, finish, load
-from localeval.runs.result import Network, Result, SampleResult
+from localeval.runs.result import Network, Result, ScoredSamples
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, writing
 from localeval.system.versions import digest
@@ -64,7 +64,7 @@ class Shard(NamedTuple):
             samples=len(samples),
             ids=digest([sample.id for sample in samples]),
         )
-        return Samples([samples[at] for at in places], samples.name, samples.skipped), noted
+        return samples.choose(places), noted
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
@@ -116,28 +116,26 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
-    placed: dict[int, tuple[SampleResult, JournalFile]] = {}
-    for folder, shard, result in zip(folders, shards, results, strict=True):
-        lines = JournalFile(folder / JOURNAL)
-        placed |= {at: (one, lines) for at, one in zip(shard.places, result.samples, strict=True)}
-    in_order = [placed[at] for at in range(len(placed))]
-    samples = Samples([one.sample for one, _ in in_order], "the shards")
+    parts = sorted((at, part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places))
+    samples = Samples((results[part].samples[i].sample for _, part, i in parts), "the shards")
     check(Path(output), samples, folders[0])
-    copied: list[SampleResult] = []
     with Run.open(Path(output), samples, load_config(folders[0]), lambda: None) as run:
-        for one, lines in in_order:
+        one = results[0].samples[0]
+        scored = ScoredSamples(samples, run.journal.lines, one.curves, one.threshold)
+        journals = [JournalFile(folder / JOURNAL) for folder in folders]
+        for at, part, i in parts:
+            one = results[part].samples[i]
             keys: dict[str, str] = dict(getattr(one.records, "at", {}))
             for key in dict.fromkeys(keys.values()):
                 if run.journal.get(key) is None:
-                    run.journal.copy(lines, key)
-            scores, records = one.scores, run.journal.records({}, keys)
-            copied.append(SampleResult(one.sample, scores, records, one.curves, one.threshold))
+                    run.journal.copy(journals[part], key)
+            scored.put(at, one.scores, {}, keys)
         counted = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),
             refused=None if None in counted else sum(filter(None, counted)),
         )
-        whole = Result(copied, results[0].metrics, first, network=network, skipped=results[0].skipped)
+        whole = Result(scored, results[0].metrics, first, network=network, skipped=results[0].skipped)
         finish(Path(output), whole)
     return whole
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from copy import copy
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from localeval.errors import InputError
 from localeval.samples.readers import Row, Rows, file_rows, from_langsmith, source_name, table_rows
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.system.arguments import whole
+from localeval.system.files import SpooledLines
 from localeval.text.display import shorten, suggested
 
 # A file, or samples and mappings, or a table: a pandas or Polars DataFrame, a Dataset of Hugging Face.
@@ -30,16 +33,44 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Samples(list[Sample]):
-    """The samples that were read.
+class Samples(Sequence[Sample]):
+    """The samples that were read. Large ones are kept in a temporary file: each look reads one of them.
 
     name     of the file or source, for messages
     skipped  the rows that `skip_bad` left out, in order
     """
 
     def __init__(self, samples: Iterable[Sample], name: str, skipped: Sequence[Skipped] = ()) -> None:
-        super().__init__(samples)
         self.name, self.skipped = name, list(skipped)
+        self._lines = SpooledLines()
+        for one in samples:
+            self._lines.append(one.model_dump_json().encode())
+        self._chosen: Sequence[int] = range(len(self._lines))
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, place: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Sample]: ...
+
+    def __getitem__(self, place: int | slice) -> Sample | list[Sample]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        return Sample.stored(self._lines[self._chosen[place]])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def choose(self, places: Iterable[int]) -> Samples:
+        """Give the samples at these places, in this order."""
+        chosen = copy(self)
+        chosen._chosen = array("Q", (self._chosen[at] for at in places))
+        return chosen
 
 
 def read_samples(
@@ -108,18 +139,20 @@ def read_samples(
 
     skipped: list[Skipped] = []
     seen: dict[str, None] = {}
+    places: dict[str, str] = {}
     with closing(rows):  # now, and not when the last reference to an error is gone
-        chosen = list(islice(_samples(rows, name, names, seen, skipped if skip_bad else None), limit))
-    there = [one.id for one in chosen]
-    if chosen and (missing := sorted(wanted.difference(there))):
+        read = _samples(rows, name, names, seen, places, skipped if skip_bad else None)
+        samples = Samples(islice(read, limit), name)
+    there = list(places)
+    if there and (missing := sorted(wanted.difference(there))):
         within, remedy = "", shorten(suggested(missing[0], there))
-        if len(chosen) == limit:  # it may well stand behind, where nothing is looked at
+        if len(there) == limit:  # it may well stand behind, where nothing is looked at
             within, remedy = f" among the first {limit}", "raise the limit, or leave the id out."
         raise InputError(f"{name}: no sample{within} has the id {shorten(missing[0])}; {remedy}")
-    chosen = [one for one in chosen if not wanted or one.id in wanted]
-    by_lot = sorted(chosen, key=lambda one: sha256(f"{seed}/{one.id}".encode()).digest())
-    drawn = {one.id for one in by_lot[:sample]}
-    chosen = [one for one in chosen if one.id in drawn]
+    chosen = [at for at, one in enumerate(there) if not wanted or one in wanted]
+    if sample is not None:
+        by_lot = sorted(chosen, key=lambda at: sha256(f"{seed}/{there[at]}".encode()).digest())
+        chosen = sorted(by_lot[:sample])
     for field, (column, *_) in names.items():
         if names[field] != NAMES[field] and column not in seen and seen:
             fault = f"no sample has the column {shorten(column)}, which was named for {field}"
@@ -129,18 +162,24 @@ def read_samples(
         if skipped:
             remedy = f"{len(skipped)} can't be used, the first of them as {skipped[0].reason}"
         raise InputError(f"{name}: there is no sample in it; {remedy}")
-    before = source.skipped if isinstance(source, Samples) else []
-    return Samples(chosen, name, [*before, *skipped])
+    samples.skipped = [*(source.skipped if isinstance(source, Samples) else []), *skipped]
+    return samples.choose(chosen)
 
 
 def _samples(
-    rows: Rows, name: str, names: Names, seen: dict[str, None], skipped: list[Skipped] | None
+    rows: Rows,
+    name: str,
+    names: Names,
+    seen: dict[str, None],
+    places: dict[str, str],
+    skipped: list[Skipped] | None,
 ) -> Iterator[Sample]:
-    """Yield a sample for each row, with an id of its own; note the columns that are `seen`.
+    """Yield a sample for each row, with an id of its own.
 
+    seen     takes the columns of all rows
+    places   takes the id of each sample, and where it stands
     skipped  takes the rows that can't be read; None lets the first of them raise
     """
-    places: dict[str, str] = {}
     for row in rows:
         value = row.value
         where = row.place if name == "samples" else f"{name}, {row.place}"

@@ -1,12 +1,16 @@
-"""Writing files whole or not at all, reading files of our own, and locks."""
+"""Writing files whole or not at all, reading files of our own, lines kept out of memory, and locks."""
 
 from __future__ import annotations
 
 import errno
 import os
+import tempfile
+import weakref
+from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -109,6 +113,46 @@ def parsing(what: str, remedy: str = AGAIN) -> Iterator[None]:
         why += " is missing" if isinstance(error, KeyError) else ""
         fault = f"was made by another version or changed by hand ({why})"
         raise InputError(f"{what} {fault}; {remedy}") from error
+
+
+class SpooledLines:
+    """Lines by their number, kept in memory up to 16 MB, and beyond in a file of the temporary folder.
+
+    Any thread may read or append. Raises InputError where the temporary folder takes no more.
+
+    >>> lines = SpooledLines()
+    >>> lines.append(b"one"), lines.append(b"two"), lines[0]
+    (0, 1, b'one')
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=16_000_000)  # noqa: SIM115
+        self._starts = array("Q", [0])  # where each line begins, and the next one would
+        self._lock = Lock()
+        weakref.finalize(self, self._file.close)
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        start, end = self._starts[number], self._starts[number + 1]
+        with self._lock:
+            self._file.seek(start)
+            return self._file.read(end - start)
+
+    def append(self, line: bytes) -> int:
+        """Keep a line, and give its number."""
+        try:
+            with self._lock:
+                self._file.seek(self._starts[-1])
+                self._file.write(line)
+                self._starts.append(self._starts[-1] + len(line))
+                return len(self) - 1
+        except OSError as error:
+            raise InputError(
+                f"{tempfile.gettempdir()}: a temporary file can't be written there ({error.strerror}); make "
+                "room, or name another folder in the variable TMPDIR."
+            ) from error
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
