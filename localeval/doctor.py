@@ -276,7 +276,7 @@ def _checksums(_: CheckContext) -> str:
     here = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
     if not here:
         raise Skipped(f"no model of the catalog is in {models.models_dir()}")
-    size = sum(models.verify(name).size for name in here)
+    size = sum(models.resolve(name, read_again=True).size for name in here)
     return f"{', '.join(here)}: {size / 1e9:.1f} GB read, as in the catalog"
 
 

@@ -96,19 +96,20 @@ def writing(folder: Path) -> Iterator[None]:
         ) from error
 
 
-AGAIN = "give the run's `evaluate` command again, which asks the model for nothing that is in the journal."
-
-
 @contextmanager
-def parsing(what: str, remedy: str = AGAIN) -> Iterator[None]:
+def parsing(
+    what: str,
+    remedy: str = "give the run's `evaluate` command again, which asks nothing that is in the journal.",
+) -> Iterator[None]:
     """Turn what is missing in a file of our own, or of another type, into an InputError about `what`."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = describe(error) if isinstance(error, ValidationError) else shorten(error, 120)
         why += " is missing" if isinstance(error, KeyError) else ""
-        fault = f"was made by another version or changed by hand ({why})"
-        raise InputError(f"{what} {fault}; {remedy}") from error
+        raise InputError(
+            f"{what} was made by another version or changed by hand ({why}); {remedy}"
+        ) from error
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
