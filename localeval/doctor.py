@@ -22,7 +22,7 @@ from functools import cached_property
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 import platformdirs
 from packaging.requirements import Requirement
@@ -62,21 +62,20 @@ SENTENCES = (
     ("See [1]." + "..[111 " * 12, 12),  # pysbd alone takes hours
 )
 
+# Three of the shipped samples, with the same contexts. By how much the first one's probability must be above
+# the others': a judge that guesses is near it by luck at times, and gives the wrong date nearly the same.
 SUPPORTED, DATE_WRONG, CONTRADICTED = "en-supported", "en-one-date-wrong", "en-contradicted"
-"""Three of the shipped samples; the same contexts stand behind all."""
-
 APART, DATE_APART = 0.3, 0.1
-"""By how much the supported answer's probability must be above the contradicted one's, which a judge that
-guesses reaches by luck at times, and above the one's with another date, to which it gives nearly the same."""
 
+# A text, one that says much the same, one that does not; the first are sentence-transformers' own. By how
+# much the cosine of the near one must be above that of the far one.
 NEAR_AND_FAR = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
     ("Where does tea grow?", "In which places is tea grown?", "Where does the judge live?"),
 )
-"""A text, one that says much the same, one that does not. The first three are sentence-transformers' own."""
+MARGIN = 0.1
 
-MARGIN = 0.1  # by how much the cosine of the near text must be above that of the far one
-
+# Premise, hypothesis and HHEM-2.1-Open's score, from its model card: computed elsewhere, and rounded.
 PUBLISHED = (
     ("The capital of France is Berlin.", "The capital of France is Paris.", 0.0111),
     ("I am in California", "I am in United States.", 0.6474),
@@ -84,22 +83,20 @@ PUBLISHED = (
     ("A person on a horse jumps over a broken down airplane.", "A person is outdoors, on a horse.", 0.8969),
     ("Mark Wahlberg was a fan of Manny.", "Manny was a fan of Mark Wahlberg.", 0.0543),
 )
-"""Premise, hypothesis and HHEM-2.1-Open's score, from its model card."""
-
-TOLERANCE = 0.01  # of a published score: they were computed elsewhere, and rounded
+TOLERANCE = 0.01
 
 _MODULES = {"llama-cpp-python": "llama_cpp", "scikit-learn": "sklearn"}
 _BESIDE = ("torch", "transformers", "tokenizers", "safetensors")  # what sentence-transformers brings
 _FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")  # on which llama.cpp's speed depends
 _OPTIONS = Options(statements="sentences")
 
-_PROBE = """
+# Run in a process of its own: a library that was built for another processor ends the process.
+_IMPORT_EACH = """
 import importlib, sys
 for name in sys.argv[1:]:
     print(name, flush=True)
     importlib.import_module(name)
 """
-"""Imports each module in a process of its own: a library built for another processor ends the process."""
 
 
 class Fault(Exception):
@@ -129,11 +126,8 @@ class Finding:
         return printable(f"{mark} {self.name:<13} {self.found}{f'; {self.remedy}' if self.remedy else ''}")
 
 
-class _Word(BaseModel):
+class _Reply(BaseModel):
     word: str
-
-
-class _Reply(_Word):
     verdict: Literal["yes", "no"]
 
 
@@ -157,14 +151,14 @@ class CheckContext:
             judge = Judge.load(
                 self.judge_name, embedder=self.embedder, n_threads=self.threads, cache_prefix=False
             )
-            judge.engine.generate(PromptPrefix("", ()), "Tea grows on hills.", ["A word?"], _Word, budget=2)
+            judge.engine.generate(PromptPrefix("", ()), "Tea grows on hills.", ["A word?"], _Reply, budget=8)
         except LocalevalError as error:
             return error
         return judge
 
     @property
     def judge(self) -> Judge:
-        """Raises Skipped where it can't be loaded: the check of the judge says why."""
+        """The judge. Raises Skipped where it can't be loaded: the check of the judge says why."""
         if isinstance(self.loaded, LocalevalError):
             raise Skipped("the judge can't be loaded: see the check judge")
         return self.loaded
@@ -184,16 +178,19 @@ def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Findi
         for name, check in CHECKS.items():
             if only and name not in only:
                 continue
-            start, status, remedy = time.perf_counter(), "fault", ""
+            start, remedy = time.perf_counter(), ""
+            status: Status = "fault"
             try:
                 found, status = check(context), "ok"
             except Skipped as error:
                 found, status = str(error), "absent"
+            except Fault as error:
+                found, remedy = str(error), error.remedy
+            except LocalevalError as error:
+                found = str(error)
             except Exception as error:  # noqa: BLE001 (whatever a broken installation raises is a finding)
-                found, remedy = str(error), getattr(error, "remedy", "")
-                if not isinstance(error, Fault | LocalevalError):
-                    found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
-            yield Finding(name, cast(Status, status), found, remedy, round(time.perf_counter() - start, 2))
+                found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
+            yield Finding(name, status, found, remedy, round(time.perf_counter() - start, 2))
     finally:
         judge = vars(context).get("loaded")
         if judge and not isinstance(judge, LocalevalError):
@@ -225,23 +222,22 @@ def _packages(_: CheckContext) -> str:
             wrong.append(f"{one.name} is not installed")
     modules = [*(_MODULES.get(one.name, one.name.replace("-", "_")) for one in needed), *_BESIDE]
     done = subprocess.run(  # noqa: S603
-        subprocesses.code(_PROBE, *modules),
+        subprocesses.code(_IMPORT_EACH, *modules),
         capture_output=True,
         text=True,
         timeout=SECONDS,
         check=False,
         env=subprocesses.environment(**SWITCHES),
     )
-    if done.returncode:
-        tried, said = (done.stdout.split() or ["Python"])[-1], (done.stderr.split("\n") or [""])
-        how = shorten(next(filter(None, reversed(said)), ""), 120)
-        if done.returncode < 0:
-            how = f"it ends the process: {signal.Signals(-done.returncode).name}"
-        if done.returncode == -signal.SIGILL:
+    if code := done.returncode:
+        how = shorten((done.stderr.splitlines() or [""])[-1], 120)
+        if code < 0:
+            how = f"it ends the process: {signal.Signals(-code).name}"
+        if code == -signal.SIGILL:
             how += ", as it is built for another processor"
+        tried = (done.stdout.split() or ["Python"])[-1]
         wrong.append(f"{tried} can't be imported ({how})")
-    remedy = "install localeval again, or what it names, from the same source"
-    _found_if(not wrong, "; ".join(wrong), remedy)
+    _found_if(not wrong, "; ".join(wrong), "install localeval again, or what it names, from the same source")
     return f"{len(modules)} packages can be imported, versions as localeval wants them"
 
 

@@ -45,7 +45,6 @@ BLOCK = 1 << 18
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers that another try may change
 
-Announce = Callable[[str], None]
 Progress = Callable[[int, int], None]  # bytes done and bytes in all (0 while that is not known)
 
 
@@ -57,7 +56,6 @@ def say(line: str) -> None:
 def fetch(
     name: str,
     source: str | os.PathLike[str] | None = None,
-    announce: Announce = say,
     progress: Progress | None = None,
     elsewhere: bool = True,
 ) -> ModelFiles:
@@ -80,18 +78,18 @@ def fetch(
         raise InputError(f"--from {given}: there is no such file or folder.")
     try:
         if not _wanted(row):
-            announce(f"{name} is already in {models_dir()} and checked; nothing to do.")
+            say(f"{name} is already in {models_dir()} and checked; nothing to do.")
             return resolve(name)
         models_dir().mkdir(parents=True, exist_ok=True)
         path = models_dir() / f".{name}.lock"
         try:
             lock = held(path, 0)  # two processes would write one file
         except Timeout:
-            announce(f"another process is fetching {name}; waiting until it is done.")
+            say(f"another process is fetching {name}; waiting until it is done.")
             lock = held(path, -1)
         try:
             if wanted := _wanted(row):  # the other process may have fetched it
-                _fetch_files(row, wanted, given, elsewhere, announce, progress)
+                _fetch_files(row, wanted, given, elsewhere, progress)
         finally:
             lock.release()
     except OSError as error:
@@ -110,12 +108,7 @@ def _wanted(row: CatalogRow) -> list[CatalogFile]:
 
 
 def _fetch_files(
-    row: CatalogRow,
-    wanted: list[CatalogFile],
-    given: Path | None,
-    elsewhere: bool,
-    announce: Announce,
-    progress: Progress | None,
+    row: CatalogRow, wanted: list[CatalogFile], given: Path | None, elsewhere: bool, progress: Progress | None
 ) -> None:
     hubs = row.sources if elsewhere else ()
     if not (given or hubs):
@@ -125,8 +118,8 @@ def _fetch_files(
         )
     size, unknown = sum(file.size or 0 for file in wanted), any(file.size is None for file in wanted)
     more = " and more" if unknown else ""
-    announce(f"{row.name}: {len(wanted)} file(s), {size:,} bytes{more}, to {models_dir()}")
-    announce(f"from: {'; then '.join(map(str, [given, *hubs] if given else hubs))}")
+    say(f"{row.name}: {len(wanted)} file(s), {size:,} bytes{more}, to {models_dir()}")
+    say(f"from: {'; then '.join(map(str, [given, *hubs] if given else hubs))}")
     there = sum(part.stat().st_size for file in wanted if (part := _part(row, file)).exists())
     needed, free = size - there, shutil.disk_usage(models_dir()).free
     if given is None and needed > free:  # a link to a file of the user's takes no space
@@ -145,7 +138,7 @@ def _fetch_files(
         final.parent.mkdir(parents=True, exist_ok=True)
         sources: list[Path | HubSource] = [given] if given else []
         sources += [hub] if hubs and (hub := row.source(file)) else []
-        made = _get(row, file, sources, announce, report)
+        made = _get(row, file, sources, report)
         sha256 = file_sha256(made)
         with made.open("rb") as stream:
             os.fsync(stream.fileno())  # a name must never outlive a power cut that its bytes did not
@@ -156,24 +149,21 @@ def _fetch_files(
             notes = models_dir() / row.name / SUMS
             sums = {**read_sums(notes), file.name: sha256}
             notes.write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
-            announce(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
+            say(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
         done += final.stat().st_size
     if progress:
         progress(done, done)
-    announce(f"{row.name} is in {models_dir()}.")
+    say(f"{row.name} is in {models_dir()}.")
 
 
 def _part(row: CatalogRow, file: CatalogFile) -> Path:
     """Return where a file of the hub grows."""
-    return place(row, file).with_name(f"{Path(file.name).name}.part")
+    path = place(row, file)
+    return path.with_name(f"{path.name}.part")
 
 
 def _get(
-    row: CatalogRow,
-    file: CatalogFile,
-    sources: list[Path | HubSource],
-    announce: Announce,
-    report: Callable[[int], None],
+    row: CatalogRow, file: CatalogFile, sources: list[Path | HubSource], report: Callable[[int], None]
 ) -> Path:
     """Get one file with the right bytes beside its place, from the first source that has it."""
     answers: list[str] = []
@@ -191,7 +181,7 @@ def _get(
         except DownloadFailed as error:
             answers.append(f"{source}: {error}")
             if source is not sources[-1]:
-                announce(f"{answers[-1]}; trying the next source")
+                say(f"{answers[-1]}; trying the next source")
     raise DownloadFailed(
         f"{row.name}: {file.name} could not be had ({'; '.join(answers)}); try again where the hub can be "
         "reached, or give a file or folder that holds it with --from."

@@ -21,7 +21,7 @@ from localeval import models as store
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import ModelFiles, catalog
 from localeval.models.catalog import DEFAULT_JUDGE
-from localeval.models.fetch import Announce, say
+from localeval.models.fetch import say
 from localeval.models.files import auto_embedder, file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
@@ -187,7 +187,7 @@ class PartialManifest:
         return manifest
 
 
-def pack(contents: PackContents, target: Path, announce: Announce = say) -> Path:
+def pack(contents: PackContents, target: Path) -> Path:
     """Fill `target` and return its manifest; what an earlier call left there whole is kept.
 
     Raises InputError for a folder with other things in it, a disk that is full, and no compiler;
@@ -203,19 +203,19 @@ def pack(contents: PackContents, target: Path, announce: Announce = say) -> Path
         (target / install.MANIFEST).unlink(missing_ok=True)
         _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
         for model in contents.models:
-            announce(f"copying {model.name}")
+            say(f"copying {model.name}")
             assert model.row is not None  # noqa: S101 (a pack holds models of the catalog only)
             paths = [store.place(model.row, file) for file in model.row.files]
             paths.append(store.models_dir() / model.name / store.SUMS)
             for source in filter(Path.is_file, paths):
                 name = source.relative_to(store.models_dir()).as_posix()
                 so_far.add(source, f"models/{name}", file_sha256(source))
-        _download_wheels(contents, so_far, scratch, announce)
+        _download_wheels(contents, so_far, scratch)
         for wheel in sorted(scratch.glob("*.whl")):
             so_far.add(wheel, f"wheels/{wheel.name}")
             wheel.unlink()
         if not contents.llama.cached_wheel:
-            announce(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
+            say(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
         llama = build_wheel(contents.llama)
         so_far.add(llama, f"wheels/{llama.name}")
         so_far.add(Path(install.__file__), "install.py")
@@ -249,16 +249,14 @@ def _make_own_wheel(folder: Path) -> None:
         raise InputError(f"no wheel can be made of {place} ({error}); pack from a checkout.") from error
 
 
-def _download_wheels(
-    contents: PackContents, so_far: PartialManifest, scratch: Path, announce: Announce
-) -> None:
+def _download_wheels(contents: PackContents, so_far: PartialManifest, scratch: Path) -> None:
     wanted = dict(contents.wheels)
     for path in so_far.known:
         if path.startswith("wheels/"):
             name, version, *_ = parse_wheel_filename(Path(path).name)
             if wanted.get(name) in ("", str(version)) and so_far.keep(path):
                 del wanted[name]
-    announce(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
+    say(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
     pins = [f"{name}=={version}" if version else name for name, version in wanted.items()]
     torch = [pin for pin in pins if pin.startswith("torch==")]
     download = ("download", "--only-binary", ":all:", "--dest", str(scratch))
