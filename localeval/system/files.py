@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from localeval.errors import FolderError, InputError
-from localeval.system.validation import describe
+from localeval.system.arguments import describe
 from localeval.text.display import shorten
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-# Packages whose version can move a score.
 DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 
 
@@ -24,6 +23,7 @@ def digest(value: Any) -> str:
 
 
 def package_versions() -> dict[str, str]:
+    """Return the versions of the packages that can move a score."""
     return {name: _version(name) for name in DECIDING}
 
 
