@@ -22,7 +22,7 @@ from functools import cached_property
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import platformdirs
 from packaging.requirements import Requirement
@@ -31,13 +31,12 @@ from pydantic import BaseModel
 from localeval import models
 from localeval.engine import probe
 from localeval.engine.engine import Engine
+from localeval.engine.hhem import Classifier
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import InputError, LocalevalError, ModelMissing
-from localeval.judgements.calibration import RAW
+from localeval.judge import Judge
 from localeval.judgements.journal import Journal
-from localeval.metrics import METRICS
-from localeval.metrics.summary import compute
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
 from localeval.prompts.options import Options
 from localeval.prompts.prefix import PromptPrefix
@@ -46,9 +45,6 @@ from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline
 from localeval.text import sentences
 from localeval.text.display import printable, shorten
-
-if TYPE_CHECKING:
-    from localeval.judge import Judge
 
 Status = Literal["ok", "fault", "absent"]
 
@@ -88,7 +84,7 @@ TOLERANCE = 0.01
 _MODULES = {"llama-cpp-python": "llama_cpp", "scikit-learn": "sklearn"}
 _BESIDE = ("torch", "transformers", "tokenizers", "safetensors")  # what sentence-transformers brings
 _FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")  # on which llama.cpp's speed depends
-_OPTIONS = Options(statements="sentences")
+_OPTIONS = {"statements": "sentences", "calibration": "none"}
 
 # Run in a process of its own: a library that was built for another processor ends the process.
 _IMPORT_EACH = """
@@ -145,8 +141,6 @@ class CheckContext:
     @cached_property
     def loaded(self) -> Judge | LocalevalError:
         """The judge after a first reply, for which the weights are read, or why there is none."""
-        from localeval.judge import Judge
-
         try:
             judge = Judge.load(
                 self.judge_name, embedder=self.embedder, n_threads=self.threads, cache_prefix=False
@@ -320,35 +314,37 @@ def _faithfulness(context: CheckContext) -> str:
     """The judge tells a supported answer from a contradicted one, and from the same with another date."""
     shares, verify = [], f"models verify {context.judge_name}"
     for name in (SUPPORTED, DATE_WRONG, CONTRADICTED):
-        score = compute(METRICS["faithfulness"], _records(context, name), _OPTIONS, RAW)
+        score = context.judge.score("faithfulness", _sample(name), **_OPTIONS)
         if score.soft is None:
             raise Fault(f"the judge could not answer ({score.reason})", f"check it: {verify}")
         shares.append(score.soft)
     high, other, low = shares
-    found = f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, "
-    found += f"a contradicted one {low:.3f}"
+    found = f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, one contradicted {low:.3f}"
     sound = high >= 0.6 and high - other >= DATE_APART and high - low >= APART
     return _found_if(sound, found, f"this judge does not judge: choose another, or check it: {verify}")
 
 
 def _same_bits(context: CheckContext) -> str:
     """A judgement alone, and again after another sample's: the same record."""
-    alone, _, again = (_records(context, name) for name in (SUPPORTED, CONTRADICTED, SUPPORTED))
+    options, wanted = Options.read(_OPTIONS), ("statements", "support")
+    alone, _, again = (
+        context.judge.judge(_sample(name), wanted, options, Journal())
+        for name in (SUPPORTED, CONTRADICTED, SUPPORTED)
+    )
     remedy = "use a CPU build, without --gpu-layers; scores of this machine can't be verified"
     _found_if(alone == again, "the same judgement made twice gave two records", remedy)
     return "a judgement made twice, with another between, is the same record"
 
 
-def _records(context: CheckContext, sample: str) -> dict[str, BaseModel]:
-    """Make the judgements of one shipped sample."""
+def _sample(name: str) -> Sample:
+    """Read one of the shipped samples."""
     lines = (resources.files("localeval") / "examples" / "answers.jsonl").read_text(encoding="utf-8")
-    row = next(row for row in map(json.loads, lines.splitlines()) if row["id"] == sample)
-    return context.judge.judge(Sample(**row), ("statements", "support"), _OPTIONS, Journal())
+    return next(Sample(**row) for row in map(json.loads, lines.splitlines()) if row["id"] == name)
 
 
 def _embedder(context: CheckContext) -> str:
     """Texts that say the same are closer than texts that do not."""
-    from localeval.engine.embedder import Embedder
+    from localeval.engine.embedder import Embedder  # not at the top: it imports numpy
 
     name = _model_here(context.embedder, "embedder")
     with closing(Embedder.load(name)) as embedder:
@@ -362,8 +358,6 @@ def _embedder(context: CheckContext) -> str:
 
 def _classifier(context: CheckContext) -> str:
     """HHEM gives the scores of its model card."""
-    from localeval.engine.hhem import Classifier
-
     name = _model_here(context.classifier, "classifier")
     with closing(Classifier.load(name)) as classifier:
         given = classifier.probabilities([(premise, hypothesis) for premise, hypothesis, _ in PUBLISHED])
