@@ -319,7 +319,9 @@ def _faithfulness(context: CheckContext) -> str:
             raise Fault(f"the judge could not answer ({score.reason})", f"check it: {verify}")
         shares.append(score.soft)
     high, other, low = shares
-    found = f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, one contradicted {low:.3f}"
+    found = (
+        f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, a contradicted one {low:.3f}"
+    )
     sound = high >= 0.6 and high - other >= DATE_APART and high - low >= APART
     return _found_if(sound, found, f"this judge does not judge: choose another, or check it: {verify}")
 

@@ -113,7 +113,7 @@ def parsing(
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
-    """Whether both lead to one file that is there."""
+    """Tell whether both lead to one file that is there."""
     try:
         return path.samefile(other)
     except (OSError, ValueError):
@@ -121,11 +121,10 @@ def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
 
 
 def held(path: Path, seconds: float) -> BaseFileLock:
-    """The lock on `path`, which this process holds until it calls `release`, or ends.
+    """Lock `path` for this process, until it calls `release` on what is returned, or ends.
 
     Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout; OSError
-    where the file can't be written. On a file system that knows no locks, a note of the holder beside the
-    file stands for one: filelock's own way there removes the note that another process left in `path`.
+    where the file can't be written.
     """
     from filelock import FileLock, SoftFileLock
 
@@ -135,6 +134,7 @@ def held(path: Path, seconds: float) -> BaseFileLock:
     except OSError as error:
         if error.errno != errno.ENOSYS:
             raise
+        # A file system without locks. filelock's own fallback removes the note that another holder left.
         lock = SoftFileLock(path.with_name(f"{path.name}.held"), thread_local=False)
         lock.acquire(timeout=seconds)
     return lock
