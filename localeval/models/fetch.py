@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from filelock import Timeout
@@ -136,8 +136,7 @@ def _fetch_files(
     for file in wanted:
         final = place(row, file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        sources: list[Path | HubSource] = [given] if given else []
-        sources += [hub] if hubs and (hub := row.source(file)) else []
+        sources = [source for source in (given, row.source(file) if elsewhere else None) if source]
         made = _get(row, file, sources, report)
         sha256 = file_sha256(made)
         with made.open("rb") as stream:
@@ -163,7 +162,7 @@ def _part(row: CatalogRow, file: CatalogFile) -> Path:
 
 
 def _get(
-    row: CatalogRow, file: CatalogFile, sources: list[Path | HubSource], report: Callable[[int], None]
+    row: CatalogRow, file: CatalogFile, sources: Sequence[Path | HubSource], report: Callable[[int], None]
 ) -> Path:
     """Get one file with the right bytes beside its place, from the first source that has it."""
     answers: list[str] = []

@@ -161,7 +161,7 @@ def test_a_folder_with_other_things_is_left_as_it_is(index: Path, tmp_path: Path
     assert files_of(folder) == {name}
 
 
-def test_a_full_target_is_one_sentence(index: Path, tmp_path: Path) -> None:
+def test_a_full_target_is_one_sentence_and_leaves_no_half_file(index: Path, tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1500, before[1]))  # a stand-in for a disk that is full
     try:
@@ -169,6 +169,8 @@ def test_a_full_target_is_one_sentence(index: Path, tmp_path: Path) -> None:
             pack(contents("tiny"), tmp_path / "pack")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    pack(contents(), tmp_path / "pack")
+    check(tmp_path / "pack")
 
 
 FAKE_PIP = f"""
