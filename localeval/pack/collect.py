@@ -270,7 +270,7 @@ def _download_wheels(contents: PackContents, so_far: PartialManifest, scratch: P
 
 
 def _facts(contents: PackContents, so_far: PartialManifest, glibc: str) -> dict[str, Any]:
-    """What the manifest says beside the files."""
+    """Gather what the manifest says beside the files."""
     wheels: dict[str, tuple[str, str]] = {}
     unpacked = 0
     for path in sorted(name for name in so_far.files if name.startswith("wheels/")):

@@ -18,7 +18,7 @@ STRICT = ConfigDict(strict=True, extra="forbid")
 
 
 def _plain(given: Any) -> Any:
-    """Numbers of other libraries, such as numpy's, as Python's own: JSON can hold no other."""
+    """Turn numbers of other libraries, such as numpy's, into Python's own: JSON can hold no other."""
     if isinstance(given, Integral) and not isinstance(given, bool):
         return int(given)
     return float(given) if isinstance(given, Real) and not isinstance(given, Integral) else given

@@ -54,7 +54,7 @@ class _Guard:
 
 
 def _shown(address: Any) -> str:
-    """An address or a name as text that fits a message."""
+    """Turn an address or a name into text that fits a message."""
     parts = address[:2] if isinstance(address, tuple) else (address,)
     return shorten(":".join(p.decode(errors="replace") if isinstance(p, bytes) else str(p) for p in parts))
 
@@ -88,10 +88,10 @@ def set_switches() -> None:
 
 
 def is_offline() -> bool:
-    """Whether the guard stands in this process."""
+    """Tell whether the guard stands in this process."""
     return _GUARD.shut
 
 
 def attempts() -> int:
-    """How often something in this process tried to use the network and was refused; 0 or more."""
+    """Count how often something in this process tried to use the network and was refused."""
     return _GUARD.refused

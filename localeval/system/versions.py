@@ -13,7 +13,7 @@ DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 
 
 def digest(value: Any) -> str:
-    """sha256 of a JSON value, the same whatever the order of its keys.
+    """Compute the sha256 of a JSON value, the same whatever the order of its keys.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
@@ -28,7 +28,7 @@ def package_versions() -> dict[str, str]:
 
 
 def machine() -> str:
-    """The type of processor: bits are promised for one build, CPU type and thread count."""
+    """Name system and processor type: bits are promised for one build, CPU type and thread count."""
     return f"{platform.system()} {platform.machine()}"
 
 
