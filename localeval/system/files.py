@@ -49,30 +49,24 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
             file.writelines(parts)
         return
     place = Path(os.path.realpath(path))  # a link stays one
-    move(write_beside(place, parts, errors), place)
+    write_together(place.parent, [(place.name, parts)], errors)
 
 
-def write_together(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
+def write_together(
+    folder: Path, files: Iterable[tuple[str, Iterable[str]]], errors: str = "surrogatepass"
+) -> None:
     """Write files of a folder, none of them in its place before all are written; the last one last.
 
     Raises as `write_beside` does.
     """
     made: list[tuple[Path, Path]] = []
     try:
-        made += ((write_beside(folder / name, parts), folder / name) for name, parts in files)
+        made += ((write_beside(folder / name, parts, errors), folder / name) for name, parts in files)
         for beside, path in made:
             beside.replace(path)
     finally:
         for beside, _ in made:
             beside.unlink(missing_ok=True)
-
-
-def move(beside: Path, path: Path) -> None:
-    """Put what `write_beside` made into its place. Raises OSError; then nothing is left beside."""
-    try:
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @contextmanager
