@@ -22,7 +22,7 @@ from functools import cached_property
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal
 
 import platformdirs
 from packaging.requirements import Requirement
@@ -31,13 +31,12 @@ from pydantic import BaseModel
 from localeval import models
 from localeval.engine import probe
 from localeval.engine.engine import Engine
+from localeval.engine.hhem import Classifier
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import InputError, LocalevalError, ModelMissing
-from localeval.judgements.calibration import RAW
+from localeval.judge import Judge
 from localeval.judgements.journal import Journal
-from localeval.metrics import METRICS
-from localeval.metrics.summary import compute
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
 from localeval.prompts.options import Options
 from localeval.prompts.prefix import PromptPrefix
@@ -46,9 +45,6 @@ from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline
 from localeval.text import sentences
 from localeval.text.display import printable, shorten
-
-if TYPE_CHECKING:
-    from localeval.judge import Judge
 
 Status = Literal["ok", "fault", "absent"]
 
@@ -62,21 +58,20 @@ SENTENCES = (
     ("See [1]." + "..[111 " * 12, 12),  # pysbd alone takes hours
 )
 
+# Three of the shipped samples, with the same contexts. By how much the first one's probability must be above
+# the others': a judge that guesses is near it by luck at times, and gives the wrong date nearly the same.
 SUPPORTED, DATE_WRONG, CONTRADICTED = "en-supported", "en-one-date-wrong", "en-contradicted"
-"""Three of the shipped samples; the same contexts stand behind all."""
-
 APART, DATE_APART = 0.3, 0.1
-"""By how much the supported answer's probability must be above the contradicted one's, which a judge that
-guesses reaches by luck at times, and above the one's with another date, to which it gives nearly the same."""
 
+# A text, one that says much the same, one that does not; the first are sentence-transformers' own. By how
+# much the cosine of the near one must be above that of the far one.
 NEAR_AND_FAR = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
     ("Where does tea grow?", "In which places is tea grown?", "Where does the judge live?"),
 )
-"""A text, one that says much the same, one that does not. The first three are sentence-transformers' own."""
+MARGIN = 0.1
 
-MARGIN = 0.1  # by how much the cosine of the near text must be above that of the far one
-
+# Premise, hypothesis and HHEM-2.1-Open's score, from its model card: computed elsewhere, and rounded.
 PUBLISHED = (
     ("The capital of France is Berlin.", "The capital of France is Paris.", 0.0111),
     ("I am in California", "I am in United States.", 0.6474),
@@ -84,22 +79,20 @@ PUBLISHED = (
     ("A person on a horse jumps over a broken down airplane.", "A person is outdoors, on a horse.", 0.8969),
     ("Mark Wahlberg was a fan of Manny.", "Manny was a fan of Mark Wahlberg.", 0.0543),
 )
-"""Premise, hypothesis and HHEM-2.1-Open's score, from its model card."""
-
-TOLERANCE = 0.01  # of a published score: they were computed elsewhere, and rounded
+TOLERANCE = 0.01
 
 _MODULES = {"llama-cpp-python": "llama_cpp", "scikit-learn": "sklearn"}
 _BESIDE = ("torch", "transformers", "tokenizers", "safetensors")  # what sentence-transformers brings
 _FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")  # on which llama.cpp's speed depends
-_OPTIONS = Options(statements="sentences")
+_OPTIONS = {"statements": "sentences", "calibration": "none"}
 
-_PROBE = """
+# Run in a process of its own: a library that was built for another processor ends the process.
+_IMPORT_EACH = """
 import importlib, sys
 for name in sys.argv[1:]:
     print(name, flush=True)
     importlib.import_module(name)
 """
-"""Imports each module in a process of its own: a library built for another processor ends the process."""
 
 
 class Fault(Exception):
@@ -129,11 +122,8 @@ class Finding:
         return printable(f"{mark} {self.name:<13} {self.found}{f'; {self.remedy}' if self.remedy else ''}")
 
 
-class _Word(BaseModel):
+class _Reply(BaseModel):
     word: str
-
-
-class _Reply(_Word):
     verdict: Literal["yes", "no"]
 
 
@@ -151,20 +141,18 @@ class CheckContext:
     @cached_property
     def loaded(self) -> Judge | LocalevalError:
         """The judge after a first reply, for which the weights are read, or why there is none."""
-        from localeval.judge import Judge
-
         try:
             judge = Judge.load(
                 self.judge_name, embedder=self.embedder, n_threads=self.threads, cache_prefix=False
             )
-            judge.engine.generate(PromptPrefix("", ()), "Tea grows on hills.", ["A word?"], _Word, budget=2)
+            judge.engine.generate(PromptPrefix("", ()), "Tea grows on hills.", ["A word?"], _Reply, budget=8)
         except LocalevalError as error:
             return error
         return judge
 
     @property
     def judge(self) -> Judge:
-        """Raises Skipped where it can't be loaded: the check of the judge says why."""
+        """The judge. Raises Skipped where it can't be loaded: the check of the judge says why."""
         if isinstance(self.loaded, LocalevalError):
             raise Skipped("the judge can't be loaded: see the check judge")
         return self.loaded
@@ -184,16 +172,19 @@ def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Findi
         for name, check in CHECKS.items():
             if only and name not in only:
                 continue
-            start, status, remedy = time.perf_counter(), "fault", ""
+            start, remedy = time.perf_counter(), ""
+            status: Status = "fault"
             try:
                 found, status = check(context), "ok"
             except Skipped as error:
                 found, status = str(error), "absent"
+            except Fault as error:
+                found, remedy = str(error), error.remedy
+            except LocalevalError as error:
+                found = str(error)
             except Exception as error:  # noqa: BLE001 (whatever a broken installation raises is a finding)
-                found, remedy = str(error), getattr(error, "remedy", "")
-                if not isinstance(error, Fault | LocalevalError):
-                    found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
-            yield Finding(name, cast(Status, status), found, remedy, round(time.perf_counter() - start, 2))
+                found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
+            yield Finding(name, status, found, remedy, round(time.perf_counter() - start, 2))
     finally:
         judge = vars(context).get("loaded")
         if judge and not isinstance(judge, LocalevalError):
@@ -225,23 +216,22 @@ def _packages(_: CheckContext) -> str:
             wrong.append(f"{one.name} is not installed")
     modules = [*(_MODULES.get(one.name, one.name.replace("-", "_")) for one in needed), *_BESIDE]
     done = subprocess.run(  # noqa: S603
-        subprocesses.code(_PROBE, *modules),
+        subprocesses.code(_IMPORT_EACH, *modules),
         capture_output=True,
         text=True,
         timeout=SECONDS,
         check=False,
         env=subprocesses.environment(**SWITCHES),
     )
-    if done.returncode:
-        tried, said = (done.stdout.split() or ["Python"])[-1], (done.stderr.split("\n") or [""])
-        how = shorten(next(filter(None, reversed(said)), ""), 120)
-        if done.returncode < 0:
-            how = f"it ends the process: {signal.Signals(-done.returncode).name}"
-        if done.returncode == -signal.SIGILL:
+    if code := done.returncode:
+        how = shorten((done.stderr.splitlines() or [""])[-1], 120)
+        if code < 0:
+            how = f"it ends the process: {signal.Signals(-code).name}"
+        if code == -signal.SIGILL:
             how += ", as it is built for another processor"
+        tried = (done.stdout.split() or ["Python"])[-1]
         wrong.append(f"{tried} can't be imported ({how})")
-    remedy = "install localeval again, or what it names, from the same source"
-    _found_if(not wrong, "; ".join(wrong), remedy)
+    _found_if(not wrong, "; ".join(wrong), "install localeval again, or what it names, from the same source")
     return f"{len(modules)} packages can be imported, versions as localeval wants them"
 
 
@@ -276,7 +266,7 @@ def _checksums(_: CheckContext) -> str:
     here = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
     if not here:
         raise Skipped(f"no model of the catalog is in {models.models_dir()}")
-    size = sum(models.verify(name).size for name in here)
+    size = sum(models.resolve(name, read_again=True).size for name in here)
     return f"{', '.join(here)}: {size / 1e9:.1f} GB read, as in the catalog"
 
 
@@ -324,35 +314,39 @@ def _faithfulness(context: CheckContext) -> str:
     """The judge tells a supported answer from a contradicted one, and from the same with another date."""
     shares, verify = [], f"models verify {context.judge_name}"
     for name in (SUPPORTED, DATE_WRONG, CONTRADICTED):
-        score = compute(METRICS["faithfulness"], _records(context, name), _OPTIONS, RAW)
+        score = context.judge.score("faithfulness", _sample(name), **_OPTIONS)
         if score.soft is None:
             raise Fault(f"the judge could not answer ({score.reason})", f"check it: {verify}")
         shares.append(score.soft)
     high, other, low = shares
-    found = f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, "
-    found += f"a contradicted one {low:.3f}"
+    found = (
+        f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, a contradicted one {low:.3f}"
+    )
     sound = high >= 0.6 and high - other >= DATE_APART and high - low >= APART
     return _found_if(sound, found, f"this judge does not judge: choose another, or check it: {verify}")
 
 
 def _same_bits(context: CheckContext) -> str:
     """A judgement alone, and again after another sample's: the same record."""
-    alone, _, again = (_records(context, name) for name in (SUPPORTED, CONTRADICTED, SUPPORTED))
+    options, wanted = Options.read(_OPTIONS), ("statements", "support")
+    alone, _, again = (
+        context.judge.judge(_sample(name), wanted, options, Journal())
+        for name in (SUPPORTED, CONTRADICTED, SUPPORTED)
+    )
     remedy = "use a CPU build, without --gpu-layers; scores of this machine can't be verified"
     _found_if(alone == again, "the same judgement made twice gave two records", remedy)
     return "a judgement made twice, with another between, is the same record"
 
 
-def _records(context: CheckContext, sample: str) -> dict[str, BaseModel]:
-    """Make the judgements of one shipped sample."""
+def _sample(name: str) -> Sample:
+    """Read one of the shipped samples."""
     lines = (resources.files("localeval") / "examples" / "answers.jsonl").read_text(encoding="utf-8")
-    row = next(row for row in map(json.loads, lines.splitlines()) if row["id"] == sample)
-    return context.judge.judge(Sample(**row), ("statements", "support"), _OPTIONS, Journal())
+    return next(Sample(**row) for row in map(json.loads, lines.splitlines()) if row["id"] == name)
 
 
 def _embedder(context: CheckContext) -> str:
     """Texts that say the same are closer than texts that do not."""
-    from localeval.engine.embedder import Embedder
+    from localeval.engine.embedder import Embedder  # not at the top: it imports numpy
 
     name = _model_here(context.embedder, "embedder")
     with closing(Embedder.load(name)) as embedder:
@@ -366,8 +360,6 @@ def _embedder(context: CheckContext) -> str:
 
 def _classifier(context: CheckContext) -> str:
     """HHEM gives the scores of its model card."""
-    from localeval.engine.hhem import Classifier
-
     name = _model_here(context.classifier, "classifier")
     with closing(Classifier.load(name)) as classifier:
         given = classifier.probabilities([(premise, hypothesis) for premise, hypothesis, _ in PUBLISHED])

@@ -76,7 +76,7 @@ def fetch_model(names: tuple[str, ...], source: Path | None) -> None:
 @click.argument("name")
 def verify_model(name: str) -> None:
     """Read every byte of NAME (or of a path) again and check it."""
-    say(_described(store.verify(name)))
+    say(_described(store.resolve(name, read_again=True)))
 
 
 @models.command("path")

@@ -22,16 +22,12 @@ else:
 
 Kind = Literal["judge", "embedder", "classifier"]
 
+# What is taken where a caller names no other; `auto` is the first of EMBEDDERS that is on this machine.
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
 DEFAULT_EMBEDDER = AUTO = "auto"
 DEFAULT_CLASSIFIER = "hhem-2.1-open"
-"""What is taken where a caller names no other."""
-
-QUICK_START = (DEFAULT_JUDGE, "multilingual-e5-small")
-"""What `localeval models fetch` gets where no model is named."""
-
 EMBEDDERS = ("bge-m3", "multilingual-e5-small", "multilingual-e5-small-q4", "all-minilm-l6-v2")
-"""`auto` is the first of these that is on this machine."""
+QUICK_START = (DEFAULT_JUDGE, "multilingual-e5-small")  # what `localeval models fetch` gets by itself
 
 
 class _Frozen(BaseModel):

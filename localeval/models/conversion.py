@@ -17,8 +17,7 @@ from localeval.models.files import ModelFiles, file_sha256, hash_file, read_sums
 from localeval.text.display import shorten
 
 PICKLE, SAFE = "pytorch_model.bin", "model.safetensors"
-NOTE = f"{SAFE}.sha256"
-"""The sums of a conversion and of the pickle it is of, in sha256sum's format."""
+NOTE = f"{SAFE}.sha256"  # the sums of a conversion and of the pickle it is of, in sha256sum's format
 
 
 def pinned_pickle(files: ModelFiles) -> CatalogFile | None:

@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from filelock import Timeout
@@ -45,7 +45,6 @@ BLOCK = 1 << 18
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers that another try may change
 
-Announce = Callable[[str], None]
 Progress = Callable[[int, int], None]  # bytes done and bytes in all (0 while that is not known)
 
 
@@ -57,7 +56,6 @@ def say(line: str) -> None:
 def fetch(
     name: str,
     source: str | os.PathLike[str] | None = None,
-    announce: Announce = say,
     progress: Progress | None = None,
     elsewhere: bool = True,
 ) -> ModelFiles:
@@ -80,18 +78,18 @@ def fetch(
         raise InputError(f"--from {given}: there is no such file or folder.")
     try:
         if not _wanted(row):
-            announce(f"{name} is already in {models_dir()} and checked; nothing to do.")
+            say(f"{name} is already in {models_dir()} and checked; nothing to do.")
             return resolve(name)
         models_dir().mkdir(parents=True, exist_ok=True)
         path = models_dir() / f".{name}.lock"
         try:
             lock = held(path, 0)  # two processes would write one file
         except Timeout:
-            announce(f"another process is fetching {name}; waiting until it is done.")
+            say(f"another process is fetching {name}; waiting until it is done.")
             lock = held(path, -1)
         try:
             if wanted := _wanted(row):  # the other process may have fetched it
-                _fetch_files(row, wanted, given, elsewhere, announce, progress)
+                _fetch_files(row, wanted, given, elsewhere, progress)
         finally:
             lock.release()
     except OSError as error:
@@ -101,20 +99,16 @@ def fetch(
 
 def _wanted(row: CatalogRow) -> list[CatalogFile]:
     """List the row's files that are not here with the right bytes."""
-    return [
-        file
-        for file in row.files
-        if not place(row, file).is_file() or mismatch(file, place(row, file), expected_sha256(row, file))
-    ]
+
+    def is_right(file: CatalogFile) -> bool:
+        path = place(row, file)
+        return path.is_file() and not mismatch(file, path, expected_sha256(row, file))
+
+    return [file for file in row.files if not is_right(file)]
 
 
 def _fetch_files(
-    row: CatalogRow,
-    wanted: list[CatalogFile],
-    given: Path | None,
-    elsewhere: bool,
-    announce: Announce,
-    progress: Progress | None,
+    row: CatalogRow, wanted: list[CatalogFile], given: Path | None, elsewhere: bool, progress: Progress | None
 ) -> None:
     hubs = row.sources if elsewhere else ()
     if not (given or hubs):
@@ -122,12 +116,12 @@ def _fetch_files(
             f"{row.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give a "
             f"folder that holds it with --from, or choose another {row.kind}."
         )
-    known, unknown = sum(file.size or 0 for file in wanted), any(file.size is None for file in wanted)
-    size = f"{known:,} bytes" + (" and more" if unknown else "")
-    announce(f"{row.name}: {len(wanted)} file(s), {size}, to {models_dir()}")
-    announce(f"from: {'; then '.join(map(str, [given, *hubs] if given else hubs))}")
+    size, unknown = sum(file.size or 0 for file in wanted), any(file.size is None for file in wanted)
+    more = " and more" if unknown else ""
+    say(f"{row.name}: {len(wanted)} file(s), {size:,} bytes{more}, to {models_dir()}")
+    say(f"from: {'; then '.join(map(str, [given, *hubs] if given else hubs))}")
     there = sum(part.stat().st_size for file in wanted if (part := _part(row, file)).exists())
-    needed, free = known - there, shutil.disk_usage(models_dir()).free
+    needed, free = size - there, shutil.disk_usage(models_dir()).free
     if given is None and needed > free:  # a link to a file of the user's takes no space
         raise ModelError(
             f"{row.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
@@ -135,63 +129,58 @@ def _fetch_files(
         )
     done = 0
 
-    def report(more: int, total: int = 0 if unknown else known) -> None:
+    def report(more: int) -> None:
         if progress:
-            progress(done + more, total)
+            progress(done + more, 0 if unknown else size)
 
     for file in wanted:
         final = place(row, file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        sources: list[Path | HubSource] = [given] if given else []
-        sources += [hub] if hubs and (hub := row.source(file)) else []
-        part = _get(row, file, sources, announce, report)
-        sha256 = file_sha256(part)
-        with part.open("rb") as stream:
+        sources = [source for source in (given, row.source(file) if elsewhere else None) if source]
+        made = _get(row, file, sources, report)
+        sha256 = file_sha256(made)
+        with made.open("rb") as stream:
             os.fsync(stream.fileno())  # a name must never outlive a power cut that its bytes did not
-        part.replace(final)
+        made.replace(final)
         remember(final, sha256)
         _part(row, file).unlink(missing_ok=True)
         if file.sha256 is None:
             notes = models_dir() / row.name / SUMS
             sums = {**read_sums(notes), file.name: sha256}
             notes.write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
-            announce(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
+            say(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
         done += final.stat().st_size
-    report(0, done)
-    announce(f"{row.name} is in {models_dir()}.")
+    if progress:
+        progress(done, done)
+    say(f"{row.name} is in {models_dir()}.")
 
 
 def _part(row: CatalogRow, file: CatalogFile) -> Path:
     """Return where a file of the hub grows."""
-    return place(row, file).with_name(f"{Path(file.name).name}.part")
+    path = place(row, file)
+    return path.with_name(f"{path.name}.part")
 
 
 def _get(
-    row: CatalogRow,
-    file: CatalogFile,
-    sources: list[Path | HubSource],
-    announce: Announce,
-    report: Callable[[int], None],
+    row: CatalogRow, file: CatalogFile, sources: Sequence[Path | HubSource], report: Callable[[int], None]
 ) -> Path:
     """Get one file with the right bytes beside its place, from the first source that has it."""
     answers: list[str] = []
     for source in sources:
         try:
             if isinstance(source, Path):
-                part = _take_given(row, file, source)
+                made = _take_given(row, file, source)
             else:
-                part = _part(row, file)
-                if file.sha256 is None:
-                    part.unlink(missing_ok=True)  # it may be of another version, and no sum would tell
-                _download(source, file, part, report)
-            if wrong := mismatch(file, part, file.sha256):
-                part.unlink()
+                made = _part(row, file)
+                _download(source, file, made, report)
+            if wrong := mismatch(file, made, file.sha256):
+                made.unlink()
                 raise DownloadFailed(f"wrong bytes: {wrong}")
-            return part
+            return made
         except DownloadFailed as error:
             answers.append(f"{source}: {error}")
             if source is not sources[-1]:
-                announce(f"{answers[-1]}; trying the next source")
+                say(f"{answers[-1]}; trying the next source")
     raise DownloadFailed(
         f"{row.name}: {file.name} could not be had ({'; '.join(answers)}); try again where the hub can be "
         "reached, or give a file or folder that holds it with --from."
@@ -223,6 +212,8 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable
         raise InputError(f"LOCALEVAL_HUB is {base!r}; it must begin with https:// or http://.")
     name = urllib.parse.quote(file.name)
     url = f"{base.rstrip('/')}/{source.repo}/resolve/{source.revision}/{name}"
+    if file.sha256 is None:
+        part.unlink(missing_ok=True)  # it may be of another version, and no sum would tell
     answer = ""
     for attempt in range(TRIES):
         time.sleep(PAUSE_S * attempt)
@@ -238,7 +229,7 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable
                     have = 0  # the server sends the whole file, so start over
                 length = response.headers.get("Content-Length")
                 total = have + int(length) if length else None
-                if None not in (file.size, total) and file.size != total:
+                if None not in (file.size, total) and file.size != total:  # what is here already is kept
                     raise DownloadFailed(f"wrong bytes: offers {total:,} bytes, expected {file.size:,}")
                 with part.open("ab" if have else "wb") as stream:
                     while block := response.read(BLOCK):

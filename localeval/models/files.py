@@ -1,13 +1,9 @@
-"""Where model files live, and how a name or path becomes files whose bytes are known.
-
-A file's sha256 is computed once and remembered in the user's cache folder until something touches the file.
-"""
+"""Where model files live, and how a name or path becomes files whose bytes are known."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +16,7 @@ from localeval.models import catalog
 from localeval.models.catalog import CatalogFile, CatalogRow, Kind
 from localeval.models.gguf import check_gguf, split_files
 from localeval.system.files import atomic_write
+from localeval.system.versions import digest
 from localeval.text.display import suggested
 
 SUMS = "SHA256SUMS"  # what `fetch` got for the unpinned files of a folder, in sha256sum's format
@@ -108,11 +105,6 @@ def auto_embedder() -> str:
     return catalog.QUICK_START[1]
 
 
-def verify(name_or_path: str | os.PathLike[str]) -> ModelFiles:
-    """Do what `resolve` does, and read every byte again."""
-    return resolve(name_or_path, read_again=True)
-
-
 def _resolve_row(row: CatalogRow, read_again: bool) -> ModelFiles:
     paths = {file.name: place(row, file) for file in row.files}
     remedy = f"run: localeval models fetch {row.name}"
@@ -129,12 +121,10 @@ def _resolve_row(row: CatalogRow, read_again: bool) -> ModelFiles:
 def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
     path = whole_path(given)
     if not path.exists():
-        if not isinstance(given, str) or os.sep in given or given.endswith(".gguf"):
-            raise ModelMissing(
-                f"{path} is not there; give a GGUF file, a model folder or a name of the catalog."
-            )
-        hint = suggested(given, list(catalog.rows()))
-        raise ModelMissing(f"{given!r} is no model of the catalog and no file; {hint}")
+        if isinstance(given, str) and os.sep not in given and not given.endswith(".gguf"):
+            hint = suggested(given, list(catalog.rows()))
+            raise ModelMissing(f"{given!r} is no model of the catalog and no file; {hint}")
+        raise ModelMissing(f"{path} is not there; give a GGUF file, a model folder or a name of the catalog.")
     if kind != "judge" and (path / "config.json").is_file():
         names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
         shown = [name for name in names if not any(part.startswith(".") for part in name.parts)]
@@ -158,9 +148,10 @@ def _model_files(
     name: str, path: Path, paths: Mapping[str, Path], row: CatalogRow | None, read_again: bool = False
 ) -> ModelFiles:
     sums = {file: file_sha256(each, read_again) for file, each in paths.items()}
-    lines = sorted(f"{sha256}  {file}\n" for file, sha256 in sums.items())
-    of_all = hashlib.sha256("".join(lines).encode()).hexdigest()
-    sha256 = of_all if len(sums) > 1 else next(iter(sums.values()))
+    sha256 = next(iter(sums.values()))
+    if len(sums) > 1:
+        lines = sorted(f"{of_one}  {file}\n" for file, of_one in sums.items())
+        sha256 = hashlib.sha256("".join(lines).encode()).hexdigest()
     return ModelFiles(name, path, sha256, sum(each.stat().st_size for each in paths.values()), row)
 
 
@@ -217,19 +208,18 @@ def read_sums(path: Path) -> dict[str, str]:
 
 
 def file_sha256(path: Path, read_again: bool = False) -> str:
-    """Return the file's sha256, remembered by absolute path, size, times of change and inode.
+    """Return the file's sha256, which is remembered until something touches the file.
 
     >>> file_sha256(Path("model.gguf"))    # doctest: +SKIP
     'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046'
     """
-    known = None if read_again else _remembered(path)
-    if known is None:
-        before = _identity(path)
-        known = hash_file(path)
-        # A file that changed while it was read has no sha256 worth remembering.
-        if before == _identity(path):
-            remember(path, known)
-    return known
+    if not read_again and (known := _remembered(path)):
+        return known
+    before = _memory(path)
+    sha256 = hash_file(path)
+    if before == _memory(path):  # a file that changed while it was read has no sha256 worth remembering
+        remember(path, sha256)
+    return sha256
 
 
 def hash_file(path: Path) -> str:
@@ -246,25 +236,19 @@ def remember(path: Path, sha256: str) -> None:
     memory = _memory(path)
     with contextlib.suppress(OSError):
         memory.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(memory, [json.dumps({**_identity(path), "sha256": sha256})])
+        atomic_write(memory, [sha256])
 
 
 def _remembered(path: Path) -> str | None:
     """Return the sha256 that is remembered for the file as it is now, without reading it."""
     try:
-        memory = dict(json.loads(_memory(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return _memory(path).read_text(encoding="ascii")
+    except (OSError, ValueError):
         return None
-    sha256 = memory.pop("sha256", None)
-    return sha256 if memory == _identity(path) else None
-
-
-def _identity(path: Path) -> dict[str, object]:
-    status = path.stat()  # a program can set a file's mtime as it likes, and not its ctime
-    names = ("size", "mtime_ns", "ctime_ns", "ino", "dev")
-    return {"path": str(path.absolute()), **{name: getattr(status, f"st_{name}") for name in names}}
 
 
 def _memory(path: Path) -> Path:
-    key = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:32]
-    return platformdirs.user_cache_path("localeval") / "verified" / f"{key}.json"
+    """Return where the sha256 of the file as it is now is remembered; a file that was touched has another."""
+    status = path.stat()  # a program can set a file's mtime as it likes, and not its ctime
+    facts = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+    return platformdirs.user_cache_path("localeval") / "verified" / digest([str(path.absolute()), *facts])

@@ -12,9 +12,7 @@ from localeval.errors import ModelBroken
 
 HEADER = struct.Struct("<4sIQQ")  # magic, version, tensors, metadata pairs
 MOST = 1 << 16  # tensors, or metadata pairs
-
-TOKENIZERS = ("gpt2", "llama")
-"""Kinds of tokenizers that a judge may have. llama.cpp's code for the others never sees a file."""
+TOKENIZERS = ("gpt2", "llama")  # that a judge may have: llama.cpp's code for other kinds never sees a file
 
 _SPLIT = re.compile(r"^(?P<stem>.+)-\d{5}-of-(?P<parts>\d{5})\.gguf$")
 _NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}

@@ -25,17 +25,11 @@ from localeval.text.display import shorten
 
 NAME = "llama-cpp-python"
 
+# llama.cpp's own baseline for this kind of processor, and nothing of this machine's; no readers of pictures
+# and sound. With OpenMP, since llama.cpp's own threads spin, and crawl where they outnumber the free cores.
 PORTABLE = ("-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF")
-"""For any processor of this kind: llama.cpp's own baseline (on x86-64: AVX2, FMA, F16C and BMI2) and nothing
-of this machine's. With OpenMP: llama.cpp's own threads spin, and crawl where they outnumber the free cores.
-Without the readers of pictures and sound, which localeval never calls."""
-
-NEEDED = {"x86_64": ["avx2", "bmi2", "f16c", "fma"]}
-"""Type of processor -> what the portable build needs of it, in the words of /proc/cpuinfo."""
-
-NO_AMX = ("-mno-amx-tile", "-mno-amx-int8", "-mno-amx-bf16")
-"""For compilers that know them, as in scripts/setup, which tells why."""
-
+NEEDED = {"x86_64": ["avx2", "bmi2", "f16c", "fma"]}  # what that baseline is, in the words of /proc/cpuinfo
+NO_AMX = ("-mno-amx-tile", "-mno-amx-int8", "-mno-amx-bf16")  # where known; scripts/setup tells why
 OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so")  # GCC's, and Clang's on Debian and elsewhere
 
 _INSTRUCTIONS = ("amx_", "asimd", "avx", "bf16", "bmi", "f16c", "fma", "i8mm", "sse4", "sve")
@@ -43,14 +37,7 @@ _INSTRUCTIONS = ("amx_", "asimd", "avx", "bf16", "bmi", "f16c", "fma", "i8mm", "
 
 @dataclass(frozen=True)
 class LlamaBuild:
-    """How llama-cpp-python is compiled: for any processor of this kind, or (`native`) for this very one.
-
-    The portable build has a version of its own, which is in the signature of every run with it, because
-    another build gives other bits.
-
-    >>> LlamaBuild().version.removeprefix(LlamaBuild(native=True).version)
-    '+portable'
-    """
+    """How llama-cpp-python is compiled: for any processor of this kind, or (`native`) for this very one."""
 
     native: bool = False
 
@@ -60,6 +47,7 @@ class LlamaBuild:
 
     @property
     def version(self) -> str:
+        """Its own for the portable build: other bits need another version in the signature of a run."""
         base = version(NAME).partition("+")[0]
         return base if self.native else f"{base}+portable"
 

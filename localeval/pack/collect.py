@@ -21,7 +21,7 @@ from localeval import models as store
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import ModelFiles, catalog
 from localeval.models.catalog import DEFAULT_JUDGE
-from localeval.models.fetch import Announce, say
+from localeval.models.fetch import say
 from localeval.models.files import auto_embedder, file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
@@ -30,11 +30,8 @@ from localeval.system.files import atomic_write
 from localeval.system.versions import own_version
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-
-PACKED_SHARE = 0.3
-"""Bytes of wheels for a byte of installed packages; for the estimate that is said first."""
-
-LLAMA_BYTES = 12_000_000  # of its wheel, roughly
+PACKED_SHARE = 0.3  # bytes of wheels for a byte of installed packages, about
+LLAMA_BYTES = 12_000_000  # of its wheel, about
 SCRATCH = "collecting.part"  # where pip works
 _GPU = re.compile(r"(nvidia|cuda)[-_]|triton$")
 
@@ -48,29 +45,21 @@ class PackContents:
     llama: LlamaBuild
     models: tuple[ModelFiles, ...]
 
-    @property
-    def wheel_bytes(self) -> int:
-        """About what the wheels will take."""
-        return int(self.unpacked * PACKED_SHARE) + LLAMA_BYTES
-
-    @property
-    def model_bytes(self) -> int:
-        return sum(model.size for model in self.models)
-
     def lines(self, target: Path) -> list[str]:
-        """What will be fetched, compiled and copied, with sizes, and the space at the target."""
+        """Tell what will be fetched, compiled and copied, with sizes, and the space at the target."""
+        wheels, models = self.unpacked * PACKED_SHARE, sum(model.size for model in self.models)
         there = next(folder for folder in (target, *target.parents) if folder.exists())
+        free = shutil.disk_usage(there).free
         compiled = "compiled before, from the cache" if self.llama.cached_wheel else "compiled now"
-        whole, free = self.wheel_bytes + self.model_bytes, shutil.disk_usage(there).free
         return [
             f"a pack for {platform.python_implementation()} {platform.python_version()} on "
             f"{platform.system()} {platform.machine()}, in {target}",
-            f"  {len(self.wheels) + 1} wheels: about {_mb(self.wheel_bytes - LLAMA_BYTES)}, by pip as it is "
-            f"set up here; torch, if need be, from {CPU_INDEX}",
+            f"  {len(self.wheels) + 1} wheels: about {_mb(wheels)}, by pip as it is set up here; "
+            f"torch, if need be, from {CPU_INDEX}",
             f"  {LLAMA} {self.llama.version}: about {_mb(LLAMA_BYTES)}, {compiled}",
             *(f"  {model.name}: {_mb(model.size)}, copied" for model in self.models),
-            f"in all about {_mb(whole)}; {_mb(free)} are free there; installed it takes about "
-            f"{_mb(self.unpacked * install.GROWTH + self.model_bytes)}",
+            f"in all about {_mb(wheels + LLAMA_BYTES + models)}; {_mb(free)} are free there; "
+            f"installed it takes about {_mb(self.unpacked * install.GROWTH + models)}",
         ]
 
 
@@ -79,7 +68,7 @@ def _mb(size: float) -> str:
 
 
 def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
-    """The packages as they are installed here, with torch's CPU build, and these models of the catalog.
+    """Choose the packages as they are installed here, with torch's CPU build, and these catalog models.
 
     Raises ModelError for a model that cannot be packed, InputError where a package is not installed.
     """
@@ -101,7 +90,7 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
 
 
 def default_models(judge: str | None, embedder: str | None) -> list[str]:
-    """The named judge and embedder; for one that is not named the quick start's, if it is here."""
+    """List the named judge and embedder; for one that is not named the default one, if it is here."""
     here = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
     names = (judge or DEFAULT_JUDGE, embedder or auto_embedder())
     return [name for name in names if name in (judge, embedder) or name in here]
@@ -139,7 +128,7 @@ def closure(name: str) -> dict[str, Distribution]:
 class PartialManifest:
     """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call.
 
-    known  every file that `pack` put there
+    known  every file that `pack` put there, or began to
     files  those of this pack
     """
 
@@ -167,19 +156,26 @@ class PartialManifest:
         part = json.dumps({"files": self.known}, indent=1, sort_keys=True)
         atomic_write(self.target / install.PART, [part])
 
+    def keep(self, name: str) -> bool:
+        """Take a known file into this pack if it is there and whole; tell whether it was."""
+        path, entry = self.target / name, self.known[name]
+        whole = path.is_file() and install.file_sha256(path) == entry["sha256"]
+        if whole:
+            self.files[name] = entry
+        return whole
+
     def add(self, source: Path, name: str, sha256: str = "") -> None:
-        """Put the file `source` at `name`, by a copy that is read again; one with this sha256 is kept."""
+        """Put the file `source` at `name`, by a copy that is read again; a whole one is kept."""
         sha256 = sha256 or install.file_sha256(source)
-        path = self.target / name
-        if not (path.is_file() and install.file_sha256(path) == sha256):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            copy = self.target / SCRATCH / f"{path.name}.copy"
-            shutil.copyfile(source, copy)
-            if install.file_sha256(copy) != sha256:
-                raise ModelBroken(f"{source} is damaged; run: localeval models verify")
-            copy.replace(path)
-        self.files[name] = self.known[name] = {"size": path.stat().st_size, "sha256": sha256}
+        self.known[name] = {"size": source.stat().st_size, "sha256": sha256}
         self.write()
+        if not self.keep(name):
+            path = self.target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            shutil.copyfile(source, path)
+            if not self.keep(name):
+                raise ModelBroken(f"{source} is damaged; run: localeval models verify")
 
     def finish(self, facts: dict[str, Any]) -> Path:
         """Remove what only an earlier pack needed, and write the manifest."""
@@ -191,55 +187,47 @@ class PartialManifest:
         return manifest
 
 
-def pack(contents: PackContents, target: Path, announce: Announce = say) -> Path:
+def pack(contents: PackContents, target: Path) -> Path:
     """Fill `target` and return its manifest; what an earlier call left there whole is kept.
 
-    Raises InputError for a folder with other things in it, a disk that is too small or full, and no compiler;
+    Raises InputError for a folder with other things in it, a disk that is full, and no compiler;
     DownloadFailed with pip's last words; ModelError for a model that is not what it should be.
     """
     so_far = PartialManifest.open(target)
+    # Beside the pack and not in /tmp, which is often small or in memory. A killed call leaves it there.
+    scratch = target / SCRATCH
     try:
-        # Beside the pack and not in /tmp, which is often small or in memory. A killed call leaves it there.
-        scratch = target / SCRATCH
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
         so_far.write()  # from here on no half-changed pack can be taken for a whole one
         (target / install.MANIFEST).unlink(missing_ok=True)
-        there = sum(path.stat().st_size for name in so_far.known if (path := target / name).is_file())
-        needed = contents.wheel_bytes + contents.model_bytes - there
-        if needed > (free := shutil.disk_usage(target).free):
-            raise InputError(
-                f"the pack needs about {needed:,} more bytes in {target}, where {free:,} are free; "
-                "make room, or give another folder."
-            )
-        try:
-            _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
-            for model in contents.models:
-                announce(f"copying {model.name}")
-                assert model.row is not None  # noqa: S101 (a pack holds models of the catalog only)
-                paths = [store.place(model.row, file) for file in model.row.files]
-                paths.append(store.models_dir() / model.name / store.SUMS)
-                for source in filter(Path.is_file, paths):
-                    name = source.relative_to(store.models_dir()).as_posix()
-                    so_far.add(source, f"models/{name}", file_sha256(source))
-            _download_wheels(contents, so_far, scratch, announce)
-            for wheel in sorted(scratch.glob("*.whl")):
-                so_far.add(wheel, f"wheels/{wheel.name}")
-                wheel.unlink()
-            if not contents.llama.cached_wheel:
-                announce(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
-            llama = build_wheel(contents.llama)
-            so_far.add(llama, f"wheels/{llama.name}")
-            so_far.add(Path(install.__file__), "install.py")
-            so_far.add(catalog.catalog_path(), "catalog.toml")
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
+        for model in contents.models:
+            say(f"copying {model.name}")
+            assert model.row is not None  # noqa: S101 (a pack holds models of the catalog only)
+            paths = [store.place(model.row, file) for file in model.row.files]
+            paths.append(store.models_dir() / model.name / store.SUMS)
+            for source in filter(Path.is_file, paths):
+                name = source.relative_to(store.models_dir()).as_posix()
+                so_far.add(source, f"models/{name}", file_sha256(source))
+        _download_wheels(contents, so_far, scratch)
+        for wheel in sorted(scratch.glob("*.whl")):
+            so_far.add(wheel, f"wheels/{wheel.name}")
+            wheel.unlink()
+        if not contents.llama.cached_wheel:
+            say(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
+        llama = build_wheel(contents.llama)
+        so_far.add(llama, f"wheels/{llama.name}")
+        so_far.add(Path(install.__file__), "install.py")
+        so_far.add(catalog.catalog_path(), "catalog.toml")
         return so_far.finish(_facts(contents, so_far, needed_glibc(llama)))
     except OSError as error:
         raise InputError(
             f"{error.filename or target}: {error.strerror or error}; mend that and pack again: "
             "it goes on from there."
         ) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _make_own_wheel(folder: Path) -> None:
@@ -261,19 +249,14 @@ def _make_own_wheel(folder: Path) -> None:
         raise InputError(f"no wheel can be made of {place} ({error}); pack from a checkout.") from error
 
 
-def _download_wheels(
-    contents: PackContents, so_far: PartialManifest, scratch: Path, announce: Announce
-) -> None:
+def _download_wheels(contents: PackContents, so_far: PartialManifest, scratch: Path) -> None:
     wanted = dict(contents.wheels)
-    for path in [name for name in so_far.known if name.startswith("wheels/")]:
-        name, version, *_ = parse_wheel_filename(Path(path).name)
-        whole, entry = so_far.target / path, so_far.known[path]
-        if wanted.get(name) not in ("", str(version)) or not whole.is_file():
-            continue
-        if install.file_sha256(whole) == entry["sha256"]:
-            so_far.files[path] = entry
-            del wanted[name]
-    announce(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
+    for path in so_far.known:
+        if path.startswith("wheels/"):
+            name, version, *_ = parse_wheel_filename(Path(path).name)
+            if wanted.get(name) in ("", str(version)) and so_far.keep(path):
+                del wanted[name]
+    say(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
     pins = [f"{name}=={version}" if version else name for name, version in wanted.items()]
     torch = [pin for pin in pins if pin.startswith("torch==")]
     download = ("download", "--only-binary", ":all:", "--dest", str(scratch))
@@ -287,7 +270,7 @@ def _download_wheels(
 
 
 def _facts(contents: PackContents, so_far: PartialManifest, glibc: str) -> dict[str, Any]:
-    """What the manifest says beside the files."""
+    """Gather what the manifest says beside the files."""
     wheels: dict[str, tuple[str, str]] = {}
     unpacked = 0
     for path in sorted(name for name in so_far.files if name.startswith("wheels/")):

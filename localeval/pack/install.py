@@ -58,20 +58,20 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
             f"{path} has the sha256 {found}, expected {sha256}: it is not the pack you were told of.", 3
         )
     try:
-        manifest = dict(json.loads(path.read_text(encoding="utf-8")))
+        manifest = dict(json.loads(path.read_text(encoding="utf-8")), sha256=found)
         if manifest["localeval_pack"] != FORMAT:
             raise Refused(f"{path} is of a newer kind of pack; use the install.py beside it.")
-        strangers = [name for name in manifest["files"] if not is_safe(name)]
         manifest["files"][manifest["pip"]]
+        for name in manifest["files"]:
+            if not is_safe(name):
+                raise Refused(f"{path} names {name!r}, which no pack holds; do not use this pack.", 3)
     except (ValueError, KeyError, TypeError) as error:
         raise Refused(f"{path} is damaged; copy the pack again.", 3) from error
-    if strangers:
-        raise Refused(f"{path} names {strangers[0]!r}, which no pack holds; do not use this pack.", 3)
-    return {**manifest, "sha256": found}
+    return manifest
 
 
 def is_safe(name: str) -> bool:
-    """Whether a manifest's path stays inside the pack, in the places that a pack has.
+    """Tell whether a manifest's path stays inside the pack, in the places that a pack has.
 
     >>> is_safe("models/a.gguf"), is_safe("models/../../.bashrc"), is_safe("/etc/passwd")
     (True, False, False)
@@ -81,19 +81,16 @@ def is_safe(name: str) -> bool:
 
 def check_files(folder: Path, manifest: dict[str, Any], beginning: str = "") -> int:
     """Read the pack's files whose names begin so; return their bytes. Refused names the first bad file."""
-    total = 0
-    for name, expected in sorted(manifest["files"].items()):
-        if name.startswith(beginning):
-            path = folder / name
-            sha256 = file_sha256(path) if path.is_file() else "of no file"
-            if sha256 != expected["sha256"]:
-                raise Refused(
-                    f"{path} is damaged or missing: found the sha256 {sha256}, expected "
-                    f"{expected['sha256']}; copy the pack again.",
-                    3,
-                )
-            total += expected["size"]
-    return total
+    files = {name: file for name, file in sorted(manifest["files"].items()) if name.startswith(beginning)}
+    for name, expected in files.items():
+        path = folder / name
+        if not path.is_file() or file_sha256(path) != expected["sha256"]:
+            raise Refused(
+                f"{path} is damaged or missing: it should have the sha256 {expected['sha256']}; "
+                "copy the pack again.",
+                3,
+            )
+    return sum(file["size"] for file in files.values())
 
 
 def file_sha256(path: Path) -> str:
@@ -153,17 +150,16 @@ def cpu_flags() -> set[str]:
     return set(found.group(1).split()) if found else set()
 
 
-def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | None = None) -> Path:
+def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
     """Make the environment `into` of a pack whose files are checked, try it out, and put the models in place.
 
-    They go to `models`, or where the user's are. Returns the environment's `localeval`; Refused says what
-    stands in the way.
+    Returns the environment's `localeval`; Refused says what stands in the way.
     """
-    marker, whole, python = into / MARKER, manifest["sha256"], into / "bin" / "python"
-    state = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
-    if state == whole:
+    marker, python = into / MARKER, str(into / "bin" / "python")
+    made_of = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
+    if made_of == manifest["sha256"]:
         say(f"{into} is made of this pack already; its packages are left as they are.")
-    elif state not in ("", "unfinished") or (not state and into.exists() and any(into.iterdir())):
+    elif made_of != "unfinished" and into.exists() and any(into.iterdir()):
         raise Refused(
             f"{into} is there already, and not of this pack; remove it, or give another folder with --into."
         )
@@ -178,32 +174,31 @@ def install(folder: Path, into: Path, manifest: dict[str, Any], models: Path | N
                 "make room, or choose another folder."
             )
         marker.write_text("unfinished\n", encoding="utf-8")
-        wheels = [folder / name for name in sorted(manifest["files"]) if name.startswith("wheels/")]
+        wheels = [str(folder / name) for name in sorted(manifest["files"]) if name.startswith("wheels/")]
         say(f"installing {len(wheels)} packages into {into}")
         # pip runs from its wheel: Debian's Python comes without ensurepip.
         venv.EnvBuilder(symlinks=True, with_pip=False).create(str(into))
-        options = ["--isolated", "--no-index", "--no-cache-dir", "--no-input", "--quiet"]
+        pip = [python, "-I", str(folder / manifest["pip"] / "pip"), "install", "--isolated", "--quiet"]
         # The checked wheels by name, and no folder to search: nothing else can get in.
-        pip = [python, "-I", folder / manifest["pip"] / "pip", "install", "--disable-pip-version-check"]
-        for what, command in (
-            ("pip could not install", [*pip, *options, *wheels]),
-            ("the installed packages do not load here", [python, "-I", "-c", SMOKE]),
-        ):
-            done = subprocess.run(  # noqa: S603
-                [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-            )
-            if done.returncode:
-                said = done.stdout.decode("utf-8", "replace").split("\n")
-                last = [line for line in said if line.startswith("ERROR")] or [line for line in said if line]
-                raise Refused(f"{what}: {last[-1] if last else done.returncode}", 3)
-        marker.write_text(whole + "\n", encoding="utf-8")
+        pip += ["--no-index", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
+        run("pip could not install", [*pip, *wheels])
+        run("the installed packages do not load here", [python, "-I", "-c", SMOKE])
+        marker.write_text(manifest["sha256"] + "\n", encoding="utf-8")
     if manifest["models"]:
-        unpack = [str(python), "-I", "-m", "localeval", "unpack", str(folder)]
-        chosen = {"LOCALEVAL_MODELS": str(models)} if models else {}
-        exit_code = subprocess.call(unpack, stdout=sys.stderr, env={**os.environ, **chosen})  # noqa: S603
+        unpack = [python, "-I", "-m", "localeval", "unpack", str(folder)]
+        exit_code = subprocess.call(unpack, stdout=sys.stderr)  # noqa: S603
         if exit_code:
             raise Refused("the models are not in place; the same command goes on from here.", exit_code)
     return into / "bin" / "localeval"
+
+
+def run(fault: str, command: list[str]) -> None:
+    """Run a command. Where it fails, Refused tells the fault and the last that it said."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
+    if done.returncode:
+        said = [line for line in done.stdout.decode("utf-8", "replace").split("\n") if line]
+        errors = [line for line in said if line.startswith("ERROR")] or said or [str(done.returncode)]
+        raise Refused(f"{fault}: {errors[-1]}", 3)
 
 
 def say(line: str) -> None:
@@ -212,8 +207,7 @@ def say(line: str) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Install the localeval pack that this file lies in.")
-    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    into = Path(data) / "localeval" / "venv"
+    into = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "localeval" / "venv"
     parser.add_argument("--into", type=Path, default=into, help="folder of the environment")
     parser.add_argument("--models", type=Path, help="folder of the models; by default the user's own")
     parser.add_argument("--check", action="store_true", help="check every file, and do nothing else")
@@ -229,9 +223,9 @@ def main(arguments: list[str] | None = None) -> int:
         say(f"all {size:,} bytes are as packed; {MANIFEST} has the sha256 {manifest['sha256']}")
         if given.check:
             return 0
-        into = given.into.expanduser().absolute()
-        models = given.models.expanduser().absolute() if given.models else None
-        program = install(folder, into, manifest, models)
+        if given.models:
+            os.environ["LOCALEVAL_MODELS"] = str(given.models.expanduser().absolute())
+        program = install(folder, given.into.expanduser().absolute(), manifest)
     except Refused as error:
         say(f"install.py: {error}")
         return error.exit_code
@@ -244,8 +238,8 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"localeval {manifest['localeval']} is installed. Go on with:")
     print(f"  {program} doctor")
     print(f"  {program} evaluate --example -m faithfulness -o example-run")
-    if models:
-        print(f"with LOCALEVAL_MODELS={models} in the environment")
+    if given.models:
+        print(f"with LOCALEVAL_MODELS={os.environ['LOCALEVAL_MODELS']} in the environment")
     return 0
 
 

@@ -9,13 +9,11 @@ from pathlib import Path
 from localeval import models as store
 from localeval.errors import InputError, PackBroken
 from localeval.models import catalog
-from localeval.models.fetch import Announce, Progress, fetch, say
+from localeval.models.fetch import Progress, fetch, say
 from localeval.pack import install
 
 
-def unpack(
-    folder: Path, sha256: str = "", announce: Announce = say, progress: Progress | None = None
-) -> list[store.ModelFiles]:
+def unpack(folder: Path, sha256: str = "", progress: Progress | None = None) -> list[store.ModelFiles]:
     """Check the pack's models and put them into the models folder; those that are there already are kept.
 
     `sha256` is what the pack's manifest must have. Raises InputError for a folder that is no pack and for
@@ -29,9 +27,9 @@ def unpack(
                 f"{folder} holds models that this localeval does not know ({', '.join(unknown)}); "
                 f"install the pack's own localeval: {folder / 'install.py'}"
             )
-        announce(f"checking the models of {folder}" if names else f"{folder} holds no models.")
+        say(f"checking the models of {folder}" if names else f"{folder} holds no models.")
         install.check_files(folder, manifest, "models/")
-    return [fetch(name, folder / "models", announce, progress, elsewhere=False) for name in names]
+    return [fetch(name, folder / "models", progress, elsewhere=False) for name in names]
 
 
 def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:

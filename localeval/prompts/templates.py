@@ -29,7 +29,7 @@ from pydantic import (
 
 from localeval.errors import PromptError
 from localeval.prompts.prefix import PromptPrefix
-from localeval.system.validation import describe
+from localeval.system.arguments import describe
 from localeval.text.display import shorten
 
 if sys.version_info >= (3, 11):

@@ -33,7 +33,6 @@ from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system.files import (
     atomic_write,
     is_same,
-    move,
     parsing,
     write_beside,
     write_together,
@@ -160,7 +159,7 @@ def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Calla
         for path in finished if changed else []:
             path.unlink()  # first: what is there belongs together
         for beside, path in written:
-            move(beside, path)
+            beside.replace(path)
 
 
 def _holds(path: Path, lines: Iterable[str]) -> bool:

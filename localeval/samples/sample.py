@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from localeval.errors import InputError
-from localeval.system.validation import describe
+from localeval.system.arguments import describe
 from localeval.text.display import shorten
 
 if TYPE_CHECKING:

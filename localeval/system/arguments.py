@@ -1,4 +1,4 @@
-"""What a caller gives: checked, and told in one sentence where it does not fit."""
+"""What a caller or a file gives: checked, and told in one sentence where it does not fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pydantic import BeforeValidator, ConfigDict, ModelWrapValidatorHandler, Val
 from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
-from localeval.system.validation import describe
 from localeval.text.display import shorten, suggested
 
 S = TypeVar("S", bound="Settings")
@@ -19,7 +18,7 @@ STRICT = ConfigDict(strict=True, extra="forbid")
 
 
 def _plain(given: Any) -> Any:
-    """Numbers of other libraries, such as numpy's, as Python's own: JSON can hold no other."""
+    """Turn numbers of other libraries, such as numpy's, into Python's own: JSON can hold no other."""
     if isinstance(given, Integral) and not isinstance(given, bool):
         return int(given)
     return float(given) if isinstance(given, Real) and not isinstance(given, Integral) else given
@@ -50,22 +49,47 @@ class Settings:
             raise InputError(f"{describe(error)}.") from None
 
 
-def whole(name: str, given: Any, low: int, high: int | None = None) -> int:
-    """Check a whole number from `low` to `high`. Raises InputError, which names it, for another.
+def whole(name: str, given: Any, low: int) -> int:
+    """Check a whole number of at least `low`. Raises InputError, which names it, for anything else.
 
-    >>> whole("questions", 3, 1, 100)
+    >>> whole("limit", 3, 1)
     3
     """
     number = _plain(given)
-    if type(number) is not int or number < low or (high is not None and number > high):
-        span = f", at least {low}" if high is None else f" from {low} to {high}"
-        raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a whole number{span}.")
+    if type(number) is not int or number < low:
+        raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a whole number, at least {low}.")
     return number
 
 
 def real(name: str, given: Any, low: float, high: float) -> float:
-    """Check a number from `low` to `high`. Raises InputError, which names it, for another."""
+    """Check a number from `low` to `high`. Raises InputError, which names it, for anything else."""
     number = _plain(given)
     if type(number) not in (int, float) or not low <= number <= high:
         raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a number from {low} to {high}.")
     return float(number)
+
+
+def describe(error: ValidationError, names: Mapping[str, str] | None = None) -> str:
+    """Tell the first fault as "name is value; it should be ...", without a full stop.
+
+    names  what the caller calls a field, where that is another name: {"response": "answer"}
+
+    >>> from pydantic import BaseModel, Field
+    >>> class Choice(BaseModel):
+    ...     threshold: float = Field(ge=0, le=1)
+    >>> try:
+    ...     Choice(threshold=1.5)
+    ... except ValidationError as error:
+    ...     describe(error)
+    'threshold is 1.5; it should be less than or equal to 1'
+    """
+    first = error.errors(include_url=False)[0]
+    field, *parts = first["loc"] or ("input",)
+    inside = (f", item {part + 1}" if isinstance(part, int) else f".{part}" for part in parts)
+    where = shorten((names or {}).get(str(field), str(field)) + "".join(inside))
+    if first["type"] == "missing":
+        return f"{where} is missing"
+    if first["type"] == "extra_forbidden":
+        return f"{where} is not known"
+    why = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    return f"{where} is {shorten(repr(first['input']), 60)}; {shorten(why)}"

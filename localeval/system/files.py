@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from localeval.errors import FolderError, InputError
-from localeval.system.validation import describe
+from localeval.system.arguments import describe
 from localeval.text.display import shorten
 
 if TYPE_CHECKING:
@@ -53,30 +53,24 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
             file.writelines(parts)
         return
     place = Path(os.path.realpath(path))  # a link stays one
-    move(write_beside(place, parts, errors), place)
+    write_together(place.parent, [(place.name, parts)], errors)
 
 
-def write_together(folder: Path, files: Iterable[tuple[str, Iterable[str]]]) -> None:
+def write_together(
+    folder: Path, files: Iterable[tuple[str, Iterable[str]]], errors: str = "surrogatepass"
+) -> None:
     """Write files of a folder, none of them in its place before all are written; the last one last.
 
     Raises as `write_beside` does.
     """
     made: list[tuple[Path, Path]] = []
     try:
-        made += ((write_beside(folder / name, parts), folder / name) for name, parts in files)
+        made += ((write_beside(folder / name, parts, errors), folder / name) for name, parts in files)
         for beside, path in made:
             beside.replace(path)
     finally:
         for beside, _ in made:
             beside.unlink(missing_ok=True)
-
-
-def move(beside: Path, path: Path) -> None:
-    """Put what `write_beside` made into its place. Raises OSError; then nothing is left beside."""
-    try:
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -100,19 +94,20 @@ def writing(folder: Path) -> Iterator[None]:
         ) from error
 
 
-AGAIN = "give the run's `evaluate` command again, which asks the model for nothing that is in the journal."
-
-
 @contextmanager
-def parsing(what: str, remedy: str = AGAIN) -> Iterator[None]:
+def parsing(
+    what: str,
+    remedy: str = "give the run's `evaluate` command again, which asks nothing that is in the journal.",
+) -> Iterator[None]:
     """Turn what is missing in a file of our own, or of another type, into an InputError about `what`."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = describe(error) if isinstance(error, ValidationError) else shorten(error, 120)
         why += " is missing" if isinstance(error, KeyError) else ""
-        fault = f"was made by another version or changed by hand ({why})"
-        raise InputError(f"{what} {fault}; {remedy}") from error
+        raise InputError(
+            f"{what} was made by another version or changed by hand ({why}); {remedy}"
+        ) from error
 
 
 class SpooledLines:
@@ -156,7 +151,7 @@ class SpooledLines:
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
-    """Whether both lead to one file that is there."""
+    """Tell whether both lead to one file that is there."""
     try:
         return path.samefile(other)
     except (OSError, ValueError):
@@ -164,11 +159,10 @@ def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
 
 
 def held(path: Path, seconds: float) -> BaseFileLock:
-    """The lock on `path`, which this process holds until it calls `release`, or ends.
+    """Lock `path` for this process, until it calls `release` on what is returned, or ends.
 
     Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout; OSError
-    where the file can't be written. On a file system that knows no locks, a note of the holder beside the
-    file stands for one: filelock's own way there removes the note that another process left in `path`.
+    where the file can't be written.
     """
     from filelock import FileLock, SoftFileLock
 
@@ -178,6 +172,7 @@ def held(path: Path, seconds: float) -> BaseFileLock:
     except OSError as error:
         if error.errno != errno.ENOSYS:
             raise
+        # A file system without locks. filelock's own fallback removes the note that another holder left.
         lock = SoftFileLock(path.with_name(f"{path.name}.held"), thread_local=False)
         lock.acquire(timeout=seconds)
     return lock

@@ -29,32 +29,23 @@ _LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr
 
 
 class _Guard:
-    """One for the process: hooked once, shut from then on."""
+    """The audit hook, of which a process has one; from the first `offline` on it is shut."""
 
     def __init__(self) -> None:
         self.shut = self.hooked = False
         self.refused = 0
         self._lock = threading.Lock()
 
-    def close(self) -> None:
-        with self._lock:
-            if not self.hooked:
-                sys.addaudithook(self._heard)
-                self.hooked = True
-            self.shut = True
-
-    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse what would leave the process; without an address `sendmsg` goes where it is connected."""
         if not self.shut:
             return
-        if event in _TO_ADDRESS:
-            socket, address = arguments[:2]
-            # Without an address `sendmsg` goes where the socket is connected already.
-            if address is not None and socket.family != AF_UNIX:
-                self._refuse(f"{event.rpartition('.')[2]} to {_shown(address)}")
-        elif event in _LOOK_UPS:
-            self._refuse(f"look-up of {_shown(arguments[0])}")
-
-    def _refuse(self, what: str) -> None:
+        if event in _LOOK_UPS:
+            what = f"look-up of {_shown(arguments[0])}"
+        elif event in _TO_ADDRESS and arguments[1] is not None and arguments[0].family != AF_UNIX:
+            what = f"{event.rpartition('.')[2]} to {_shown(arguments[1])}"
+        else:
+            return
         with self._lock:
             self.refused += 1
         raise NetworkRefused(
@@ -63,7 +54,7 @@ class _Guard:
 
 
 def _shown(address: Any) -> str:
-    """An address or a name as text that fits a message."""
+    """Turn an address or a name into text that fits a message."""
     parts = address[:2] if isinstance(address, tuple) else (address,)
     return shorten(":".join(p.decode(errors="replace") if isinstance(p, bytes) else str(p) for p in parts))
 
@@ -86,7 +77,9 @@ def offline() -> None:
     URLError: <urlopen error look-up of example.org was refused: ...>
     """
     set_switches()
-    _GUARD.close()
+    if not _GUARD.hooked:
+        sys.addaudithook(_GUARD.hear)
+    _GUARD.hooked = _GUARD.shut = True
 
 
 def set_switches() -> None:
@@ -95,10 +88,10 @@ def set_switches() -> None:
 
 
 def is_offline() -> bool:
-    """Whether the guard stands in this process."""
+    """Tell whether the guard stands in this process."""
     return _GUARD.shut
 
 
 def attempts() -> int:
-    """How often something in this process tried to use the network and was refused; 0 or more."""
+    """Count how often something in this process tried to use the network and was refused."""
     return _GUARD.refused

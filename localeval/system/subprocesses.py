@@ -13,17 +13,17 @@ _MODULE = "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', 
 
 
 def module(name: str, *arguments: str) -> list[str]:
-    """The command that runs a module with these arguments, as `-m` does."""
+    """Make the command that runs a module with these arguments, as `-m` does."""
     return code(_MODULE, name, *arguments)
 
 
 def code(text: str, *arguments: str) -> list[str]:
-    """The command that runs this program text, as `-c` does."""
+    """Make the command that runs this program text, as `-c` does."""
     return [sys.executable, "-c", _CLEAN + text, *arguments]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """This process's environment, and more; imports go where they go here, for localeval itself too."""
+    """Copy this process's environment, with more; imports go where they go here, localeval's own too."""
     places = [str(Path(place).absolute()) for place in sys.path if place]
     own = str(Path(__file__).absolute().parents[2])
     return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([*places, own])}

@@ -9,12 +9,11 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-# Packages whose version can move a score.
 DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 
 
 def digest(value: Any) -> str:
-    """sha256 of a JSON value, the same whatever the order of its keys.
+    """Compute the sha256 of a JSON value, the same whatever the order of its keys.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
@@ -24,11 +23,12 @@ def digest(value: Any) -> str:
 
 
 def package_versions() -> dict[str, str]:
+    """Return the versions of the packages that can move a score."""
     return {name: _version(name) for name in DECIDING}
 
 
 def machine() -> str:
-    """The type of processor: bits are promised for one build, CPU type and thread count."""
+    """Name system and processor type: bits are promised for one build, CPU type and thread count."""
     return f"{platform.system()} {platform.machine()}"
 
 

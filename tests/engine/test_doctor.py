@@ -27,6 +27,7 @@ from localeval.engine.engine import Engine
 from localeval.engine.hhem import Classifier
 from localeval.engine.interface import EngineSettings
 from localeval.errors import NetworkRefused
+from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
@@ -207,4 +208,7 @@ def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(
 
 @pytest.mark.model
 def test_the_quick_start_is_sound() -> None:
-    main(["doctor"])
+    offline()
+    findings = list(examine(CheckContext(DEFAULT_JUDGE)))
+    assert [str(finding) for finding in findings if finding.status == "fault"] == []
+    assert {finding.name: finding.status for finding in findings}["faithfulness"] == "ok"

@@ -129,7 +129,7 @@ def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     files.remember(folder / FILE, SHA256)
     assert store.resolve("tiny").sha256 == SHA256
     with pytest.raises(ModelBroken, match="found sha256"):
-        store.verify("tiny")
+        store.resolve("tiny", read_again=True)
 
 
 def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -161,7 +161,6 @@ def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
         (b"", "found 0 bytes"),
         (b"PK\x03\x04" + bytes(40), "expected b'GGUF'"),
         (struct.pack("<4sIQQ", b"GGUF", 1, 0, 0), "of version 1, expected"),
-        (struct.pack(">4sIQQ", b"GGUF", 3, 0, 0), "of version 50331648, expected"),
     ],
 )
 def test_what_is_no_gguf_is_refused_with_what_it_is(tmp_path: Path, content: bytes, message: str) -> None:
@@ -234,11 +233,14 @@ def test_a_silent_hub_is_soon_given_up(folder: Path, monkeypatch: pytest.MonkeyP
     assert failed.value.exit_code == 3
 
 
-def test_another_process_that_fetches_is_waited_for(folder: Path, hub: Hub) -> None:
+def test_another_process_that_fetches_is_waited_for(
+    folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said: Queue[str] = Queue()
+    monkeypatch.setattr("localeval.models.fetch.say", said.put)
     with ThreadPoolExecutor(1) as pool:
         with FileLock(folder / ".tiny.lock"):
-            fetching = pool.submit(fetch, "tiny", announce=said.put)
+            fetching = pool.submit(fetch, "tiny")
             assert "another process is fetching tiny" in said.get(timeout=60)
             (folder / FILE).write_bytes(BYTES)
         assert fetching.result(60).sha256 == SHA256
@@ -259,16 +261,16 @@ def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: 
     assert fetch("folder").sha256 == found.sha256
 
 
-def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folder: Path, hub: Hub) -> None:
+def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(
+    folder: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / FILE).write_bytes(WRONG)
-    said: list[str] = []
-    first = fetch("tiny", announce=said.append)
+    first = fetch("tiny")
+    said = capsys.readouterr().err.splitlines()
     assert said[:2] == [f"tiny: 1 file(s), 2,052 bytes, to {folder}", "from: hub org/tiny @ abc"]
     assert first.path.read_bytes() == BYTES
-    said.clear()
-    assert fetch("tiny", announce=said.append) == first
+    assert fetch("tiny") == first
     assert len(hub.asked) == 1
-    assert said == [f"tiny is already in {folder} and checked; nothing to do."]
 
 
 def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: Path, tmp_path: Path) -> None:

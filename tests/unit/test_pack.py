@@ -161,7 +161,7 @@ def test_a_folder_with_other_things_is_left_as_it_is(index: Path, tmp_path: Path
     assert files_of(folder) == {name}
 
 
-def test_a_full_target_is_one_sentence(index: Path, tmp_path: Path) -> None:
+def test_a_full_target_is_one_sentence_and_leaves_no_half_file(index: Path, tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1500, before[1]))  # a stand-in for a disk that is full
     try:
@@ -169,6 +169,8 @@ def test_a_full_target_is_one_sentence(index: Path, tmp_path: Path) -> None:
             pack(contents("tiny"), tmp_path / "pack")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    pack(contents(), tmp_path / "pack")
+    check(tmp_path / "pack")
 
 
 FAKE_PIP = f"""
@@ -372,6 +374,26 @@ def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(
+    ("spoil", "message", "code"),
+    [
+        *((lambda path, text=text: path.write_text(text), "is damaged", 3) for text in ("", "[]", "{")),
+        (lambda path: change(path.parent, files=[]), "is damaged", 3),
+        (lambda path: change(path.parent, localeval_pack=2), "is of a newer kind of pack", 2),
+        (lambda path: path.unlink(), "is no pack of localeval's", 2),
+        (lambda path: change(path.parent, models=[]), "it is not the pack you were told of", 3),
+    ],
+)
+def test_a_manifest_that_is_not_sound_is_told(
+    packed: Path, spoil: Callable[[Path], object], message: str, code: int
+) -> None:
+    told = install.read_manifest(packed)["sha256"] if "told" in message else ""
+    spoil(packed / "manifest.json")
+    with pytest.raises(install.Refused, match=message) as refused:
+        install.read_manifest(packed, told)
+    assert refused.value.exit_code == code
+
+
 @pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e", "a\n"])
 def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: Path, name: str) -> None:
     files = install.read_manifest(packed)["files"]
@@ -379,29 +401,6 @@ def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: 
     with pytest.raises(install.Refused, match="which no pack holds") as refused:
         install.read_manifest(packed)
     assert refused.value.exit_code == 3
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        *((text, "is damaged") for text in ("", "[]", "{")),
-        ('{"localeval_pack": 1, "files": []}', "is damaged"),
-        ('{"localeval_pack": 2}', "is of a newer kind of pack"),
-        (None, "is no pack of localeval's"),
-    ],
-)
-def test_a_manifest_that_is_not_sound_is_told(content: str | None, message: str, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(install.Refused, match=message):
-        install.read_manifest(tmp_path)
-
-
-def test_a_manifest_other_than_the_one_told_is_refused(packed: Path) -> None:
-    told = install.read_manifest(packed)["sha256"]
-    change(packed, models=[])
-    with pytest.raises(install.Refused, match="it is not the pack you were told of"):
-        install.read_manifest(packed, told)
 
 
 @pytest.mark.parametrize(
