@@ -12,6 +12,7 @@ from localeval.judgements import JUDGEMENTS
 from localeval.metrics import relevance, support
 from localeval.metrics.score import REASONS, Score, Status
 from localeval.prompts.options import Options
+from localeval.text.display import suggested
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status", "register"]
 
@@ -57,8 +58,7 @@ def register(metric: Metric) -> Metric:
     """
     for name in metric.judgements:
         if name not in JUDGEMENTS:
-            known = ", ".join(JUDGEMENTS)
-            raise InputError(f"{metric.name} reads the judgement {name!r}; there are only: {known}.")
+            raise InputError(f"{metric.name} reads the judgement {name!r}; {suggested(name, [*JUDGEMENTS])}")
     METRICS[metric.name] = metric
     return metric
 
@@ -124,12 +124,6 @@ for _row in (
            _RAGCHECKER),
 ):
     register(_row)
+register(replace(METRICS["context_recall"], name="claim_recall", source=_RAGCHECKER,
+                 definition="another name of context_recall"))
 # fmt: on
-register(
-    replace(
-        METRICS["context_recall"],
-        name="claim_recall",
-        definition="another name of context_recall",
-        source=_RAGCHECKER,
-    )
-)
