@@ -9,9 +9,10 @@ from typing import Any
 
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
-from localeval.metrics import relevance, support
+from localeval.metrics import formulas
 from localeval.metrics.score import REASONS, Score, Status
 from localeval.prompts.options import Options
+from localeval.text.display import suggested
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status", "register"]
 
@@ -57,8 +58,7 @@ def register(metric: Metric) -> Metric:
     """
     for name in metric.judgements:
         if name not in JUDGEMENTS:
-            known = ", ".join(JUDGEMENTS)
-            raise InputError(f"{metric.name} reads the judgement {name!r}; there are only: {known}.")
+            raise InputError(f"{metric.name} reads the judgement {name!r}; {suggested(name, [*JUDGEMENTS])}")
     METRICS[metric.name] = metric
     return metric
 
@@ -72,64 +72,58 @@ _BOTH_WAYS = ("statements", "support", "response_in_reference")
 
 # fmt: off
 for _row in (
-    Metric("faithfulness", "1", _RESPONSE, _SUPPORT, support.share,
+    Metric("faithfulness", "1", _RESPONSE, _SUPPORT, formulas.share,
            "supported statements / all statements of the response", _RAGAS),
-    Metric("full_support", "1", _RESPONSE, _SUPPORT, support.full_support,
+    Metric("full_support", "1", _RESPONSE, _SUPPORT, formulas.full_support,
            "1 if every statement of the response is supported, else 0; soft is P(all supported)",
            "FACTS Grounding (Jacovi et al. 2025)"),
-    Metric("groundedness", "1", _RESPONSE, ("grounding",), support.groundedness,
+    Metric("groundedness", "1", _RESPONSE, ("grounding",), formulas.groundedness,
            "1 if every sentence of the response is supported, else 0, as a head reads it; soft is P(all)",
            "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states"),
     Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"),
-           partial(support.share, judgement="support_hhem"),
+           partial(formulas.share, judgement="support_hhem"),
            "supported statements / all statements of the response, decided by HHEM-2.1-Open",
            "ragas' FaithfulnesswithHHEM"),
     Metric("answer_relevance", "1", ("user_input", "response"), ("questions", "similarity"),
-           relevance.answer_relevance,
+           formulas.answer_relevance,
            "mean over n questions drawn from the response of cos(user_input, question) x sufficiency",
            _RAGAS),
     Metric("context_relevance", "3", ("user_input", "retrieved_contexts"), ("needed",),
-           relevance.context_relevance,
+           formulas.context_relevance,
            "needed sentences / all sentences of the contexts; 0 if they can't answer the question", _RAGAS),
     Metric("context_precision", "1", ("user_input", "retrieved_contexts"), ("useful",),
-           relevance.context_precision,
+           formulas.context_precision,
            "mean over the useful contexts' ranks k of precision@k", "ragas' LLMContextPrecision",
            either=("reference", "response")),
     Metric("context_recall", "1", ("reference", "retrieved_contexts"),
            ("reference_statements", "reference_in_contexts"),
-           partial(support.share, judgement="reference_in_contexts", none="no_reference_statements"),
+           partial(formulas.share, judgement="reference_in_contexts", none="no_reference_statements"),
            "statements of the reference that the contexts support / all of them",
            "ragas' LLMContextRecall"),
     Metric("factual_correctness", "1", ("response", "reference"),
            ("statements", "reference_statements", "response_in_reference", "reference_in_response"),
-           support.factual_correctness,
+           formulas.factual_correctness,
            "F1 (or precision, recall, F-beta) of the response's statements against the reference's",
            "ragas' FactualCorrectness"),
     Metric("context_utilization", "1", _ALL,
            ("reference_statements", "reference_in_contexts", "reference_in_response"),
-           support.context_utilization,
+           formulas.context_utilization,
            "statements of the reference that contexts and response support / those that the contexts support",
            _RAGCHECKER),
     Metric("noise_sensitivity", "1", _ALL, _BOTH_WAYS,
-           partial(support.share_of_kind, in_contexts=True, in_reference=False),
+           partial(formulas.share_of_kind, in_contexts=True, in_reference=False),
            "statements of the response that the contexts support and the reference does not / all of them",
            _RAGCHECKER, higher_is_better=False),
     Metric("hallucination", "1", _ALL, _BOTH_WAYS,
-           partial(support.share_of_kind, in_contexts=False, in_reference=False),
+           partial(formulas.share_of_kind, in_contexts=False, in_reference=False),
            "statements of the response that neither contexts nor reference support / all of them",
            _RAGCHECKER, higher_is_better=False),
     Metric("self_knowledge", "1", _ALL, _BOTH_WAYS,
-           partial(support.share_of_kind, in_contexts=False, in_reference=True),
+           partial(formulas.share_of_kind, in_contexts=False, in_reference=True),
            "statements of the response that the reference supports and the contexts do not / all of them",
            _RAGCHECKER),
 ):
     register(_row)
+register(replace(METRICS["context_recall"], name="claim_recall", source=_RAGCHECKER,
+                 definition="another name of context_recall"))
 # fmt: on
-register(
-    replace(
-        METRICS["context_recall"],
-        name="claim_recall",
-        definition="another name of context_recall",
-        source=_RAGCHECKER,
-    )
-)

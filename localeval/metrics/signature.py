@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -19,9 +20,9 @@ from localeval.system.versions import digest, machine, own_version, package_vers
 from localeval.text.display import printable, shorten
 
 _MODELS = ("judge", "embedder", "classifier")
-# Fields, with all below them, that differ between machines and move no number.
+# Fields that differ between machines and move no number.
 _ENVIRONMENT = {
-    *("localeval", "machine", "packages", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap"),
+    *("localeval", "machine", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap"),
     *(f"{model}.{part}" for model in _MODELS[1:] for part in ("packages", "device", "batch_size", "threads")),
 }
 # Options that a signature tells by their effect, or that have none on a number.
@@ -31,15 +32,12 @@ _TOLD_APART = ("explain", "prompts", "calibration", "head")
 class Signature(BaseModel):
     """The recipe of a run. `str()` is its short form, in the manner of sacrebleu's, without default options.
 
-    metrics, judgements   name -> version
-    prompts               "judgement/language" -> sha256 of the prompt file
-    judge                 name, sha256 and size of the model file
-    embedder, classifier  what they are, if a metric needed one
-    engine                the engine's settings, threads as resolved
-    options               what the caller chose about the judging
-    calibration           language -> the curve that the probabilities of `support` went through, if any
-    heads                 language -> sha256 of the head that decided by reading, if any
-    packages              package -> version
+    metrics, judgements, packages  name -> version
+    prompts                        "judgement/language" -> sha256 of the prompt file
+    judge, embedder, classifier    name, sha256 and more of each model that was needed
+    engine, options                settings, threads as resolved; what the caller chose about the judging
+    calibration                    language -> the curve that the probabilities of `support` went through
+    heads                          language -> sha256 of the head that decided by reading
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,11 +73,9 @@ class Signature(BaseModel):
             if model := getattr(self, name):
                 parts.append(f"{name}:{model['name']}@{model['sha256'][:8]}")
         parts.append(f"prompts:{digest(self.prompts)[:8]}")
-        if self.calibration:
-            parts.append(f"calibration:{digest(self.calibration)[:8]}")
-        if self.heads:
-            parts.append(f"head:{digest(self.heads)[:8]}")
-        # Defaults are not said: the version stands at the end.
+        for name, value in (("calibration", self.calibration), ("head", self.heads)):
+            if value:
+                parts.append(f"{name}:{digest(value)[:8]}")
         if chosen := [f"{k}={v}" for k, v in self.options.items() if v != getattr(DEFAULTS, k, None)]:
             parts.append(",".join(chosen))
         parts += [
@@ -96,20 +92,19 @@ def differing(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
 
     What only one run used (a metric, a prompt, an embedder) has no part in what can be compared.
     """
-    moving: list[str] = []
-    environment: list[str] = []
+    moving, environment = list[str](), list[str]()
     first, second = _fields(a), _fields(b)
-    for field in first:
-        if field in second and first[field] != second[field]:
-            one, other = (
-                # A hash is cut to its first 8 signs, as in a printed signature.
-                text[:8] if len(text) == 64 and set(text) <= set("0123456789abcdef") else shorten(text, 60)
-                for text in (str(first[field]), str(second[field]))
-            )
-            line = f"{field} ({one} and {other})"
-            of_machine = field in _ENVIRONMENT or field.partition(".")[0] in _ENVIRONMENT
+    for field, value in first.items():
+        if field in second and value != second[field]:
+            line = f"{field} ({_short(value)} and {_short(second[field])})"
+            of_machine = field in _ENVIRONMENT or field.startswith("packages.")
             (environment if of_machine else moving).append(line)
     return moving, environment
+
+
+def _short(value: Any) -> str:
+    """Cut a value to 60 characters, and a sha256 to 8 as in a printed signature."""
+    return str(value)[:8] if re.fullmatch("[0-9a-f]{64}", str(value)) else shorten(value, 60)
 
 
 def _fields(signature: Signature) -> dict[str, Any]:

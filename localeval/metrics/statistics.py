@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
-
-Values = npt.NDArray[np.float64]
 
 DRAWS = 2000
 FLIPS = 9999
@@ -21,7 +18,7 @@ _STUDENT = (12.706, 4.303, 3.182)  # for 1 to 3 degrees of freedom, where the ex
 
 
 def bootstrap_ci(
-    values: Sequence[float], lowest: float = 0.0, highest: float = 1.0, *, seed: int = 0, draws: int = DRAWS
+    values: Sequence[float], lowest: float = 0.0, highest: float = 1.0
 ) -> tuple[float, float] | None:
     """Give the 95 % interval of the mean of `values`, which lie between `lowest` and `highest`.
 
@@ -44,15 +41,15 @@ def bootstrap_ci(
     if n < _FEWEST:
         margin = _student(n - 1) * float(given.std(ddof=1)) / n**0.5
         return max(lowest, mean - margin), min(highest, mean + margin)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     means = np.concatenate(
         [
             given[generator.integers(n, size=(rows, n), dtype=np.uint32)].mean(axis=1)
-            for rows in _portions(draws, n)
+            for rows in _portions(DRAWS, n)
         ]
     )
     below = float((means < mean).mean() + (means == mean).mean() / 2)
-    bias = _NORMAL.inv_cdf(min(max(below, 1 / draws), 1 - 1 / draws))
+    bias = _NORMAL.inv_cdf(min(max(below, 1 / DRAWS), 1 - 1 / DRAWS))
     apart = given - mean
     skew = float((apart**3).sum() / (6 * (apart**2).sum() ** 1.5))
     reach = _student(n - 1) * (n / (n - 1)) ** 0.5
@@ -60,7 +57,7 @@ def bootstrap_ci(
     return float(low), float(high)
 
 
-def paired_permutation_test(differences: Sequence[float], *, seed: int = 0, flips: int = FLIPS) -> float:
+def paired_permutation_test(differences: Sequence[float]) -> float:
     """Give the two-sided p-value of "the differences lie around 0", by drawing their signs anew.
 
     It is the share of draws whose sum lies further from 0, and half of those as far, the real one among them:
@@ -75,22 +72,19 @@ def paired_permutation_test(differences: Sequence[float], *, seed: int = 0, flip
     n = len(given)
     if n == 0:
         return 1.0
-    far = abs(float(given.sum()))
-    sums: Iterable[Values] = _flipped_sums(given, flips, seed)
-    if exact := 2**n <= flips:
-        sums = [given @ (2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1).T - 1)]
+    if exact := 2**n <= FLIPS:
+        sums = given @ (2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1).T - 1)
+    else:
+        generator, parts = np.random.default_rng(0), []
+        for rows in _portions(FLIPS, n):
+            bits = np.frombuffer(generator.bytes(rows * -(-n // 8)), dtype=np.uint8)
+            positive = np.unpackbits(bits.reshape(rows, -1), axis=1, count=n)
+            parts.append(2 * (positive @ given) - given.sum())
+        sums = np.concatenate(parts)
     # Those further from 0, and half of those as far; sums of the same numbers differ in their last bits.
-    low, high = far * (1 - 1e-9), far * (1 + 1e-9)
-    further = sum(int((abs(some) >= low).sum()) + int((abs(some) > high).sum()) for some in sums) / 2
-    return further / 2**n if exact else (0.5 + further) / (1 + flips)
-
-
-def _flipped_sums(values: Values, flips: int, seed: int) -> Iterator[Values]:
-    generator = np.random.default_rng(seed)
-    for rows in _portions(flips, len(values)):
-        bits = np.frombuffer(generator.bytes(rows * -(-len(values) // 8)), dtype=np.uint8)
-        positive = np.unpackbits(bits.reshape(rows, -1), axis=1, count=len(values))
-        yield 2 * (positive @ values) - values.sum()
+    far, sums = abs(float(given.sum())), abs(sums)
+    further = float((sums >= far * (1 - 1e-9)).sum() + (sums > far * (1 + 1e-9)).sum()) / 2
+    return further / 2**n if exact else (0.5 + further) / (1 + FLIPS)
 
 
 def _portions(rows: int, width: int) -> Iterator[int]:

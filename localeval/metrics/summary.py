@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +27,9 @@ class Summary:
     """One metric over a run: means of the scored samples, how sure they are, and the counts by status.
 
     value, soft              means, 0 to 1; None when no sample was scored
-    interval, soft_interval  (low, high): the 95 % intervals of these means (`localeval.metrics.statistics`),
-                             for other samples of the same kind; of the judge's own mistakes they know
-                             nothing. None below two scored samples
-    lowest, highest          the mean of value if every failed sample were 0, or 1; equal to `value` where
-                             none failed, None when no sample was scored or failed
+    interval, soft_interval  (low, high): the 95 % intervals of these means for other samples of the same
+                             kind, which know nothing of the judge's own mistakes; None below two scored
+    lowest, highest          the mean of value if every failed sample were 0, or 1
     """
 
     value: float | None
@@ -62,9 +61,9 @@ def choose_metrics(names: Iterable[str]) -> list[Metric]:
 
 def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Options) -> None:
     """Raise InputError where a metric needs a head, and none was fitted for the judge."""
+    needing = {"grounding", "support"} if options.support_by == "head" else {"grounding"}
     for metric in metrics:
-        by_head = "support" in metric.judgements and options.support_by == "head"
-        if not heads and (by_head or "grounding" in metric.judgements):
+        if not heads and not needing.isdisjoint(metric.judgements):
             raise InputError(
                 f"{metric.name} needs a head that was fitted for this judge, and none is in force; make one "
                 "with `localeval fit` and give it with --head, or leave the metric out."
@@ -83,19 +82,19 @@ def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
             return Score.undefined(f"missing_{column}")
         if column == "retrieved_contexts" and not any(map(has_words, value)):
             return Score.undefined("no_contexts")
-    if metric.either:
-        given = {name: getattr(sample, name, None) for name in metric.either}
-        given |= {"response": response_of(sample)} if "response" in given else {}
-        if not any(has_words(str(value or "")) for value in given.values()):
-            return Score.undefined(f"missing_{metric.either[0]}")
+    texts = [
+        response_of(sample) if column == "response" else str(getattr(sample, column, None) or "")
+        for column in metric.either
+    ]
+    if texts and not any(map(has_words, texts)):
+        return Score.undefined(f"missing_{metric.either[0]}")
     return None
 
 
-def split_scorable(metrics: Iterable[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
+def split_scorable(metrics: Sequence[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
     """Return (by metric the scores that are undefined beforehand, the metrics with something to judge)."""
-    found = [(metric, undefined_reason(metric, sample)) for metric in metrics]
-    undefined = {metric.name: score for metric, score in found if score is not None}
-    return undefined, [metric for metric, score in found if score is None]
+    undefined = {row.name: score for row in metrics if (score := undefined_reason(row, sample)) is not None}
+    return undefined, [row for row in metrics if row.name not in undefined]
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
@@ -134,19 +133,17 @@ def summarize(scores: Iterable[Score]) -> Summary:
     given = list(scores)
     values = [score.value for score in given if score.value is not None]
     softs = [score.soft for score in given if score.soft is not None]
-    scored, undefined, failed = (
-        sum(score.status == status for score in given) for status in ("scored", "undefined", "failed")
-    )
+    count = Counter(score.status for score in given)
     return Summary(
         _mean(values),
         _mean(softs),
-        scored,
-        undefined,
-        failed,
+        count["scored"],
+        count["undefined"],
+        count["failed"],
         interval=bootstrap_ci(values),
         soft_interval=bootstrap_ci(softs),
-        lowest=_mean([*values, *[0.0] * failed]),
-        highest=_mean([*values, *[1.0] * failed]),
+        lowest=_mean([*values, *[0.0] * count["failed"]]),
+        highest=_mean([*values, *[1.0] * count["failed"]]),
     )
 
 

@@ -22,20 +22,19 @@ _BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*
 _BETWEEN = re.compile(r"([,;:](?!\d)|[.!?](?=\s)|[，；：、。！？—–])")
 _MARKS = ",;:.!?，；：、。！？—– "
 _SPACE_BEFORE_MARK = re.compile(r" (?=[,;:.!?，；：、。！？])")
-_DEPTH = 4  # brackets in brackets are looked through so far
+_DEPTH = 4  # of brackets in brackets that are looked through
 _FEWEST = 2  # terms that asides have at least: "for example," has fewer
-_LOOK = 300  # characters that are looked at beside a sentence: every one of a long text is looked at in turn
+_LOOK = 300  # characters that are looked at beside a sentence, so that the time grows with the text
 _STOPS = (".", "!", "\u3002", "\uff01")
-_OPEN = (":", "?", "\uff1a", "\uff1f")
-"""What ends so claims nothing: a colon or a question mark, of the width of a letter or of a Han character."""
+_OPEN = (":", "?", "\uff1a", "\uff1f")  # what ends so claims nothing
 
 
 @lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
 def extract_claims(text: str) -> list[Sentence]:
-    """The sentences of a text (pysbd) that claim something.
+    """The sentences of a text that claim something.
 
-    Where none does, an answer may be no more than a heading or a mention ("# 1962", "[3]", "(3)"): then these
-    are what it says. What only leads on never is.
+    Where none does, its headings and mentions ("[3]", "(3)"): an answer may be no more. What only leads on is
+    never among them.
 
     >>> [s.text for s in extract_claims("# Tea\\nIt grows.")]
     ['It grows.']
@@ -47,9 +46,9 @@ def extract_claims(text: str) -> list[Sentence]:
     if own or (own := [s for s in found if not _leads_on(s.text)]):
         return own
     # The splitter takes a number in brackets at the head of a line for a mark, also where nothing follows.
-    end = len(text.rstrip())
-    mark = _BARE_MARK.search(text[max(0, end - 4) : end])
-    return [Sentence(mark[0], end - len(mark[0]), end)] if mark else []
+    said = text.rstrip()
+    mark = _BARE_MARK.search(said[-4:])
+    return [Sentence(mark[0], len(said) - len(mark[0]), len(said))] if mark else []
 
 
 def is_claim(text: str) -> bool:
@@ -67,24 +66,22 @@ def has_content(text: str) -> bool:
 
 
 def _leads_on(text: str) -> bool:
-    """Whether it is a question, or introduces what follows.
-
-    A question that is set apart from other words before it is a name.
+    """Whether it is a question, or introduces what follows. A title that asks, behind other words, does not.
 
     >>> _leads_on("The film is *Who Is Ann?*"), _leads_on("**Who is Ann?**")
     (False, True)
     """
     end = text[-_LOOK:]
     title = _TITLE.search(end)
-    named = title is not None and has_words(end[: title.start()])
+    named = title and has_words(end[: title.start()])
     return text.rstrip("*_ ").endswith(_OPEN) and not named
 
 
 def _is_heading(sentence: Sentence, text: str) -> bool:
     """Whether it is on a line behind number signs, the head of a table, or a bold line above plain ones.
 
-    What is bold within a line, as the last line, or as one item of a list among others is said with stress;
-    so is the last line behind number signs, and what ends there as a sentence does.
+    Not so is what ends as a sentence does, the last line, and what is bold within a line or as one item of a
+    list among others: these are said with stress.
     """
     start = text.rfind("\n", 0, sentence.start) + 1
     before = text[start : min(sentence.start, start + _LOOK)]
@@ -102,8 +99,8 @@ def _is_heading(sentence: Sentence, text: str) -> bool:
     if len(before) == _LOOK or any(map(str.isalpha, before)):
         return False
     item = _ITEM.match(after)
-    indents = [len(line) - len(line.lstrip()) for line in (before, after)]
-    listed = bool(item and before.strip()) and indents[1] <= indents[0]
+    own_indent, next_indent = (len(line) - len(line.lstrip()) for line in (before, after))
+    listed = item and before.strip() and next_indent <= own_indent
     plain = after[item.end() if item else 0 :].strip()
     return has_words(plain) and not listed and not _BOLD.fullmatch(plain)
 

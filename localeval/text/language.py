@@ -8,6 +8,7 @@ from typing import Any
 
 from localeval.errors import InputError
 
+_BLOCK = re.compile("<think>.*?</think>", re.DOTALL)
 _END_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
@@ -15,7 +16,7 @@ _KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7a
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]+")
 
 # Fewer words or letters than these are names as often as not, of which nobody can tell the language.
-_WORDS, _LETTERS_AT_LEAST = 5, 20
+_FEWEST_WORDS, _FEWEST_LETTERS = 5, 20
 _LOOKED_AT = 5000  # characters
 # Words that hardly any other language has. Where a tenth of all words are such, it is English.
 _ENGLISH = frozenset(["the", "and", "of", "that", "with", "are", "from", "this", "has", "have", "been"])
@@ -31,22 +32,15 @@ def strip_thinking(text: str) -> tuple[str, bool]:
     >>> strip_thinking("<think>Hm.</think>Paris.")
     ('Paris.', True)
     """
-    kept: list[str] = []
-    at = 0
-    lone = text.find("</think>")
-    if lone >= 0 and "<think>" not in text[:lone] and _END_OF_LINE.match(text, lone + len("</think>")):
-        kept, at = [""], lone + len("</think>")
-    while (start := text.find("<think>", at)) >= 0:
-        end = text.find("</think>", start)
-        if end < 0:
-            if "".join([*kept, text[at:start]]).strip():
-                break
-            return "", True
-        kept.append(text[at:start])
-        at = end + len("</think>")
-    if not kept:
-        return text, False
-    return "".join([*kept, text[at:]]).strip(), True
+    first = text.find("</think>")
+    if first >= 0 and "<think>" not in text[:first] and _END_OF_LINE.match(text, first + len("</think>")):
+        text = "<think>" + text
+    closed, mark, rest = text.rpartition("</think>")
+    kept, blocks = _BLOCK.subn("", closed + mark)  # each one is closed: the time stays linear
+    before, unclosed, _ = rest.partition("<think>")
+    if unclosed and not (kept + before).strip():
+        return "", True
+    return ((kept + rest).strip(), True) if blocks else (text, False)
 
 
 @lru_cache(maxsize=16)  # the texts of a sample are asked about by each of its judgements
@@ -60,12 +54,12 @@ def language(text: str) -> str:
     """
     if (written := script(text)) != "latin":
         return "zh" if written == "han" else "other"
-    words = _LETTERS.findall(text[:_LOOKED_AT].lower())
-    if len(words) < _WORDS or sum(map(len, words)) < _LETTERS_AT_LEAST:
+    text = text[:_LOOKED_AT]
+    words = _LETTERS.findall(text.lower())
+    few = len(words) < _FEWEST_WORDS or sum(map(len, words)) < _FEWEST_LETTERS
+    if few or sum(word in _ENGLISH for word in words) >= 0.1 * len(words):
         return "en"
-    if sum(word in _ENGLISH for word in words) >= 0.1 * len(words):
-        return "en"
-    return "other" if dict(_detector().rank(text[:_LOOKED_AT]))["en"] < _NOT_ENGLISH else "en"
+    return "other" if dict(_detector().rank(text))["en"] < _NOT_ENGLISH else "en"
 
 
 def script(text: str) -> str:

@@ -21,13 +21,13 @@ _ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
     "fifteenth sixteenth seventeenth eighteenth nineteenth"
 )
-_SMALL = {word: i for i, word in [*enumerate(_BELOW_TWENTY.split()), *enumerate(_ORDINALS.split(), 1)]}
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_TEN = {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
-_TEN |= {f"{word[:-1]}ieth": value for word, value in _TEN.items()}
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_BELOW_HUNDRED = {word: 10 * i for i, word in enumerate(_TENS.split(), 2)}
+_BELOW_HUNDRED |= {f"{word[:-1]}ieth": value for word, value in _BELOW_HUNDRED.items()}
+_BELOW_HUNDRED |= {word: i for i, word in enumerate(_BELOW_TWENTY.split())}
+_BELOW_HUNDRED |= {word: i for i, word in enumerate(_ORDINALS.split(), 1)}
 _HUNDRED = ("hundred", "hundredth")
-_COUNTED = {*_SMALL, *_TEN, *_SCALES, *_HUNDRED, "and"}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 _HAN_NUMBER = re.compile("[〇零一二两三四五六七八九十百千万亿]{1,16}")
 _HAN_DECIMAL = re.compile("([〇零一二两三四五六七八九十百千万]{1,12})点([〇零一二三四五六七八九]{1,9})")
@@ -35,7 +35,7 @@ _HAN_DIGITS = {sign: i for i, sign in enumerate("零一二三四五六七八九"
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 _HAN_SCALES = {"万": 10**4, "亿": 10**8}
 _ALL_SCALES = _SCALES | _HAN_UNITS | _HAN_SCALES
-_COUNTING = (_COUNTED - {"and"}) | _HAN_DIGITS.keys() | _HAN_UNITS.keys() | _HAN_SCALES.keys()
+_COUNTING = {*_BELOW_HUNDRED, *_HUNDRED, *_ALL_SCALES, *_HAN_DIGITS}
 
 
 def in_digits(text: str) -> list[str]:
@@ -56,11 +56,11 @@ def parse_numbers(text: str) -> set[str]:
     ['10', '5']
     """
     text = text.translate(DIGITS)
-    found = {canonical(number) for number in in_digits(text)} | set(apply_scale(text).values())
+    found = {*map(canonical, in_digits(text)), *apply_scale(text).values()}
     found |= {re.sub(r"\D", "", number) for number in _SPACED.findall(text)}
-    found |= {_han(signs) for signs in _HAN_NUMBER.findall(text)}
+    found |= {*map(_han, _HAN_NUMBER.findall(text)), *map(str, _in_words(text))}
     found |= {canonical(f"{_han(whole)}.{_han_digits(rest)}") for whole, rest in _HAN_DECIMAL.findall(text)}
-    return found | set(map(str, _in_words(text)))
+    return found
 
 
 def apply_scale(text: str) -> dict[str, str]:
@@ -97,15 +97,14 @@ def _plain(number: str) -> str:
 
 
 def _in_words(text: str) -> Iterator[int]:
-    """The numbers that a text names in English words. As it may stop at any of them ("In two thousand, five
-    came"), each word counts for itself, and with those before it."""
+    """The numbers that a text names in English words: each word for itself, and with those before it.
+
+    A number may end at any of its words ("In two thousand, five came").
+    """
     total = part = 0
     for word in _WORD.findall(text.lower()):
-        if word not in _COUNTED:  # as most are
-            total = part = 0
-            continue
-        value = _SMALL.get(word, _TEN.get(word))
-        if value is not None:
+        if word in _BELOW_HUNDRED:
+            value = _BELOW_HUNDRED[word]
             goes_on = part % 100 == 0 or (part % 100 >= 20 and part % 10 == 0 and 0 < value < 10)
             total, part = (total, part + value) if goes_on else (0, value)
             yield value
@@ -116,6 +115,8 @@ def _in_words(text: str) -> Iterator[int]:
         elif word in _SCALES:  # "a thousand"; behind digits see `apply_scale`
             yield _SCALES[word]
             total = 0
+        elif word != "and":
+            total = part = 0
         if total + part:
             yield total + part
 

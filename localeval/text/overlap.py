@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -18,9 +18,10 @@ from localeval.text.numbers import DIGITS, apply_scale, canonical, in_digits, pa
 from localeval.text.sentences import split
 
 LEAST_ADDED = 0.15  # of the weight of a statement's terms, what a further sentence adds at least
-LEFT_OUT = 4  # words of a clause that no statement has: "based on the given passages" has fewer
-SHARE_LEFT_OUT = 0.6
-HAN_PAIR = 0.7  # so that seven characters are a clause, and the six of 根据所给资料 are not
+# A clause is left out where this many of its words, and more than this share, stand in no statement: "based
+# on the given passages" has fewer. A pair of Han characters counts for less, so that the six characters of
+# 根据所给资料 are no clause, and seven are.
+_FEWEST_LEFT_OUT, _SHARE_LEFT_OUT, _HAN_PAIR = 4, 0.6, 0.7
 
 TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
 _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
@@ -65,19 +66,16 @@ def rank_sentences(
 ) -> list[tuple[Evidence, ...]]:
     """For each statement up to `number` sentences that together share most with it, the closest one first.
 
-    That is the one whose shared terms weigh most (rare terms more), the first of equals: it points a reader
-    to the place and does not prove support. Each further one adds most of what those before it lack, of
-    equals the one that shares most, and is taken only where that is `LEAST_ADDED` of the weight of all the
-    statement's terms: one that says little new costs a judge more than it tells. Often there is none that
-    shares a term.
+    The closest is the one whose shared terms weigh most (rare terms more), the first of equals. Each further
+    one adds most of what those before it lack, of equals the one that shares most, and is taken only where
+    that is `LEAST_ADDED` of the weight of the statement's terms. Sharing terms does not prove support; a
+    statement that shares none has no sentence.
 
     >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
     >>> found = rank_sentences(["Tea on hills needs rain.", "Tea grows."], tea, 2)
     >>> [[one.text for one in own] for own in found]
     [['Tea grows on hills.', 'Tea needs rain.'], ['Tea grows on hills.']]
     """
-    if not statements:
-        return []  # nothing is asked, so nothing is indexed
     places = term_positions([terms(s.text) for s in sentences])
     weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
     of_unknown = math.log(1 + len(sentences))  # as of a term that one sentence has
@@ -88,7 +86,7 @@ def rank_sentences(
         shares = shared_weight(wanted, len(sentences), places, weight)
         sharing = [i for i, share in enumerate(shares) if share > 0]
         while sharing and len(chosen) < number:
-            new = shared_weight(wanted, len(sentences), places, weight) if chosen else shares
+            new = shared_weight(wanted, len(sentences), places, weight)
             ranked = {i: (new[i], shares[i]) for i in sharing}
             best = max(sharing, key=ranked.__getitem__)  # the first of equals
             if chosen and new[best] < least:
@@ -112,32 +110,27 @@ def term_positions(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
 def shared_weight(
     wanted: frozenset[str], number: int, places: Mapping[str, Sequence[int]], weight: Mapping[str, float]
 ) -> list[float]:
-    """For each of `number` sentences the weight of the terms of `wanted` that it has; 0 where it has none.
-
-    Summed in the order of the terms' letters, so that a sum has always the same bits.
-    """
+    """For each of `number` sentences the weight of the terms of `wanted` that it has; 0 where it has none."""
     shares = [0.0] * number
-    for term in sorted(wanted & places.keys()):
-        of_one = weight[term]
+    for term in sorted(wanted & places.keys()):  # in one order, so that a sum has always the same bits
         for i in places[term]:
-            shares[i] += of_one
+            shares[i] += weight[term]
     return shares
 
 
-@lru_cache(maxsize=256)  # a sentence is looked at by several judgements
 def terms(text: str) -> frozenset[str]:
     """Words in lower case; Han text as pairs of neighbouring characters, a lone one as itself.
 
     >>> sorted(terms("Tea 青岚茶"))
     ['tea', '岚茶', '青岚']
     """
-    runs = TERM.findall(text.lower())
-    if text.isascii():  # no Han among them
-        return frozenset(runs)
-    parts = (
-        (run,) if len(run) == 1 or not "㐀" <= run[0] <= "﫿" else map("".join, pairwise(run)) for run in runs
-    )
-    return frozenset(chain.from_iterable(parts))
+    found = set[str]()
+    for run in TERM.findall(text.lower()):
+        if len(run) > 1 and "㐀" <= run[0] <= "﫿":
+            found.update(map("".join, pairwise(run)))
+        else:
+            found.add(run)
+    return frozenset(found)
 
 
 STOP = terms(
@@ -156,13 +149,8 @@ class SourceTerms(NamedTuple):
 
 def source_terms(texts: Sequence[str]) -> SourceTerms:
     """What a statement is looked for in."""
-    return _premise(tuple(texts))
-
-
-@lru_cache(maxsize=4)  # several judgements of a sample ask for that of the same contexts
-def _premise(texts: tuple[str, ...]) -> SourceTerms:
-    numbered = frozenset(number for text in texts for number in parse_numbers(text))
-    return SourceTerms(frozenset[str]().union(*map(terms, texts)), numbered)
+    none = frozenset[str]()
+    return SourceTerms(none.union(*map(terms, texts)), none.union(*map(parse_numbers, texts)))
 
 
 def term_recall(statement: str, premise: SourceTerms) -> float:
@@ -186,24 +174,18 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
     >>> unsupported_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", source)
     ('70', '1962')
     """
-    strange = [n for n in dict.fromkeys(numbers(statement)) if canonical(n) not in premise.numbers]
-    if not strange:
-        return ()
     by_scale = apply_scale(statement.translate(DIGITS))
     unknown = []
-    for number in strange:
+    for number in dict.fromkeys(numbers(statement)):
         parts = number.split(".")  # of a date, where there are three
         dated = len(parts) > 2 and premise.numbers.issuperset(map(canonical, parts))
-        if not dated and by_scale.get(number, number) not in premise.numbers:
+        if not dated and premise.numbers.isdisjoint((canonical(number), by_scale.get(number, number))):
             unknown.append(number)
     return tuple(unknown)
 
 
-@lru_cache(maxsize=256)  # a statement is looked at by several judgements
 def numbers(text: str) -> tuple[str, ...]:
-    """Its numbers in digits, in order: without commas between thousands, zeros before them, or full width.
-
-    The numbers of passages ("passage 2", "[2]") and of a list item at the beginning are left out.
+    """Its numbers as `in_digits` writes them, those of passages and of a list item before it left out.
 
     >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3)")
     ('2021', '5', '1200', '1500.5')
@@ -236,19 +218,17 @@ def omits_content(sentence: str, statements: Sequence[str]) -> bool:
         # Most of the short words of alphabets carry no content.
         words = {term for term in terms(clause) if len(term) > 3 or not term.isascii()}
         whole, missing = (
-            sum(1 if word.isascii() else HAN_PAIR for word in some) for some in (words, words - known)
+            sum(1 if word.isascii() else _HAN_PAIR for word in some) for some in (words, words - known)
         )
-        if missing >= LEFT_OUT and missing > SHARE_LEFT_OUT * whole:
+        if missing >= _FEWEST_LEFT_OUT and missing > _SHARE_LEFT_OUT * whole:
             return True
     return False
 
 
 def long_numbers(text: str) -> frozenset[str]:
-    """Its numbers of two digits and more. (A single digit may be the number of a passage or a list item.)
+    """Its `numbers` of two digits and more: a single digit may count passages or list items.
 
-    As `numbers` reads them: 1,200 is 1200, and that of a passage is none.
-
-    >>> sorted(long_numbers("Passage 12: 1,200 to 1,500 people, 3.5% of 70%"))
-    ['1200', '1500', '3.5', '70']
+    >>> sorted(long_numbers("Passage 12: 1,200 to 1,500 people, 3.5% of 7"))
+    ['1200', '1500', '3.5']
     """
     return frozenset(number for number in numbers(text) if len(number) > 1)

@@ -17,14 +17,12 @@ from typing import Any
 from localeval.text.language import script
 
 # pysbd is quadratic in places, so it sees a line through windows. Few sentences are longer than one.
-WINDOW = 800
-
-# What pysbd may cost in one call of `split`, in characters read. The worst text known (nothing but
-# abbreviations, each compiling a regex) costs 0.04 ms a character, prose 0.003: at most 1.6 s. What is
-# left of the text then goes to `_plain_ends`. Counted in characters, not in seconds, because the same
-# text has to give the same sentences on every machine.
+_WINDOW = 800
+# Characters that pysbd may read in one call of `split`; the rest of the text goes to `_plain_ends`. The worst
+# text known (nothing but abbreviations, each compiling a regex) costs 0.04 ms a character, prose 0.003. Not
+# counted in seconds, because the same text has to give the same sentences on every machine.
 BUDGET = 40_000
-_CALL = 30  # one call costs 0.09 ms, however short its text
+_CALL = 30  # what one call costs beside its text, in characters
 
 # pysbd's numbered-reference regex is exponential in what follows ".[": "..[111 111 111 111 111".
 _REFERENCE = re.compile(r"\.\[[\d,\s\[\]-]{14}")
@@ -81,9 +79,9 @@ def split(text: str) -> list[Sentence]:
     """The sentences of `text`, in order and apart.
 
     Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
-    number before a list item and the language after a code fence. A line ends a sentence. A row of a table
-    and a line of fenced code is one sentence. What has no letter and no digit is no sentence. Never raises.
-    Time grows with the length of the text, whatever it holds.
+    number before a list item and the language after a code fence. A line ends a sentence; a row of a table
+    and a line of fenced code is one. What has no letter and no digit is no sentence. Never raises, and time
+    grows with the length of the text, whatever it holds.
 
     >>> [s.text for s in split("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.")]
     ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
@@ -100,10 +98,10 @@ def split(text: str) -> list[Sentence]:
             if len(ends) > 1:
                 ends = _joined(line, ends if written == "latin" else _outside_quotes(line, ends))
         for left, right in pairwise([0, *ends]):
-            piece = line[left:right]
-            words = piece.strip()
-            if has_words(words):
-                first = start + left + len(piece) - len(piece.lstrip())
+            rest = line[left:right].lstrip()
+            if has_words(rest):
+                first = start + right - len(rest)
+                words = rest.rstrip()
                 sentences.append(Sentence(words, first, first + len(words)))
     return sentences
 
@@ -136,13 +134,13 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
 def _ends(line: str, written: str, budget: int) -> tuple[list[int], int]:
     """Where the sentences of a line end (the last at its length), and what is left of the budget.
 
-    All but the last sentence of a window are taken, and the next window begins where they end: so no
-    sentence is cut by a window's edge, except one that is longer than the window.
+    All but the last sentence of a window are taken, and the next window begins where they end: so no window's
+    edge cuts a sentence that is shorter than a window.
     """
     ends: list[int] = []
     at = 0
     while at < len(line) or not ends:
-        window = line[at : at + WINDOW]
+        window = line[at : at + _WINDOW]
         whole = at + len(window) == len(line)
         if whole and not _END.search(window, 0, len(window) - 1):
             return [*ends, len(line)], budget
@@ -157,9 +155,8 @@ def _ends(line: str, written: str, budget: int) -> tuple[list[int], int]:
 
 def _pysbd_ends(window: str, written: str) -> list[int] | None:
     """Where pysbd ends its sentences, the last at the window's length; None if it can't be trusted."""
-    if _OWN_SIGNS.search(window) or _REFERENCE.search(window):
-        return None
-    if len(_LIST_SIGN.findall(window)) > _MAX_LIST_SIGNS:
+    lists = len(_LIST_SIGN.findall(window)) > _MAX_LIST_SIGNS
+    if lists or _OWN_SIGNS.search(window) or _REFERENCE.search(window):
         return None
     try:
         # Not `segment`: it looks for each sentence from the start of the text, in quadratic time, and
@@ -167,18 +164,15 @@ def _pysbd_ends(window: str, written: str) -> list[int] | None:
         pieces = _segmenter("zh" if written == "han" else "en").processor(window).process()
     except (IndexError, ValueError, re.error):
         return None
-    ends: list[int] = []
-    at = 0
-    for piece in map(str.strip, pieces):
-        at += len(window[at:]) - len(window[at:].lstrip())
-        if not window.startswith(piece, at):
+    ends = [0]
+    for piece in filter(None, map(str.strip, pieces)):
+        rest = window[ends[-1] :].lstrip()
+        if not rest.startswith(piece):
             return None
-        at += len(piece)
-        if piece:
-            ends.append(at)
-    if not ends or window[at:].strip():
+        ends.append(len(window) - len(rest) + len(piece))
+    if len(ends) == 1 or window[ends[-1] :].strip():
         return None
-    return [*ends[:-1], len(window)]
+    return [*ends[1:-1], len(window)]
 
 
 @lru_cache
@@ -197,24 +191,21 @@ def _plain_ends(text: str, at: int) -> Iterator[int]:
         if mark.end() == len(text):
             break
         after = text[mark.end()]
+        before = text[max(0, mark.start() - 8) : mark.start()]
         if mark[0][0] in "。．！？":
             ends = True
         elif not mark[1]:  # no space
             ends = bool(_WIDE.match(after))
-        elif mark[0].rstrip() == ".":
-            before = text[max(0, mark.start() - 8) : mark.start()]
-            ends = not after.islower() and not _ABBREVIATION.search(before)
         else:
-            ends = not after.islower()
+            abbreviated = mark[0].rstrip() == "." and _ABBREVIATION.search(before)
+            ends = not after.islower() and not abbreviated
         if ends:
             yield mark.start(1)
     yield len(text)
 
 
 def _joined(line: str, ends: list[int]) -> list[int]:
-    """The ends without those that leave a list number alone, cut marks off the word that they follow, or lie
-    within a sentence.
-    """
+    """The ends less those within a sentence, behind a lone list number, or between a word and its marks."""
     kept: list[int] = []
     start = 0
     capitals = next((c for c in line if c.isalpha()), "").isupper()
@@ -230,7 +221,7 @@ def _joined(line: str, ends: list[int]) -> list[int]:
 def _goes_on(line: str, end: int, capitals: bool) -> bool:
     """Whether the sentence goes on behind its mark: within an address or code, or behind an abbreviation.
 
-    capitals  sentences of the line begin with capitals, so that a small letter goes on with one
+    With `capitals` sentences of the line begin with capitals, so that a small letter goes on with one.
 
     >>> _goes_on("Who Is Ann? was shot in May.", 11, True), _goes_on("Is it? Yes.", 6, True)
     (True, False)

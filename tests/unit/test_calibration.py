@@ -23,7 +23,7 @@ from localeval.judgements.calibration.fit import curves_across, fit, shares
 from localeval.judgements.heads import heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
-from localeval.metrics.support import share as faithfulness
+from localeval.metrics.formulas import share as faithfulness
 from localeval.models.catalog import DEFAULT_JUDGE, rows
 from localeval.prompts.options import Options
 from localeval.testing import FakeEngine, fake_judge

@@ -28,23 +28,20 @@ BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总�
 
 
 @pytest.mark.parametrize(
-    ("statement", "share"),
+    ("statement", "premise", "share"),
     [
-        ("Gary gets snow.", 3 / 3),
-        ("Gary gets hail in May.", 2 / 4),  # gary, gets; not hail and may
-        ("The towns of the lake", 2 / 2),
-        ("", 1),
-        ("...", 1),
+        ("Gary gets snow.", SNOW, 3 / 3),
+        ("Gary gets hail in May.", SNOW, 2 / 4),  # gary, gets; not hail and may
+        ("The towns of the lake", SNOW, 2 / 2),
+        ("...", SNOW, 1),
+        ("大桥有桥墩。", BRIDGE, 2 / 4),  # 大桥 and 桥墩; not 桥有 and 有桥
+        ("大桥", [], 0),
     ],
 )
-def test_coverage_is_the_share_of_terms_in_the_contexts(statement: str, share: float) -> None:
-    assert term_recall(statement, source_terms(SNOW)) == share
-
-
-def test_coverage_of_chinese_counts_pairs_of_characters() -> None:
-    """大桥 桥有 有桥 桥墩: of these 大桥 and 桥墩 are there."""
-    assert term_recall("大桥有桥墩。", source_terms(BRIDGE)) == 2 / 4
-    assert term_recall("大桥", source_terms([])) == 0
+def test_coverage_is_the_share_of_terms_in_the_contexts(
+    statement: str, premise: Sequence[str], share: float
+) -> None:
+    assert term_recall(statement, source_terms(premise)) == share
 
 
 @pytest.mark.parametrize(
@@ -105,26 +102,30 @@ def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
 
 
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
-KEPT = (
-    ("Based on the given passages, it appears that the mill burned down.", ["The mill burned down."]),
-    ("As mentioned in passage 2, the mill grinds rye.", ["The mill grinds rye."]),
-    (
-        "The mill, built of oak, grinds rye and wheat.",
-        ["The mill is built of oak.", "The mill grinds rye and wheat."],
-    ),
-    ("根据所给资料，水车建于明代。", ["水车建于明代。"]),
-    ("The mill drew 1,200 people.", ["The mill drew 1200 people."]),
-)
-LEFT_OUT = (
-    ("The mill grinds rye, which farmers from three villages bring on Fridays.", ["The mill grinds rye."]),
-    ("The mill burned down in 1820.", ["The mill burned down."]),
-    ("水车建于明代，由一座旧粮仓的木料改造而成。", ["水车建于明代。"]),
-    ("村里的路较窄，桥面上的栏杆十分低矮，水车已停转。", ["村里的路较窄。", "水车已停转。"]),
-)
+GRINDS = "The mill grinds rye"
 
 
 @pytest.mark.parametrize(
-    ("sentence", "statements", "omits"), [(*row, False) for row in KEPT] + [(*row, True) for row in LEFT_OUT]
+    ("sentence", "statements", "omits"),
+    [
+        (
+            "Based on the given passages, it appears that the mill burned down.",
+            ["The mill burned down."],
+            False,
+        ),
+        ("As mentioned in passage 2, the mill grinds rye.", [GRINDS], False),
+        (
+            "The mill, built of oak, grinds rye and wheat.",
+            ["It is built of oak.", f"{GRINDS} and wheat."],
+            False,
+        ),
+        ("根据所给资料，水车建于明代。", ["水车建于明代。"], False),
+        ("The mill drew 1,200 people.", ["The mill drew 1200 people."], False),
+        (f"{GRINDS}, which farmers from three villages bring on Fridays.", [GRINDS], True),
+        ("The mill burned down in 1820.", ["The mill burned down."], True),
+        ("水车建于明代，由一座旧粮仓的木料改造而成。", ["水车建于明代。"], True),
+        ("村里的路较窄，桥面上的栏杆十分低矮，水车已停转。", ["村里的路较窄。", "水车已停转。"], True),
+    ],
 )
 def test_a_clause_that_no_statement_has(sentence: str, statements: list[str], omits: bool) -> None:
     assert omits_content(sentence, statements) is omits

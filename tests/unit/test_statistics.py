@@ -10,13 +10,15 @@ from collections.abc import Callable
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from localeval.metrics.statistics import Values, bootstrap_ci, paired_permutation_test
+from localeval.metrics.statistics import bootstrap_ci, paired_permutation_test
 
 REPEATS = int(os.environ.get("LOCALEVAL_TEST_REPEATS", "100"))
 WHOLE = REPEATS >= 1000
 N = 200
+Values = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Values]
 
 
