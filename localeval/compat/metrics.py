@@ -18,7 +18,6 @@ from localeval.compat.data import as_columns
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
 from localeval.judge import Judge, Records
-from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -84,7 +83,8 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
 
     row: ClassVar[str]
     """Its name in `localeval.METRICS`."""
-    called: ClassVar[str]
+    called: ClassVar[str] = ""
+    """Its original name, where that is another one."""
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
     InputType, OutputType = Any, float  # as LangChain asks for them
@@ -93,7 +93,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
     ) -> None:
         self.llm = llm
-        self.name, self.max_retries = name or self.called, max_retries
+        self.name, self.max_retries = name or self.called or self.row, max_retries
         self.options = self.read(options)
         self._chosen = {option: getattr(self.options, option) for option in options}
         self._models: set[Hashable] = set()
@@ -154,8 +154,6 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
             records |= judge.judge(sample, [name], choices, judge.memory)
             if timeout is not None and time.monotonic() - start > timeout:
                 return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
-            if isinstance(records[name], Failure):
-                break
         curves = judge.curves(choices)
         score = compute(self.metric, records, choices, curves)
         return SampleResult(sample, {self.column: score}, records, curves, choices.threshold)
@@ -214,7 +212,6 @@ class Faithfulness(OriginalMetric):
     """
 
     row = "faithfulness"
-    called = "faithfulness"
     columns = ("user_input", "response", "retrieved_contexts")
 
     def __init__(
@@ -270,7 +267,6 @@ class ContextRelevance(OriginalMetric):
     """
 
     row = "context_relevance"
-    called = "context_relevance"
     columns = ("user_input", "retrieved_contexts")
 
     def number(self, score: Score) -> float:
@@ -288,7 +284,6 @@ class AnswerRelevance(OriginalMetric):
     """
 
     row = "answer_relevance"
-    called = "answer_relevance"
     columns = ("user_input", "response")
 
     def __init__(
@@ -326,7 +321,6 @@ class FactualCorrectness(OriginalMetric):
     """F1 (`mode` "f1", with `beta`), "precision" or "recall" of the response against the reference."""
 
     row = "factual_correctness"
-    called = "factual_correctness"
     columns = ("response", "reference")
 
     def __init__(self, llm: Judge | Model | None = None, mode: str = "f1", **rest: Any) -> None:

@@ -203,9 +203,7 @@ def beside(embedder: SteadyEmbedder) -> Judge:
 GOOD: dict[Any, Any] = {"name": "own", "sha256": "1" * 64}
 
 
-@pytest.mark.parametrize(
-    "told", [None, "own", {"name": "own"}, {**GOOD, "name": 5}, {**GOOD, "size": np.int64(5)}]
-)
+@pytest.mark.parametrize("told", [None, {"name": "own"}, {**GOOD, "size": np.int64(5)}])
 def test_an_embedder_that_does_not_tell_what_it_is_is_refused_before_anything_is_judged(told: Any) -> None:
     judge: Any = beside(Own(told))
     assert "embedder" in refused(lambda: evaluate([TEA], ["answer_relevance"], judge))
