@@ -87,7 +87,7 @@ def evaluate(
         raise InputError("give a FILE, or --example for the shipped samples: one of the two.")
     samples = _read(file or str(EXAMPLE), options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
-    folder = _default_folder(file or "example", samples) if output is None else Path(output)
+    folder = Path(output) if output else _default_folder(file or "example", samples)
     if where["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads_each(where["workers"])
     if plan_only:
