@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import AuxiliaryModels
@@ -33,10 +35,6 @@ from localeval.metrics.score import explained
 from localeval.prompts.options import Options
 from localeval.prompts.prefix import PromptPrefix
 from localeval.samples import Sample
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -72,13 +70,12 @@ def assert_score(
     records = judge.judge(read, METRICS[metric].judgements, choices, judge.memory)
     lines = [f"{metric} is {score.value:.3f}; {wanted}."]
     for name, record in calibrate(records, judge.curves(choices)).items():
+        decided: list[tuple[str, Any]] = []
         if isinstance(record, SupportRecord):
-            decided: list[tuple[Any, str]] = [(one, one.statement) for one in record.verdicts]
+            decided = [(one.statement, one) for one in record.verdicts]
         elif isinstance(record, GroundingRecord):
-            decided = [(one, one.sentence) for one in record.sentences]
-        else:
-            continue
-        for one, text in decided:
+            decided = [(one.sentence, one) for one in record.sentences]
+        for text, one in decided:
             if one.probability < choices.threshold:
                 seen = f'evidence: "{one.evidence.text}"' if one.evidence else "no evidence"
                 lines.append(f'not supported ({name}, {one.probability:.2f}): "{text}"; {seen}')
@@ -186,8 +183,6 @@ class FakeEmbedder:
         self.calls: list[tuple[str, ...]] = []
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        import numpy as np
-
         self.calls.append(tuple(texts))
         if unknown := [text for text in texts if text not in self._vectors]:
             raise AssertionError(f"FakeEmbedder has no vector for {unknown[0]!r}")

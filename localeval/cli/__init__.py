@@ -9,17 +9,15 @@ import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any
 
 import click
 
-from localeval.cli.talk import say
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
-from localeval.text.display import printable
+from localeval.text.display import printable, printable_lines
 
 EXIT_CODES = """\b
 Exit codes:
@@ -30,13 +28,6 @@ Exit codes:
        in use, or too little memory for the model
   3    a model, or a file of a pack, is missing or broken, or doctor found a fault
   130  interrupted (143: by SIGTERM); what was judged is kept"""
-
-MAY_USE_IT = ("models", "pack")
-"""Commands that may use the network; `models` refuses it for all of its own but `fetch`."""
-
-_GO_ON = ("evaluate", "card", "pack", "unpack", "models fetch")
-"""Commands that go on where an interrupted call of them stopped."""
-
 
 COMMANDS = {
     "card": ("card", "Say how far the judge agrees with people's labels."),
@@ -53,7 +44,21 @@ COMMANDS = {
     "unpack": ("pack", "Put the models of a pack into this machine's folder."),
     "verify": ("runs", "Make judgements again: are they the same?"),
 }
-"""Command -> its module in this folder, which is imported when the command is called, and what it does."""
+"""Command -> its module in this folder, imported when it is called, and the first line of its help.
+
+The rest of the help is the docstring of its function.
+"""
+
+_ONLINE = ("models", "pack")
+"""Commands that may use the network; `models` refuses it for all of its own but `fetch`."""
+
+_RESUMABLE = ("evaluate", "card", "pack", "unpack", "models fetch")
+"""Commands that go on where an interrupted call of them stopped."""
+
+
+def say(line: str) -> None:
+    """Print a line on stderr, with nothing in it that a terminal would obey."""
+    click.echo(printable_lines(line), err=True)
 
 
 class _Commands(click.Group):
@@ -61,10 +66,12 @@ class _Commands(click.Group):
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        command: click.Command = getattr(import_module(f"localeval.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
-        return command
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            module, does = COMMANDS[cmd_name]
+            command = getattr(import_module(f"localeval.cli.{module}"), cmd_name)
+            command.help = f"{does}\n\n{cleandoc(command.help or '')}"
+            self.add_command(command)
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -77,7 +84,7 @@ class _Commands(click.Group):
 def commands(context: click.Context) -> None:
     """Evaluate RAG answers on this machine, with no network."""
     set_switches()
-    if context.invoked_subcommand not in MAY_USE_IT:
+    if context.invoked_subcommand not in _ONLINE:
         offline()
 
 
@@ -85,14 +92,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
     before = attempts()
     words = sys.argv[1:] if arguments is None else arguments
-    # A character that the terminal's encoding does not have is printed as JSON escapes it.
-    codecs.register_error("localeval.escaped", _escape)
+    codecs.register_error("localeval.escaped", _escaped)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="localeval.escaped")
     try:
-        with _stopped_by_sigterm():
-            commands.main(arguments, prog_name="localeval", standalone_mode=False)
+        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # a caller's own handler stays
+            signal.signal(signal.SIGTERM, _terminate)
+        commands.main(arguments, prog_name="localeval", standalone_mode=False)
     except click.ClickException as error:
         told = error.format_message()
         if "\n" not in told:  # else it is the help, for want of any argument
@@ -104,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
         command = " ".join(words[: 2 if words[:1] == ["models"] else 1])
         again = printable(shlex.join(["localeval", *words]))
         goes_on = f" What is done is kept; the same command goes on from there: {again}"
-        say("\nInterrupted." + goes_on * (command in _GO_ON and "--plan" not in words))
+        say("\nInterrupted." + goes_on * (command in _RESUMABLE and "--plan" not in words))
         sys.exit(143 if isinstance(error.__cause__ or error, _Terminated) else 130)
     except LocalevalError as error:
         say(f"localeval: {error}")
@@ -121,9 +128,8 @@ def main(arguments: list[str] | None = None) -> None:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
 
 
-def _escape(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
+def _escaped(error: Any) -> tuple[str, int]:
+    """Give a character that the terminal's encoding does not have as JSON escapes it."""
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
@@ -131,19 +137,5 @@ class _Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a command as Ctrl-C does."""
 
 
-@contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise _Terminated
-
-    try:
-        ours = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        if ours:
-            signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread: signals are another one's business
-        ours = False
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def _terminate(*_: Any) -> None:
+    raise _Terminated

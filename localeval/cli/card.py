@@ -8,8 +8,8 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
+from localeval.cli import say
 from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, split
-from localeval.cli.talk import say
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
@@ -50,12 +50,11 @@ def card(
     metrics: list[str] | None,
     **given: Any,
 ) -> None:
-    """Say how far the judge's scores agree with the labels in LABELLED (JSONL; - is stdin).
-
-    A sample has a `label`, 1 (good) or 0 (bad), or a row is a pair: good_response and bad_response, or
-    contexts_more_relevant and contexts_less_relevant. With --sentences a row has `sentences`, parts of its
-    contexts in order, and `sentence_labels`, 1 for what the question needs, else 0. With 40 labels of
-    faithfulness in a language it also fits a calibration: FOLDER/calibration.json, for --calibration.
+    """LABELLED is JSONL; - is stdin. A sample has a `label`, 1 (good) or 0 (bad), or a row is a pair:
+    good_response and bad_response, or contexts_more_relevant and contexts_less_relevant. With --sentences
+    a row has `sentences`, parts of its contexts in order, and `sentence_labels`, 1 for what the question
+    needs, else 0. With 40 labels of faithfulness in a language it also fits a calibration:
+    FOLDER/calibration.json, for --calibration.
     """
     from localeval.runs.card import CALIBRATION, CARD, make
     from localeval.runs.card import as_json as json_of
@@ -87,13 +86,11 @@ def card(
 @click.option("--layer", type=click.IntRange(min=0), help="Read behind this layer.  [default: 57 % up]")
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
 def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool, **judge: Any) -> None:
-    """Fit a head to the answers in LABELLED (JSONL files): the judge then reads instead of being asked.
-
-    A sample has a `label`, 1 where the contexts support all of its response, else 0, and may have
-    `hallucination_spans` ([{"start": 0, "end": 9}], what of the response is not supported) and a `group`,
-    which is never parted in cross-validation. 300 answers are needed, 75 of each label, and of a language 100
-    and 25. What the judge holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a
-    second call goes on.
+    """With a head the judge reads instead of being asked. A sample of LABELLED (JSONL) has a `label`, 1
+    where the contexts support all of its response, else 0, and may have `hallucination_spans` ([{"start": 0,
+    "end": 9}], what of the response is not supported) and a `group`, which is never parted in
+    cross-validation. 300 answers are needed, 75 of each label, and of a language 100 and 25. What the judge
+    holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a second call goes on.
     """
     from localeval.judgements.heads import write
     from localeval.runs import head_fit

@@ -6,17 +6,16 @@ import json
 import sys
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from localeval.cli.gates import GATES, Gates
-from localeval.cli.options import JUDGING, split, take
-from localeval.cli.talk import say, show
+from localeval.cli import say
+from localeval.cli.options import JUDGING, option, split, take
+from localeval.cli.results import GATES, Gates, show
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.score import explained
-from localeval.metrics.summary import choose_metrics
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.report.progress import live_line
 from localeval.runs.evaluate import evaluate as run
@@ -24,10 +23,9 @@ from localeval.runs.evaluate import metrics_for, plan
 from localeval.runs.folder import REPORT, RESULTS, other_questions
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
-from localeval.text.display import shorten
 
 EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
-_MOST_SHOWN = 20
+_MOST_SHOWN = 20  # of what was skipped
 _READING = [
     click.Option(
         ["--format"], type=click.Choice(FORMATS), help="Of FILE.  [default: by its name, else jsonl]"
@@ -41,63 +39,57 @@ _READING = [
 ]
 
 
-def _number_or_auto(given: str) -> int | str:
-    if given != "auto" and not (given.isdecimal() and int(given)):
-        raise click.BadParameter(f"{shorten(given)} is neither a number from 1 on nor auto.")
-    return given if given == "auto" else int(given)
+def _number_or_word(given: str) -> int | str:
+    return int(given) if given.isdecimal() else given
 
 
-@click.command(params=[*_READING, *JUDGING, *GATES])
-@click.argument("file", required=False, is_eager=True)
-@click.option("--example", is_flag=True, help="Score the shipped samples instead of a FILE.")
-@click.option(
-    "-o",
-    "--output",
-    envvar="LOCALEVAL_OUTPUT",
-    show_envvar=True,
+_WHERE = [
+    option(
+        "--workers",
+        type=_number_or_word,
+        default="1",
+        metavar="NUMBER|auto",
+        show_default=True,
+        help="Processes that judge side by side; auto: as many as cores and memory allow. They share the "
+        "cores, unless --threads says how many each has.",
+    ),
+    click.Option(
+        ["--ray"], metavar="ADDRESS", help="Judge on the Ray cluster there; auto: on the one that is here."
+    ),
+    click.Option(["--shard"], metavar="N/OF", help="Judge only this part of the data, as 2/5; see `merge`."),
+]
+_OUTPUT = option(
+    *("--output", "-o"),
     type=click.Path(),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
 )
-@click.option(
-    "--workers",
-    type=_number_or_auto,
-    default="1",
-    metavar="NUMBER|auto",
-    envvar="LOCALEVAL_WORKERS",
-    show_envvar=True,
-    show_default=True,
-    help="Processes that judge side by side; auto: as many as cores and memory allow. They share the cores, "
-    "unless --threads says how many each has.",
-)
-@click.option(
-    "--ray", metavar="ADDRESS", help="Judge on the Ray cluster there; auto: on the one that is here."
-)
-@click.option("--shard", metavar="N/OF", help="Judge only this part of the data, as 2/5; see `merge`.")
+
+
+@click.command(params=[*_READING, *JUDGING, *GATES, _OUTPUT, *_WHERE])
+@click.argument("file", required=False, is_eager=True)
+@click.option("--example", is_flag=True, help="Score the shipped samples instead of a FILE.")
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
 def evaluate(
     file: str | None,
     example: bool,
-    output: str | None,
     plan_only: bool,
     quiet: bool,
-    workers: int | Literal["auto"],
-    ray: str | None,
-    shard: str | None,
+    output: str | None,
     as_json: bool,
     metrics: list[str] | None,
     **given: Any,
 ) -> None:
-    """Score the samples of FILE (JSONL, JSON, CSV, TSV or Parquet; - is stdin)."""
-    gates, reading = Gates(**take(given, GATES)), take(given, _READING)
+    """FILE is JSONL, JSON, CSV, TSV or Parquet; - is stdin."""
+    gates, reading, where = Gates(**take(given, GATES)), take(given, _READING), take(given, _WHERE)
     judge, options = split(given)
     if example == (file is not None):
         raise InputError("give a FILE, or --example for the shipped samples: one of the two.")
     samples = _read(file or str(EXAMPLE), options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
-    folder = _folder(output, file or "example", samples)
-    if ray is None:
-        judge["n_threads"] = judge["n_threads"] or threads_each(workers)
+    folder = Path(output) if output else _default_folder(file or "example", samples)
+    if where["ray"] is None:
+        judge["n_threads"] = judge["n_threads"] or threads_each(where["workers"])
     if plan_only:
         with Judge.load(**judge) as loaded:
             planned = plan(samples, metrics, loaded, folder, **options)
@@ -106,17 +98,8 @@ def evaluate(
             sys.exit(2)
         return
     with Judge.load(**judge) as loaded, live_line(quiet) as line:
-        result = run(
-            samples,
-            metrics,
-            loaded,
-            folder,
-            watch=None if quiet else line,
-            workers=workers,
-            shard=shard,
-            ray=ray,
-            **options,
-        )
+        watch = None if quiet else line
+        result = run(samples, metrics, loaded, folder, watch=watch, **where, **options)
     show(result, as_json)
     used, best = result.signature.embedder.get("name"), EMBEDDERS[0]
     if judge["embedder"] == AUTO and used and used != best:
@@ -130,11 +113,9 @@ def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Sam
     """Read the samples; what was skipped is listed on stderr."""
     names: dict[str, str] = {}
     for pair in ",".join(columns).split(",") if columns else []:
-        field, equals, name = (part.strip() for part in pair.partition("="))
-        if not (field and equals and name):
+        field, _, name = (part.strip() for part in pair.partition("="))
+        if not (field and name):
             raise InputError(f"--columns: {pair.strip()!r} is not FIELD=NAME; write user_input=q,response=a.")
-        if field in names:
-            raise InputError(f"--columns: {field} is named twice; keep one.")
         names[field] = name
     samples = read_samples(file, columns=names, seed=seed, **reading)
     for skipped in samples.skipped[:_MOST_SHOWN]:
@@ -145,16 +126,9 @@ def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Sam
     return samples
 
 
-def _folder(given: str | None, file: str, samples: Samples) -> Path:
-    """The run's folder. Raises InputError where the one by the file's name holds a run of other data."""
-    if given is not None:
-        if not given:
-            raise InputError("-o is empty; name a folder, or leave it out.")
-        return Path(given)
-    stem = "stdin" if file == "-" else Path(file).stem
-    if stem in (".", ".."):
-        raise InputError(f"{shorten(file)}: no folder can be called {stem}; name one with -o.")
-    folder = Path("runs") / stem
+def _default_folder(file: str, samples: Samples) -> Path:
+    """Name the run's folder by the file. Raises InputError where it holds a run of other data."""
+    folder = Path("runs") / ("stdin" if file == "-" else Path(file).stem)
     if had := other_questions(folder, samples):
         raise InputError(
             f"{folder} holds a finished run of {had} other samples, perhaps of another file of this name; "
@@ -177,23 +151,12 @@ def score(
     metrics: list[str] | None,
     **given: Any,
 ) -> None:
-    """Score one sample, given as options."""
     judge, options = split(given)
-    sample = {
-        "user_input": user_input,
-        "response": response,
-        "retrieved_contexts": list(contexts),
-        "reference": reference,
-    }
-    if response is None and not contexts:
-        raise InputError("there is nothing to score; give --response, --context, or both.")
-    for metric in choose_metrics(metrics) if metrics else []:
-        for column in metric.columns:
-            if sample.get(column) is None:
-                option = "--" + column.replace("_", "-")
-                raise InputError(f"{metric.name} needs {option}; give it, or leave the metric out.")
+    sample = {"user_input": user_input, "response": response, "reference": reference}
+    samples = read_samples([{**sample, "retrieved_contexts": list(contexts)}])
+    metrics_for(metrics, samples)  # what they need and is not given is told before a model is looked for
     with Judge.load(**judge) as loaded:
-        result = run([sample], metrics, loaded, **options)
+        result = run(samples, metrics, loaded, **options)
     if as_json:
         click.echo(result.to_json(), nl=False)
         return

@@ -13,28 +13,25 @@ from typing import TYPE_CHECKING
 import click
 
 from localeval import models as store
+from localeval.cli import say
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
-from localeval.cli.talk import say
 from localeval.models.catalog import QUICK_START, rows
 from localeval.system.offline import offline
 
 if TYPE_CHECKING:
     from localeval.models.fetch import Progress
 
-LINE_EVERY = 10  # percent
-LINE_EVERY_BYTES = 100_000_000  # while the whole size is not known
+LINE_EVERY = 100_000_000  # bytes, where the whole size is not known
 
 
 @click.group()
 @click.pass_context
 def models(context: click.Context) -> None:
-    """List, fetch, verify and locate model files."""
     if context.invoked_subcommand != "fetch":
         offline()
 
 
-@models.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@models.command("list", params=[JSON])
 def list_models(as_json: bool) -> None:
     """Print the catalog and what of it is on this machine."""
     listing = store.listing()
@@ -42,12 +39,10 @@ def list_models(as_json: bool) -> None:
         click.echo(json.dumps(listing, indent=2, ensure_ascii=False))
         return
     table = [("NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE")]
-    for row in rows().values():
+    for row, entry in zip(rows().values(), listing, strict=True):
         size = f"{row.size / 1e9:.2f} GB" if row.size else "unknown"
-        state = next(str(entry["state"]) for entry in listing if entry["name"] == row.name)
-        table.append(
-            (row.name, row.kind, size, f"{row.ram_gb} GB", ",".join(row.languages), state, row.licence)
-        )
+        spoken, state = ",".join(row.languages), str(entry["state"])
+        table.append((row.name, row.kind, size, f"{row.ram_gb} GB", spoken, state, row.licence))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
@@ -102,7 +97,7 @@ def draw_progress() -> Iterator[Progress]:
 
         def line(done: int, total: int) -> None:
             nonlocal said
-            step = done * 100 // total // LINE_EVERY if total else done // LINE_EVERY_BYTES
+            step = done * 10 // total if total else done // LINE_EVERY
             if step > said:
                 say(f"{done:,} bytes" + (f" ({done * 100 // total} %)" if total else ""))
             said = step
@@ -124,9 +119,8 @@ def draw_progress() -> Iterator[Progress]:
 def doctor(
     model: str, embedder: str, classifier: str, n_threads: int, only: tuple[str, ...], as_json: bool
 ) -> None:
-    """Check machine, installation and models, a line each; exit 3 if something is wrong.
-
-    The judge is asked about three shipped samples. An embedder and HHEM are checked where they are here.
+    """A line each; exit 3 if something is wrong. The judge is asked about three shipped samples. An embedder
+    and HHEM are checked where they are here.
     """
     from localeval.doctor import CheckContext, examine
 

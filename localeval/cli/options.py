@@ -17,7 +17,7 @@ from localeval.runs.folder import FILES, is_run
 from localeval.system.files import is_same
 
 
-def _option(*names: str, **how: Any) -> click.Option:
+def option(*names: str, **how: Any) -> click.Option:
     """Make an option with a variable: `--n-ctx` is LOCALEVAL_N_CTX. Click names both in an error."""
     variable = names[0].partition("/")[0].lstrip("-").replace("-", "_").upper()
     return click.Option(names, envvar=f"LOCALEVAL_{variable}", show_envvar=True, **how)
@@ -26,35 +26,25 @@ def _option(*names: str, **how: Any) -> click.Option:
 def _of_field(settings: Any, name: str) -> dict[str, Any]:
     """Take type, bounds, default and help of an option from the field of that name."""
     field = settings.__pydantic_fields__[name]
-    bounds: dict[str, Any] = {}
-    for bound in field.metadata:
-        bounds |= {"min": bound.ge} if hasattr(bound, "ge") else {}
-        bounds |= {"max": bound.le} if hasattr(bound, "le") else {}
+    ends = (("min", "ge"), ("max", "le"))
+    bounds = {end: getattr(one, own) for one in field.metadata for end, own in ends if hasattr(one, own)}
     kind: Any = field.annotation
     if get_origin(kind) is Literal:
         kind = click.Choice(get_args(kind))
-    elif kind is int:
-        kind = click.IntRange(**bounds)
-    elif kind is float:
-        kind = click.FloatRange(**bounds)
+    elif kind in (int, float):
+        kind = (click.IntRange if kind is int else click.FloatRange)(**bounds)
     return {"type": kind, "default": field.default, "show_default": True, "help": field.description}
 
 
-def _names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:
+def _names(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[str] | None:
     names = [name.strip() for part in given for name in part.split(",") if name.strip()]
-    if given and not names:
-        raise click.BadParameter("no metric is named; name one, or leave it out.")
-    if names:
-        choose_metrics(names)
+    if given:
+        choose_metrics(names)  # raises for none, or an unknown one
     return names or None
 
 
-class _NamesType(click.types.StringParamType):
-    envvar_list_splitter = ","  # else the variable would be cut at spaces
-
-
 class OutputFile(click.Path):
-    """A file to be written, refused before anything is computed where that can't be, or may not be, done.
+    """A file to be written: refused before anything is computed where it can't be, or would replace data.
 
     own  the name of a file that the command may replace in the run that it is given
     """
@@ -66,8 +56,8 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
         real, given = path.resolve(), ctx.params if ctx else {}
-        made = real.is_file() or not real.exists()  # beside, and moved into its place; a pipe is written to
-        if real.is_dir() or (made and not os.access(real.parent, os.W_OK)):
+        moved = real.is_file() or not real.exists()  # into its place, from beside it; a pipe is written to
+        if moved and not os.access(real.parent, os.W_OK):
             self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
         if any(is_same(path, one) for one in given.values() if isinstance(one, str | Path)):
             self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
@@ -77,43 +67,42 @@ class OutputFile(click.Path):
         return path
 
 
-METRICS = _option(
+METRICS = option(
     *("--metrics", "-m"),
-    type=_NamesType(),
     multiple=True,
     callback=_names,
     help="Metric names, with commas between; may be given several times.",
 )
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
 
-JUDGE = _option(
+JUDGE = option(
     *("--judge", "model"),
     default=DEFAULT_JUDGE,
     show_default=True,
     help="A catalog name, or a path to a GGUF file.",
 )
-EMBEDDER = _option(
+EMBEDDER = option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     show_default=True,
     help="For answer_relevance: a catalog name, or the path of a folder; auto is bge-m3 where it is here, "
     "else a smaller one that is.",
 )
-CLASSIFIER = _option(
+CLASSIFIER = option(
     "--classifier",
     default=DEFAULT_CLASSIFIER,
     show_default=True,
     help="For HHEM: a catalog name, or the path of a folder.",
 )
-THREADS = _option("--threads", "n_threads", **_of_field(EngineSettings, "n_threads"))
+THREADS = option("--threads", "n_threads", **_of_field(EngineSettings, "n_threads"))
 _OF_JUDGE = (
     JUDGE,
     EMBEDDER,
     CLASSIFIER,
     THREADS,
-    _option("--n-ctx", **_of_field(EngineSettings, "n_ctx")),
-    _option("--gpu-layers", "n_gpu_layers", **_of_field(EngineSettings, "n_gpu_layers")),
-    _option(
+    option("--n-ctx", **_of_field(EngineSettings, "n_ctx")),
+    option("--gpu-layers", "n_gpu_layers", **_of_field(EngineSettings, "n_gpu_layers")),
+    option(
         "--cache-prefix/--no-cache-prefix",
         "--keep-trunks/--no-keep-trunks",  # its name in 0.1
         "cache_prefix",
@@ -123,7 +112,7 @@ _OF_JUDGE = (
     ),
 )
 _OF_JUDGING = [
-    _option(f"--{name.replace('_', '-')}", is_flag=name == "explain", **_of_field(Options, name))
+    option(f"--{name.replace('_', '-')}", is_flag=name == "explain", **_of_field(Options, name))
     for name in vars(DEFAULTS)
     if name != "prompts"
 ]
@@ -138,7 +127,7 @@ RESCORING = [
 
 def take(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
     """Take the values of these options out of `given`."""
-    return {str(option.name): given.pop(str(option.name)) for option in options}
+    return {str(one.name): given.pop(str(one.name)) for one in options}
 
 
 def split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,14 +7,10 @@ from pathlib import Path
 
 import click
 
+from localeval.cli import say
 from localeval.cli.models import draw_progress
-from localeval.cli.talk import say
 from localeval.errors import InputError
 from localeval.models.files import whole_path
-
-_SUM = click.option(
-    "--sha256", default="", metavar="SUM", help="What manifest.json must have, as pack printed it."
-)
 
 
 @click.command()
@@ -38,10 +34,8 @@ def pack(
     native: bool,
     yes: bool,
 ) -> None:
-    """Collect in a folder all that a machine with no network needs: program, models and an installer.
-
-    It is for machines with this Python version, system and processor type. An interrupted pack goes on
-    where it stopped.
+    """Program, models and an installer go into a folder. It is for machines with this Python version, system
+    and processor type. An interrupted pack goes on where it stopped.
     """
     from localeval.pack import collect, install
     from localeval.pack.build import LlamaBuild
@@ -50,16 +44,14 @@ def pack(
         raise InputError(
             "--models, --no-models, and --judge with --embedder exclude one another; give one of them."
         )
-    chosen = [name.strip() for name in names.split(",") if name.strip()] if names else []
-    if names and not chosen:
-        raise InputError("--models names none; give names from `localeval models list`, or --no-models.")
+    chosen = [name.strip() for name in names.split(",")] if names else []
     if not (names or no_models):
         chosen = collect.default_models(judge, embedder)
         if not chosen:
             say("the quick start's models are not here (localeval models fetch); the pack will hold none")
     target = whole_path(target)
     collect.PartialManifest.open(target)  # what else lies there is refused before anything is said
-    contents = collect.choose_contents(list(dict.fromkeys(chosen)), LlamaBuild(native))
+    contents = collect.choose_contents(chosen, LlamaBuild(native))
     for line in contents.lines(target):
         say(line)
     if not yes:
@@ -78,9 +70,9 @@ def pack(
 @click.option(
     "--into", type=click.Path(path_type=Path), help="Install all of the pack there, as its install.py does."
 )
-@_SUM
+@click.option("--sha256", default="", metavar="SUM", help="What manifest.json must have, as pack printed it.")
 def unpack(folder: Path, into: Path | None, sha256: str) -> None:
-    """Check the models of the pack FOLDER and put them into this machine's models folder."""
+    """FOLDER is the pack; its files are checked first."""
     from localeval.pack import unpack as unpacking
 
     folder = whole_path(folder)

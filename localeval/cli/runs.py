@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from localeval.cli.gates import GATES, Gates, some_missed
+from localeval.cli import say
 from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, take
-from localeval.cli.talk import say, show
+from localeval.cli.results import GATES, Gates, show, some_missed
 from localeval.report.progress import live_line
 from localeval.runs import folder
 from localeval.runs import verify as verification
@@ -31,7 +31,7 @@ _RUN = click.argument("run", is_eager=True, type=click.Path(path_type=Path))
     help="Where the page is written.  [default: report.html in the run's folder]",
 )
 def report(run: Path, html: Path | None) -> None:
-    """Print the table of a finished run, and write its HTML page. Needs no model."""
+    """RUN is the folder of a finished run; no model is needed."""
     result, place = folder.load(run), html or run / folder.REPORT
     show(result)
     folder.write_report(run, result, place)
@@ -47,7 +47,7 @@ def report(run: Path, html: Path | None) -> None:
     help="Also write a file in the form of results.json; the run's own is overwritten only if it is named.",
 )
 def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **given: Any) -> None:
-    """Score a RUN again from its journal, with no model. What is not said is as in the run."""
+    """RUN is the folder of a run, with its journal. What is not said is as in the run."""
     gates = Gates(**take(given, GATES))
     options = {name: value for name, value in given.items() if value is not None}
     result = rescore_run(run, metrics, **options)
@@ -68,7 +68,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The whole run's folder."
 )
 def merge(runs: tuple[Path, ...], output: Path) -> None:
-    """Make one run of its shards, the folders RUNS. Needs no model."""
+    """RUNS are the folders of the shards; no model is needed."""
     show(merge_runs(runs, output))
     say(f"records and scores: {output / folder.RESULTS}")
 
@@ -79,7 +79,7 @@ def merge(runs: tuple[Path, ...], output: Path) -> None:
 @click.option("--seed", default=0, show_default=True, help="Of the draw.")
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
 def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
-    """Make a share of a run's judgements again; exit 1 if one of them comes out differently."""
+    """RUN is the folder of a finished run; exit 1 if a judgement comes out differently."""
     with live_line(quiet, "Verifying") as progress:
         found = verification.verify(run, share, seed, progress=progress)
     if found.difference:
@@ -102,10 +102,8 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     "were scored in B.",
 )
 def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) -> None:
-    """Compare the runs in the folders A and B, sample by sample: B minus A.
-
-    Runs that differ in what moves numbers (judge, prompts, versions, options, seed) are refused, with the
-    fields that differ: exit 1.
+    """A and B are the runs' folders, and a difference is B minus A. Runs that differ in what moves numbers
+    (judge, prompts, versions, options, seed) are refused, with the fields that differ: exit 1.
     """
     found = compare_runs(a, b, force=force)
     click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))

@@ -12,30 +12,28 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from localeval.compat.data import EvaluationDataset
-from localeval.compat.metrics import OPENED, Model, OriginalMetric, close
+from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, close
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
 from localeval.report.tables import renamed
-from localeval.runs.result import SampleResult
+from localeval.report.text import language_warnings
+from localeval.runs.result import Result, SampleResult
 from localeval.samples import check_columns
 from localeval.system.arguments import STRICT, Number, Settings, Whole
-from localeval.text.display import shorten
 
 
 @dataclass(frozen=True, config=STRICT)
 class RunConfig(Settings):
     """How a data set is evaluated. Raises InputError for a timeout that is not above 0.
 
-    timeout  seconds for the judgements that a metric needs of one sample; None for no limit. A judgement
-             can't be broken off: once the limit is passed, the metric asks nothing more about this sample,
-             and its score is *failed*, `timeout`. The first judgement of a model takes also the time of
-             loading it, and what another metric asked before takes none
+    timeout  seconds for the judgements that a metric needs of one sample, and for loading the model at the
+             first; None for no limit. The judgement that passes it is finished, none is made after it, and
+             the score is *failed*, `timeout`
     seed     of every draw; the metric's own, unless said
 
-    The other fields are accepted and change nothing: nothing is sent anywhere that could have to be retried,
-    and a model answers one question after the other.
+    The other fields are accepted and change nothing.
     """
 
     timeout: Annotated[Number, Field(gt=0)] | None = 180
@@ -117,20 +115,11 @@ def evaluate(
         data = EvaluationDataset.from_jsonl(dataset)
     else:
         data = dataset if isinstance(dataset, EvaluationDataset) else EvaluationDataset(dataset)
-    chosen = [copy.copy(metric) for metric in metrics] if isinstance(metrics, Iterable) else []
-    if not chosen or not all(isinstance(metric, OriginalMetric) for metric in chosen):
-        given = shorten(repr(metrics), 60)
-        raise InputError(f"metrics is {given}; give a list of metrics, as [Faithfulness()].")
+    chosen = [copy.copy(metric) for metric in metrics]
     judged: dict[str, list[SampleResult]] = {metric.column: [] for metric in chosen}
     if len(judged) < len(chosen):
         raise InputError(f"two metrics have one name ({', '.join(judged)}); give one another with name=.")
-    try:
-        limits = RunConfig(timeout=None)
-        if run_config is not None:
-            limits = RunConfig(timeout=run_config.timeout, seed=run_config.seed)
-    except AttributeError:
-        given = shorten(repr(run_config), 60)
-        raise InputError(f"run_config is {given}; give one, as RunConfig(timeout=600).") from None
+    limits = run_config or RunConfig(timeout=None)
     seed = {} if limits.seed is None else {"seed": limits.seed}
     for metric in chosen:
         metric.llm = llm if metric.llm is None else metric.llm
@@ -147,6 +136,9 @@ def evaluate(
                 progress(done, data.samples)
         for metric in chosen:
             metric.log(judged[metric.column])
+            signature = metric.judge().signature([metric.metric], metric.options)
+            for line in language_warnings(Result(judged[metric.column], [metric.row], signature)):
+                LOG.warning("%s: %s.", metric.column, line)
     finally:
         close(OPENED.keys() - before)
     return EvaluationResult(judged, data)

@@ -1,13 +1,8 @@
-"""Records in the original schemas.
+"""The records of one sample of any result in the original schemas, by judgement.
 
-`to_original` and `to_ragas` take one sample of any result: `result.samples[0]` of `localeval.evaluate`,
-`result.judged["faithfulness"][0]` of `localeval.compat.evaluate`, or what a metric's `judged` returns. They
-give a dict by judgement ("statements", "support", ...); one that could not be made is left out.
-
-A verdict is 1 where the probability that the score was counted from (calibrated, where a calibration is in
-force) reaches the threshold: their mean is that score. The flags of drawn questions are what the score
-counted with `relevance="draws"`, the default here. A reason is "" unless `explain=True` (of the response on
-the contexts) or `verdict="reasoned"` asked for it.
+One that could not be made is left out. A verdict is 1 where the probability that the score was counted from
+(calibrated, where a calibration is in force) reaches the threshold: the mean of them is that score. A reason
+is "" unless `explain=True` (of the response on the contexts) or `verdict="reasoned"` asked for it.
 """
 
 from __future__ import annotations
@@ -34,10 +29,7 @@ def to_original(sample: SampleResult, threshold: float | None = None) -> dict[st
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
             sentences = [
-                {
-                    "origin_sentence": s.sentence,
-                    "statements": [{"description": text} for text in s.statements],
-                }
+                {"origin_sentence": s.sentence, "statements": [{"description": one} for one in s.statements]}
                 for s in record.sentences
             ]
             found[name] = {"sentence_and_statements": sentences}

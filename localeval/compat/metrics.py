@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,16 +18,14 @@ from localeval.compat.data import as_columns
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
 from localeval.judge import Judge, Records
-from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
-from localeval.report.text import MOST_NAMED, language_warnings
-from localeval.runs.result import Result, SampleResult
+from localeval.report.text import MOST_NAMED
+from localeval.runs.result import SampleResult
 from localeval.samples import Sample
-from localeval.system.arguments import whole
 from localeval.text.display import join_some
 
 try:
@@ -50,8 +47,6 @@ LOG = logging.getLogger(__name__)
 Model = str | os.PathLike[str]
 Prompts = str | Path | Mapping[str, str | Path]
 
-RAGAS_QUESTIONS = 3
-
 OPENED: dict[Hashable, Any] = {}
 """Models that were opened by name, for every metric that names the same."""
 _LOCK = threading.RLock()
@@ -61,12 +56,12 @@ def close(models: Iterable[Hashable]) -> None:
     """Free these of the models in `OPENED`."""
     with _LOCK:
         for key in [*models]:
-            if (model := OPENED.pop(key, None)) is not None:
-                model.close()
+            if key in OPENED:
+                OPENED.pop(key).close()
 
 
-def beside(judge: Judge, companions: AuxiliaryModels) -> Judge:
-    """Put other models beside a judge: the same one, engine, lock and memory included."""
+def _with_models(judge: Judge, companions: AuxiliaryModels) -> Judge:
+    """Give the same judge, with its engine, lock and memory, other models beside it."""
     other = copy.copy(judge)
     other.companions = companions
     return other
@@ -88,7 +83,8 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
 
     row: ClassVar[str]
     """Its name in `localeval.METRICS`."""
-    called: ClassVar[str]
+    called: ClassVar[str] = ""
+    """Its original name, where that is another one."""
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
     InputType, OutputType = Any, float  # as LangChain asks for them
@@ -97,7 +93,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
     ) -> None:
         self.llm = llm
-        self.name, self.max_retries = name or self.called, max_retries
+        self.name, self.max_retries = name or self.called or self.row, max_retries
         self.options = self.read(options)
         self._chosen = {option: getattr(self.options, option) for option in options}
         self._models: set[Hashable] = set()
@@ -158,8 +154,6 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
             records |= judge.judge(sample, [name], choices, judge.memory)
             if timeout is not None and time.monotonic() - start > timeout:
                 return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
-            if isinstance(records[name], Failure):
-                break
         curves = judge.curves(choices)
         score = compute(self.metric, records, choices, curves)
         return SampleResult(sample, {self.column: score}, records, curves, choices.threshold)
@@ -169,31 +163,22 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         return math.nan if score.value is None else score.value
 
     def log(self, judged: Sequence[SampleResult]) -> None:
-        """Log which samples have no score, and why, and which a model does not read for their language."""
-        named = [
-            replace(one, sample=one.sample.model_copy(update={"id": one.sample.id or "this sample"}))
-            for one in judged
-        ]
+        """Log which samples have no score, and why, and which are in no language of the prompts."""
         notes: dict[str, list[str]] = {}
-        for one in named:
-            score = one.scores[self.column]
+        for one in judged:
+            score, name = one.scores[self.column], one.sample.id or "this sample"
             if score.status != "scored":
-                notes.setdefault(f"{score.status} ({score.reason})", []).append(one.sample.id)
+                notes.setdefault(f"{score.status} ({score.reason})", []).append(name)
             if getattr(one.records.get("statements"), "language", "") == "other":
-                notes.setdefault("neither English nor Chinese", []).append(one.sample.id)
-        lines = [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
-        if any(one.records for one in named):  # else no model was asked, and there may be none
-            signature = self.judge().signature([self.metric], self.options)
-            lines += language_warnings(Result(named, [self.row], signature))
-        for line in lines:
-            LOG.warning("%s: %s.", self.column, line)
+                notes.setdefault("neither English nor Chinese", []).append(name)
+        for note, ids in notes.items():
+            LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MOST_NAMED))
 
     def judge(self) -> Judge:
         """The judge, loaded if it was not. Raises ModelMissing, ModelBroken or InputError."""
         if isinstance(self.llm, Judge):
             return self.llm
-        model = DEFAULT_JUDGE if self.llm is None else self.llm
-        judge: Judge = self._opened(Judge.load, model)
+        judge: Judge = self._opened(Judge.load, DEFAULT_JUDGE if self.llm is None else self.llm)
         return judge
 
     def _opened(self, load: Callable[..., Any], model: Any, **how: Hashable) -> Any:
@@ -227,7 +212,6 @@ class Faithfulness(OriginalMetric):
     """
 
     row = "faithfulness"
-    called = "faithfulness"
     columns = ("user_input", "response", "retrieved_contexts")
 
     def __init__(
@@ -263,7 +247,7 @@ class FaithfulnesswithHHEM(Faithfulness):
         self, llm: Judge | Model | None = None, device: str = "cpu", batch_size: int = 10, **rest: Any
     ) -> None:
         super().__init__(llm, **rest)
-        self.device, self.batch_size = device, whole("batch_size", batch_size, 1)
+        self.device, self.batch_size = device, batch_size
 
     def judge(self) -> Judge:
         judge = super().judge()
@@ -273,7 +257,7 @@ class FaithfulnesswithHHEM(Faithfulness):
 
         source, threads = judge.companions.sources()["classifier"], judge.engine.settings.n_threads
         how = {"device": self.device, "batch_size": self.batch_size, "threads": threads}
-        return beside(judge, AuxiliaryModels(classifier=self._opened(Classifier.load, source, **how)))
+        return _with_models(judge, AuxiliaryModels(classifier=self._opened(Classifier.load, source, **how)))
 
 
 class ContextRelevance(OriginalMetric):
@@ -283,7 +267,6 @@ class ContextRelevance(OriginalMetric):
     """
 
     row = "context_relevance"
-    called = "context_relevance"
     columns = ("user_input", "retrieved_contexts")
 
     def number(self, score: Score) -> float:
@@ -301,7 +284,6 @@ class AnswerRelevance(OriginalMetric):
     """
 
     row = "answer_relevance"
-    called = "answer_relevance"
     columns = ("user_input", "response")
 
     def __init__(
@@ -314,7 +296,7 @@ class AnswerRelevance(OriginalMetric):
         self.embedding_model = embedding_model
 
     def read(self, given: Mapping[str, Any]) -> Options:
-        drawn = {"questions": RAGAS_QUESTIONS} if given.get("relevance") == "ragas" else {}
+        drawn = {"questions": 3} if given.get("relevance") == "ragas" else {}
         return super().read({"relevance": "draws", **drawn, **given})
 
     def invoke(self, inputs: Any, config: Any = None, num_of_gen: int | None = None, **options: Any) -> float:
@@ -332,14 +314,13 @@ class AnswerRelevance(OriginalMetric):
             from localeval.engine.embedder import Embedder
 
             model = self._opened(Embedder.load, model, threads=judge.engine.settings.n_threads)
-        return beside(judge, AuxiliaryModels(embedder=model))
+        return _with_models(judge, AuxiliaryModels(embedder=model))
 
 
 class FactualCorrectness(OriginalMetric):
     """F1 (`mode` "f1", with `beta`), "precision" or "recall" of the response against the reference."""
 
     row = "factual_correctness"
-    called = "factual_correctness"
     columns = ("response", "reference")
 
     def __init__(self, llm: Judge | Model | None = None, mode: str = "f1", **rest: Any) -> None:

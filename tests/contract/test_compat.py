@@ -226,8 +226,6 @@ def test_what_one_metric_judged_the_others_on_the_same_judge_do_not_ask_again() 
         lambda: Faithfulness(judge()).invoke({"answer": "Tea.", "document_list": "Tea."}),
         lambda: FactualCorrectness(mode="f2"),
         lambda: evaluate(ROWS, [Faithfulness(), Faithfulness(threshold=0.7)], "nowhere.gguf"),
-        lambda: evaluate(ROWS, [Faithfulness], "nowhere.gguf"),  # type: ignore[list-item]
-        lambda: evaluate(ROWS, [], "nowhere.gguf"),
         lambda: evaluate([{"response": "Tea."}], [Faithfulness()], "nowhere.gguf"),
         lambda: evaluate(ROWS, [Faithfulness()], SimpleNamespace(embed_query=len)),
     ],

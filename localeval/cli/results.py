@@ -1,4 +1,4 @@
-"""`--fail-under`, `--fail-over`, `--fail-on-drop` and `--junit`, for every command that ends in a result."""
+"""What commands do that end in a result: print it, and hold it against gates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from localeval.cli import say
 from localeval.cli.options import OutputFile
-from localeval.cli.talk import say
 from localeval.errors import InputError
+from localeval.report.text import as_text, reasons_told
 from localeval.runs.folder import load
 from localeval.runs.gates import Bound, Outcome, as_junit, drops
 from localeval.runs.result import Result
@@ -39,6 +40,13 @@ GATES = [
     ),
     click.Option(["--junit"], type=OutputFile(), metavar="FILE", help="Write the gates as JUnit XML."),
 ]
+
+
+def show(result: Result, as_json: bool = False) -> None:
+    """Print a result, and explain on stderr the reasons in it."""
+    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    for line in reasons_told(result):
+        say(line)
 
 
 class Gates:
