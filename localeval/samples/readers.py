@@ -96,7 +96,7 @@ def _lines(file: Bytes, encoding: str | None) -> Generator[str, None, None]:
         # Without an encoding UTF-8, or what the first bytes show.
         encoding = encoding or json.detect_encoding(file.peek(4)[:4])
         text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="")
-    except (LookupError, ValueError, TypeError):
+    except (LookupError, ValueError):
         example = "gb18030, utf-16 or cp1252, say"
         raise InputError(
             f"encoding {shorten(encoding)} is not known; give another one ({example})."

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,29 +90,24 @@ def make(
     read = read_samples(source)
     kind: Kind = "sentences" if sentences else "pairs" if labels.are_pairs(read, metric) else "labels"
     if kind == "labels":
-        samples = taken = labels.labelled_samples(read, number, choices.seed, where)
+        samples = labels.labelled_samples(read, number, choices.seed, where)
+        figures_of = partial(figures.label_figures, metric=row, options=choices, judge=judge, dataset=where)
     elif kind == "pairs":
-        taken = labels.pairs(read, number, where)
-        samples = labels.sides(taken, metric, where)
+        pairs = labels.pairs(read, number, where)
+        samples = labels.sides(pairs, metric, where)
+        figures_of = partial(figures.pair_figures, metric=row, rows=pairs)
     elif metric == MARKED_METRIC:
-        samples = taken = labels.marked_rows(read, number, where)
+        samples = labels.marked_rows(read, number, where)
+        figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
     else:
         raise InputError(f"--sentences is not of {metric}; give -m {MARKED_METRIC} with it.")
     result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)
-    if kind == "labels":
-        found = figures.label_figures(result, row, choices, judge, where)
-    elif kind == "pairs":
-        found = figures.pair_figures(result, row, taken)
-    else:
-        found = figures.sentence_figures(result, taken, choices)
+    found, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:
         in_force = calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
-        for sample in result.samples:
-            language = getattr(sample.records.get("statements"), "language", "")
-            if sample.scores[metric].status == "scored" and language not in in_force:
-                raw[language] += 1
-    rows, seconds = _costs(output, result)
+        scored = [one for one in result.samples if one.scores[metric].status == "scored"]
+        raw.update(getattr(one.records.get("statements"), "language", "") for one in scored)
     card = Card(
         metric=metric,
         dataset=where,
@@ -122,7 +118,7 @@ def make(
         rows=rows,
         seconds=seconds,
         in_force={language: one.fitted_on for language, one in in_force.items()},
-        raw=dict(sorted(raw.items())),
+        raw={language: raw[language] for language in sorted(raw) if language not in in_force},
         signature=result.signature,
     )
     with writing(output):

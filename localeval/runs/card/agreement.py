@@ -39,7 +39,7 @@ class Figure(NamedTuple):
 
 
 class Bootstrap:
-    """Labelled samples and their draws; what it is asked for are figures of all samples, with intervals.
+    """Gives figures of labelled samples, with intervals from drawing them `DRAWS` times (Efron 1979).
 
     Whole groups are drawn (answers to one question, say), within groups of the same labels, so that no draw
     changes the balance. A group that is the only one of its labels is in every draw, once.

@@ -18,7 +18,7 @@ from localeval.judgements.calibration import RAW, Calibration, recipe
 from localeval.judgements.calibration.fit import curves_across, fit, shares
 from localeval.judgements.context import response_of
 from localeval.judgements.sentence_relevance import NeededRecord
-from localeval.judgements.support import Verdict
+from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Metric, Score
 from localeval.metrics.summary import compute
 from localeval.prompts import LANGUAGES
@@ -56,8 +56,8 @@ ALL_SUPPORTED = "P(all supported) refitted"
 FEWEST_OF_A_PART, FEWEST_ROWS_OF_A_PART, FEWEST_OF_A_LABEL = 10, 5, 3
 FEWEST_TO_FIT, FEWEST_TO_FIT_OF_EACH = 40, 10
 
+# In JSON null stands for what is not defined.
 Estimate = Annotated[Figure, PlainSerializer(lambda one: [None if math.isnan(x) else x for x in one])]
-"""In JSON null stands for what is not defined."""
 
 
 class ScoreFigures(BaseModel):
@@ -90,7 +90,7 @@ class Part(BaseModel):
 
 @dataclass
 class Unit:
-    """What is drawn and counted as one: a labelled sample, a pair, or a row of labelled sentences.
+    """What figures count as one: a labelled sample, a pair, or a row of labelled sentences.
 
     scores     by name: of a sample a number where more means "rather good"; of a pair 1 where the better
                side has more, 0.5 for a tie, 0; of a row a number for each sentence
@@ -150,11 +150,10 @@ def _refuse(result: Result, metric: str, fault: str) -> NoReturn:
 
 
 def _oriented(score: Score, metric: Metric) -> dict[str, float]:
-    """Turn a score so that more means "rather good"; 0, the worst, for none."""
+    """Say how far a score is from the worst, 0 to 1: more means "rather good", and 0 stands for none."""
+    worst = 0.0 if metric.higher_is_better else 1.0
     given = {"soft": score.soft, "value": score.value}
-    if not metric.higher_is_better:
-        given = {name: None if share is None else 1 - share for name, share in given.items()}
-    return {name: share or 0.0 for name, share in given.items()}
+    return {name: abs((worst if share is None else share) - worst) for name, share in given.items()}
 
 
 def label_figures(
@@ -171,10 +170,11 @@ def label_figures(
             scores |= {f"{name} raw": share for name, share in raw.items()}
         scores[baseline] = baseline_score(one.sample, metric.name)
         made = one.records.get("statements") or one.records.get("grounding")
+        unit = Unit(one.sample, scores, label(one.sample), getattr(made, "language", ""))
         support = one.records.get("support")
-        asked = metric.name == "faithfulness" and getattr(support, "by", "") == "llm"
-        verdicts = getattr(support, "verdicts", ()) if asked else ()
-        units.append(Unit(one.sample, scores, label(one.sample), getattr(made, "language", ""), verdicts))
+        if metric.name == "faithfulness" and isinstance(support, SupportRecord) and support.by == "llm":
+            unit.verdicts = support.verdicts
+        units.append(unit)
     labels = [unit.label for unit in units]
     if min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
         _refuse(result, metric.name, f"{len(units)} were scored, with fewer than {FEWEST_OF_EACH} of a label")
