@@ -23,7 +23,7 @@ from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts import templates
 from localeval.prompts.options import Options
-from localeval.runs.card.agreement import auroc
+from localeval.runs.card.agreement import Bootstrap
 from localeval.runs.card.labels import balanced, label
 from localeval.system.versions import digest
 
@@ -182,21 +182,21 @@ def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
     The first variant has no change: drawn anew, 0 has an interval that says nothing of it.
     """
     ids = [s.id for s in samples if s.id in found and s.id in first]
-    labels = [label(s) for s in samples if s.id in found and s.id in first]
+    draws = Bootstrap([label(s) for s in samples if s.id in found and s.id in first])
     mean = [sum(found[i][0]) / len(found[i][0]) for i in ids]
     change = ""
     if found is not first:
-        gain = auroc(mean, labels, less=[sum(first[i][0]) / len(first[i][0]) for i in ids])
+        gain = draws.auroc(mean, less=[sum(first[i][0]) / len(first[i][0]) for i in ids])
         change = f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
     share = [sum(p >= 0.5 for p in found[i][0]) / len(found[i][0]) for i in ids]
     cells = (
         name,
         f"{sorted(found[i][2] for i in ids)[len(ids) // 2]}",
         f"{sorted(found[i][1] for i in ids)[len(ids) // 2]:.1f}",
-        str(auroc(mean, labels)),
+        str(draws.auroc(mean)),
         change,
-        str(auroc(share, labels)),
-        str(auroc([min(found[i][0]) for i in ids], labels)),
+        str(draws.auroc(share)),
+        str(draws.auroc([min(found[i][0]) for i in ids])),
     )
     return f"| {' | '.join(cells)} |"
 

@@ -32,8 +32,7 @@ from localeval.judgements.heads import (
     sigmoid,
 )
 from localeval.prompts import LANGUAGES
-from localeval.runs.card.agreement import BootstrapWeights, auroc, decisions, folds, probabilities
-from localeval.runs.card.figures import rounded
+from localeval.runs.card.agreement import Bootstrap, folds, rounded
 from localeval.runs.card.labels import extra, group
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims
@@ -41,22 +40,18 @@ from localeval.text.display import shorten
 from localeval.text.language import language
 from localeval.text.sentences import Sentence, has_words
 
+# Labelled answers: in all, as a head of fewer finds little more than shared words again; and of a language,
+# for which P(all supported) is fitted apart.
 FEWEST, FEWEST_OF_EACH = 300, 75
-"""Labelled answers, in all. A head of fewer finds little more than shared words again."""
-
 OF_LANGUAGE = 100, 25
-"""Of these in a language, for which P(all supported) is fitted apart."""
-
-DEPTH = 0.57
-"""Behind which share of its layers a judge is read, unless told: half way up it tells most."""
-
+DEPTH = 0.57  # behind which share of its layers a judge is read, unless told: half way up it tells most
+# The inverse of how far weights are drawn to 0, and how much less those of an `Overlap` are.
 STRENGTH, OVERLAP = 3e-4, 3.0
-"""The inverse of how far weights are drawn to 0, and how much less those of an `Overlap` are."""
-
 SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_WORDS = 60_000
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+Progress = Callable[[int, Sequence[Sample]], None]
 
 
 @dataclass(frozen=True)
@@ -77,16 +72,17 @@ class Labelled:
         return response_of(self.sample)
 
     def sentences(self) -> list[Sentence]:
-        found = extract_claims(self.text)
-        return found or [Sentence(self.text, 0, len(self.text))]
+        return extract_claims(self.text) or [Sentence(self.text, 0, len(self.text))]
 
-    def label_of(self, sentence: Sentence, count: int) -> int | None:
-        """Give 1 or 0; None where the answer's label does not say it of this one of `count` sentences."""
-        if self.label == 1:
-            return 1
-        if self.wrong is not None:
-            return int(not any(a < sentence.end and b > sentence.start for a, b in self.wrong))
-        return 0 if count == 1 else None
+    def is_right(self, start: int, end: int) -> int:
+        """Give 1 for a place that nobody marked, else 0."""
+        return int(not any(a < end and b > start for a, b in self.wrong or ()))
+
+    def label_of(self, sentence: Sentence, count: int) -> int:
+        """Give 1 or 0; -1 where the answer's label does not say it of this one of `count` sentences."""
+        if self.label == 1 or self.wrong is not None:
+            return self.label or self.is_right(sentence.start, sentence.end)
+        return 0 if count == 1 else -1
 
 
 @dataclass(frozen=True)
@@ -181,13 +177,10 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
     for tongue, answer in sorted(_answers(per_answer, labels, languages, np.arange(len(labels))).items()):
         own = [i for i, one in enumerate(languages) if one == tongue]
         of_own, p = [labels[i] for i in own], [shares[i] for i in own]
-        weights = BootstrapWeights(of_own, [groups[i] for i in own])
-        decided = decisions([int(share >= 0.5) for share in p], of_own, weights)
-        figures = {
-            "auroc": auroc(p, of_own, weights),
-            **{name: decided[name] for name in ("balanced_accuracy", "f1_0")},
-            "calibration_error": probabilities(p, of_own, weights)["calibration_error"],
-        }
+        draws = Bootstrap(of_own, [groups[i] for i in own])
+        figures = {"auroc": draws.auroc(p), **draws.decisions([int(share >= 0.5) for share in p])}
+        figures |= draws.probabilities(p)
+        told = ("auroc", "balanced_accuracy", "f1_0", "calibration_error")
         heads.append(
             Head(
                 judge=judge,
@@ -205,36 +198,31 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
                     "of_all": len(readings),
                     "date": datetime.date.today().isoformat(),
                 },
-                figures=rounded(figures),
+                figures=rounded({name: figures[name] for name in told}),
             )
         )
     return heads
 
 
-def _sentences(readings: Sequence[Reading]) -> tuple[npt.NDArray[Any], ...]:
+def _sentences(readings: Sequence[Reading]) -> tuple[Array, ...]:
     """Give states, overlaps, labels (-1 where nobody knows), answers' numbers and `whole`, a row a sentence.
 
     Where an answer is wrong and nobody knows which of its sentences is, a row of its `whole` stands beside.
     """
-    states, overlaps, labels, of, whole = [], [], [], [], []
+    rows = []
     for i, one in enumerate(readings):
         places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
-        held = States(one.states[:, None].astype(np.float32), one.ends)
-        sentences = one.sentences()
-        known = [one.label_of(sentence, len(sentences)) for sentence in sentences]
-        pieces = [*zip(sentences, known, strict=True)]
-        if None in known:
-            pieces.append((Sentence(one.text, 0, len(one.text)), one.label))
-        for place, (piece, label) in enumerate(pieces):
-            states.append(places.mean(held, piece.start, piece.end))
-            overlaps.append(contexts.overlap(piece.text))
-            labels.append(-1 if label is None else label)
-            of.append(i)
-            whole.append(place >= len(sentences))
-    return tuple(map(np.array, (states, np.array(overlaps, dtype=float), labels, of, whole)))
+        held, sentences = States(one.states[:, None].astype(np.float32), one.ends), one.sentences()
+        pieces = [(s, one.label_of(s, len(sentences)), False) for s in sentences]
+        if pieces[0][1] < 0:
+            pieces.append((Sentence(one.text, 0, len(one.text)), one.label, True))
+        for piece, label, is_whole in pieces:
+            state = places.mean(held, piece.start, piece.end)
+            rows.append((state, np.array(contexts.overlap(piece.text)), label, i, is_whole))
+    return tuple(map(np.array, zip(*rows, strict=True)))
 
 
-def _probe(states: npt.NDArray[Any], labels: npt.NDArray[Any], overlaps: npt.NDArray[Any]) -> Probe:
+def _probe(states: Array, labels: Array, overlaps: Array) -> Probe:
     """Fit a ridge logistic regression on scaled numbers, as a map of these as they are."""
     from sklearn.linear_model import LogisticRegression
 
@@ -250,7 +238,7 @@ def _probe(states: npt.NDArray[Any], labels: npt.NDArray[Any], overlaps: npt.NDA
 
 
 def _answers(
-    logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str], which: npt.NDArray[np.int64]
+    logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str], which: Array
 ) -> dict[str, SoftMinimum]:
     """Fit by language the soft minimum under which the labels of whole answers (`which`) are likeliest.
 
@@ -288,13 +276,10 @@ def _token_probe(readings: Sequence[Reading]) -> Probe | None:
         for sentence in one.sentences():
             for start, end in words(sentence):
                 states.append(places.mean(held, start, end).astype(np.float32))
-                labels.append(int(not any(a < end and b > start for a, b in one.wrong)))
+                labels.append(one.is_right(start, end))
     if len(set(labels)) < 2:
         return None
     return _probe(np.array(states), np.array(labels), np.zeros((len(labels), 0)))
-
-
-Progress = Callable[[int, Sequence[Sample]], None]
 
 
 def read(
@@ -321,19 +306,14 @@ def read(
             try:
                 held = load_file(file)
             except (OSError, SafetensorError):
-                held = _states(engine, layer, context, asked, one.text)
+                read = engine.read(context, [asked + one.text], [layer])[0]
+                before = len(asked.encode("utf-8", "replace"))
+                first = read.tokens(before, before + 1).start
+                states = np.ascontiguousarray(read.values[first:, 0].astype(np.float16))
+                held = {"states": states, "ends": np.array(read.ends[first:]) - before}
                 save_file(held, part := file.with_suffix(".part"))
                 part.replace(file)  # whole or not at all
             found.append(Reading(**vars(one), states=held["states"], ends=tuple(held["ends"].tolist())))
         if progress is not None:
             progress(done, samples)
     return found
-
-
-def _states(engine: TreeEngine, layer: int, context: str, asked: str, text: str) -> dict[str, Any]:
-    """Read `text` behind what is asked; give the states of its tokens and where each ends, in bytes."""
-    before = len(asked.encode("utf-8", "replace"))
-    read = engine.read(context, [asked + text], [layer])[0]
-    own = slice(read.tokens(before, before + 1).start, len(read.ends))
-    states = np.ascontiguousarray(read.values[own, 0].astype(np.float16))
-    return {"states": states, "ends": np.array([end - before for end in read.ends[own]])}

@@ -96,7 +96,7 @@ def _lines(file: Bytes, encoding: str | None) -> Generator[str, None, None]:
         # Without an encoding UTF-8, or what the first bytes show.
         encoding = encoding or json.detect_encoding(file.peek(4)[:4])
         text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="")
-    except (LookupError, ValueError, TypeError):
+    except (LookupError, ValueError):
         example = "gb18030, utf-16 or cp1252, say"
         raise InputError(
             f"encoding {shorten(encoding)} is not known; give another one ({example})."
@@ -111,26 +111,21 @@ def _jsonl_rows(lines: Iterable[str]) -> Rows:
     for number, line in enumerate(map(str.strip, lines), 1):
         if not line:
             continue
-        value: object
-        if line.startswith("["):
-            value = InputError("a list begins here; write one object a line, or say --format json")
-        else:
+        value: object = InputError("a list begins here; write one object a line, or say --format json")
+        if not line.startswith("["):
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError) as error:
                 column, fault = getattr(error, "colno", 1), shorten(getattr(error, "msg", error))
-                value = InputError(
-                    f"not JSON at column {column} ({fault}); write one object, whole, on each line"
-                )
+                value = InputError(f"not JSON at column {column} ({fault}); write one whole object a line")
         yield Row(number, f"line {number}", value)
 
 
 def _json_rows(lines: Iterable[str], name: str) -> Rows:
     """Yield the items of a list, or of the one list of objects that stands in an object."""
     remedy = "write a list of objects, as [{...}, {...}], or say --format jsonl for one object a line"
-    text = "".join(lines)
     try:
-        data = json.loads(text)
+        data = json.loads("".join(lines))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON ({shorten(error)}); {remedy}.") from None
     lists = [data] if isinstance(data, list) else []
@@ -158,8 +153,7 @@ def _csv_rows(lines: Iterable[str], name: str, delimiters: str, names: Names) ->
     # The header has most of the one that parts the cells.
     delimiter = max(delimiters, key="".join(head).count)
     reader = csv.reader(chain(head, lines), delimiter=delimiter, strict=True)
-    header: list[str] = []
-    number = 0
+    header, number = list[str](), 0
     while True:
         first, cells, fault = reader.line_num + 1, [""], ""
         try:
@@ -199,15 +193,13 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
         remedy = "pip install 'localeval[tables]', or give the samples as JSONL, JSON or CSV"
         raise InputError(f"{name}: Parquet is read with pyarrow, which is not installed; {remedy}.") from None
     try:
-        rows = parquet.read_table(io.BytesIO(file.read())).to_pylist()
+        table = parquet.read_table(io.BytesIO(file.read()))
+        unnamed = [column for column in table.column_names if column.startswith("__index_level_")]
+        yield from table_rows(table.drop_columns(unnamed), name, names)  # so pandas writes a nameless index
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(
             f"{name}: can't be read as Parquet ({shorten(error)}); write the file again."
         ) from None
-    for number, row in enumerate(rows, 1):
-        # So pandas writes an index without a name.
-        cells = {column: cell for column, cell in row.items() if not column.startswith("__index_level_")}
-        yield Row(number, f"row {number}", _from_table(cells, names))
 
 
 def table_rows(table: Any, name: str, names: Names) -> Rows:

@@ -85,26 +85,26 @@ class Sample(BaseModel):
         for name, value in given.items():
             try:  # what could not be written into a run's folder is refused
                 json.dumps([name, value], ensure_ascii=False, allow_nan=False).encode()
-            except UnicodeEncodeError:
-                fault = "has bytes of another encoding, or half a character"
-                remedy = "write UTF-8, or name the encoding of the file, as --encoding gb18030"
-                raise InputError(f"{where}: {shorten(name) or 'a name'} {fault}; {remedy}.") from None
             except (TypeError, ValueError, RecursionError) as error:
-                fault = f"can't be written as JSON ({shorten(error)})"
-                remedy = "write text, a number, a list or an object"
-                raise InputError(f"{where}: {shorten(name)} {fault}; {remedy}.") from None
+                fault = (
+                    f"can't be written as JSON ({shorten(error)}); write text, a number, a list or an object"
+                )
+                if isinstance(error, UnicodeEncodeError):
+                    fault = "has bytes of another encoding, or half a character; write UTF-8, or name the "
+                    fault += "encoding of the file, as --encoding gb18030"
+                raise InputError(f"{where}: {shorten(name) or 'a name'} {fault}.") from None
+        # The other names of a field are not kept: read again, they would be taken for it.
+        known_names = {*chain(*NAMES.values()), *chain(*names.values())}
+        values = {name: value for name, value in given.items() if name not in known_names}
         columns: dict[str, str] = {}  # that each field is read from
         for field, known in names.items():
             there = [name for name in known if given.get(name) is not None]
             if any(given[name] != given[there[0]] for name in there):
                 raise InputError(f"{where}: {' and '.join(there)} are one field but differ; keep one.")
             if there:
-                columns[field] = there[0]
-        # The other names of a field are not kept: read again, they would be taken for it.
-        known_names = {*chain(*NAMES.values()), *chain(*names.values())}
-        values = {name: value for name, value in given.items() if name not in known_names}
+                columns[field], values[field] = there[0], given[there[0]]
         try:
-            return handler(values | {field: given[column] for field, column in columns.items()})
+            return handler(values)
         except ValidationError as error:
             raise InputError(f"{where}: {describe(error, columns)}.") from None
 

@@ -12,22 +12,19 @@ from sklearn import metrics
 
 from localeval.runs.card.agreement import (
     FOLDS,
-    BootstrapWeights,
+    Bootstrap,
     Figure,
-    auroc,
     bins,
     calibration_error,
     decided_across,
-    decisions,
     f1,
     f1_across,
     folds,
     mean,
-    probabilities,
 )
 
 NAN = math.nan
-GOOD_AND_BAD = [1] * 10 + [0] * 10
+FIVE_AND_EIGHT, TEN_AND_TEN = Bootstrap([1] * 5 + [0] * 8), Bootstrap([1] * 10 + [0] * 10)
 
 
 def width(figure: Figure) -> float:
@@ -41,19 +38,21 @@ def unseen(groups: int) -> float:
 
 def test_auroc_is_the_share_of_pairs_in_order() -> None:
     # good 0.9, 0.3; bad 0.5, 0.1: in order are 0.9 over both and 0.3 over 0.1, so 3 of 4
-    assert auroc([0.9, 0.3, 0.5, 0.1], [1, 1, 0, 0]).value == 0.75
+    draws, scores = Bootstrap([1, 1, 0, 0]), [0.9, 0.3, 0.5, 0.1]
+    assert draws.auroc(scores).value == 0.75
     # fold 0: 0.9 over 0.5; fold 1: 0.3 over 0.1. The pair 0.3 < 0.5 lies across.
-    assert auroc([0.9, 0.3, 0.5, 0.1], [1, 1, 0, 0], folds=[0, 1, 0, 1]).value == 1
-    assert math.isnan(auroc([0.1, 0.2], [1, 1]).value)
+    assert draws.auroc(scores, folds=[0, 1, 0, 1]).value == 1
+    assert math.isnan(Bootstrap([1, 1]).auroc([0.1, 0.2]).value)
 
 
 def test_a_gain_is_paired_and_over_equal_scores_nothing() -> None:
     scores, labels = [0.9, 0.3, 0.5, 0.1] * 5, [1, 1, 0, 0] * 5
-    assert auroc(scores, labels, less=scores) == pytest.approx((0, -unseen(10), unseen(10)))
+    assert Bootstrap(labels).auroc(scores, less=scores) == pytest.approx((0, -unseen(10), unseen(10)))
     labels = [i % 2 for i in range(80)]
     scores = [((i * 37) % 80) / 80 + 0.2 * (i % 2) for i in range(80)]
     others = [s + 0.01 * (-1) ** (i // 7) for i, s in enumerate(scores)]
-    assert width(auroc(scores, labels, less=others)) < width(auroc(scores, labels)) / 2
+    draws = Bootstrap(labels)
+    assert width(draws.auroc(scores, less=others)) < width(draws.auroc(scores)) / 2
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -61,12 +60,12 @@ def test_figures_are_scikit_learns_on_the_samples_and_on_drawn_ones(drawn: bool)
     generator = random.Random(1)
     labels = [generator.randint(0, 1) for _ in range(60)]
     shares = [min(1, max(0, 0.3 * label + generator.random() * 0.7)) for label in labels]
-    weights = BootstrapWeights(labels, number=1)
+    draws = Bootstrap(labels)
     if drawn:
-        weights.counts = weights.counts[::-1]  # the first row is that of the figure itself
-    found = decisions([int(share >= 0.5) for share in shares], labels, weights)
-    found |= probabilities(shares, labels, weights) | {"auroc": auroc(shares, labels, weights)}
-    places = np.repeat(np.arange(60), weights.counts[0].astype(int))
+        draws.counts = draws.counts[::-1]  # the first row is that of the figure itself
+    found = draws.decisions([int(share >= 0.5) for share in shares])
+    found |= draws.probabilities(shares) | {"auroc": draws.auroc(shares)}
+    places = np.repeat(np.arange(60), draws.counts[0].astype(int))
     assert (len(set(places.tolist())) < 60) == drawn
     y, p = np.array(labels)[places], np.array(shares)[places]
     said = p >= 0.5
@@ -87,9 +86,9 @@ def test_figures_are_scikit_learns_on_the_samples_and_on_drawn_ones(drawn: bool)
 
 def test_no_draw_changes_the_balance_of_labels_nor_parts_a_group() -> None:
     labels, groups = [1, 1, 0, 0, 1, 0], ["a", "a", "b", "b", "c", "d"]
-    counts = BootstrapWeights(labels, number=50).counts
+    counts = Bootstrap(labels).counts
     assert (counts[:, [0, 1, 4]].sum(axis=1) == 3).all()
-    grouped = BootstrapWeights(labels, groups, number=50).counts
+    grouped = Bootstrap(labels, groups).counts
     assert (grouped[:, 0] == grouped[:, 1]).all()
     assert (grouped[:, 0] + grouped[:, 4] == 2).all()  # two groups of label 1, drawn twice
 
@@ -98,17 +97,19 @@ def test_more_samples_narrow_an_interval_and_those_that_share_a_group_count_for_
     generator = random.Random(0)
     labels = [i % 2 for i in range(40)]
     scores = [generator.random() + 0.5 * label for label in labels]
-    few, many = auroc(scores, labels), auroc(scores * 5, labels * 5)
-    grouped = auroc(scores * 5, labels * 5, BootstrapWeights(labels * 5, [i % 40 for i in range(200)]))
+    few, many = Bootstrap(labels).auroc(scores), Bootstrap(labels * 5).auroc(scores * 5)
+    grouped = Bootstrap(labels * 5, [i % 40 for i in range(200)]).auroc(scores * 5)
     assert width(many) < width(few) / 2
     assert width(grouped) > 1.5 * width(many)
 
 
 def test_intervals_are_the_percentiles_that_published_cards_have() -> None:
     scores, labels = [0.9, 0.3, 0.5, 0.1, 0.6, 0.7], [1, 1, 0, 0, 1, 0]
-    assert auroc(scores, labels) == pytest.approx((2 / 3, 1 / 9, 1))
+    assert Bootstrap(labels).auroc(scores) == pytest.approx((2 / 3, 1 / 9, 1))
     assert mean([1, 0.5, 0, 1, 1], ["a", "a", "b", "c", "c"]) == (0.7, 0, 1)
-    assert probabilities(scores * 3, labels * 3)["skill"] == pytest.approx((0.06, -0.313333333, 0.4))
+    assert Bootstrap(labels * 3).probabilities(scores * 3)["skill"] == pytest.approx(
+        (0.06, -0.313333333, 0.4)
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,11 +118,11 @@ def test_intervals_are_the_percentiles_that_published_cards_have() -> None:
         (mean([1.0] * 10), (1, 0.692, 1)),  # of 10 without a miss (Clopper and Pearson 1934); of 5: 0.478
         (mean([0.0] * 10, lowest=-1), (0, -0.308, 0.308)),
         (mean([1.0] * 10, [i // 2 for i in range(10)]), (1, 0.478, 1)),
-        (auroc([0.9] * 5 + [0.1] * 8, [1] * 5 + [0] * 8), (1, 0.478, 1)),  # five pairs apart from one another
+        (FIVE_AND_EIGHT.auroc([0.9] * 5 + [0.1] * 8), (1, 0.478, 1)),  # five pairs apart from one another
         # Three are found, without a mistake: 0.292 to 1 is exact of three; of one there is none.
-        (decisions([1] * 3 + [0] * 17, GOOD_AND_BAD)["precision"], (1, 0.292, 1)),
-        (decisions([1] + [0] * 19, GOOD_AND_BAD)["precision"], (1, NAN, NAN)),
-        (decisions([1] * 5 + [0] * 8, [1] * 5 + [0] * 8)["kappa"], (1, 1 - 2 * unseen(5), 1)),
+        (TEN_AND_TEN.decisions([1] * 3 + [0] * 17)["precision"], (1, 0.292, 1)),
+        (TEN_AND_TEN.decisions([1] + [0] * 19)["precision"], (1, NAN, NAN)),
+        (FIVE_AND_EIGHT.decisions([1] * 5 + [0] * 8)["kappa"], (1, 1 - 2 * unseen(5), 1)),
         # One group tells nothing of others.
         (mean([1.0, 0.0, 1.0], ["a"] * 3), (2 / 3, NAN, NAN)),
     ],
@@ -140,7 +141,9 @@ def test_calibration_error_is_the_distance_between_said_and_found() -> None:
         *((0.05, 0), (0.25, 0.5), (0.45, 0.5), (0.65, 0.5), (0.85, 1))
     ]
     assert calibration_error(shares, labels) == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
-    assert probabilities([0.25] * 8, [1, 0, 0, 0] * 2)["skill"].value == pytest.approx(0)  # the base rate
+    assert Bootstrap([1, 0, 0, 0] * 2).probabilities([0.25] * 8)["skill"].value == pytest.approx(
+        0
+    )  # the base rate
 
 
 def test_folds_part_no_group_and_balance_the_labels() -> None:

@@ -11,16 +11,13 @@ from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported
 from localeval.judgements.heads import CLOSEST, logit
 from localeval.judgements.support import Verdict
 
+# A slope beyond it, or below its inverse, is what a few labels without one mistake would give.
 STEEPEST = 8.0
-"""A slope beyond it, or below its inverse, is what a few labels without one mistake would give."""
-
+# The weights of lexical evidence are drawn towards 0 as by normal priors this wide, which a hundred labels
+# outweigh and ten do not.
 USUAL = 2.0
-"""The weights of lexical evidence are drawn towards 0 as by normal priors this wide, which a hundred labels
-outweigh and ten do not."""
-
+# The verdicts on each response's statements, with raw probabilities; at least one.
 Responses = Sequence[Sequence[Verdict]]
-"""The verdicts on each response's statements, with raw probabilities; at least one."""
-
 Array = npt.NDArray[np.float64]
 
 
@@ -38,7 +35,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
         [(logit(v.probability), v.coverage, min(len(v.unknown_numbers), MOST_UNKNOWN), 1.0) for v in verdicts]
     )
     lengths = np.array([len(one) for one in responses])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    starts = np.cumsum(lengths) - lengths
     good, bad = sum(labels), len(labels) - sum(labels)
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
     pull = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
@@ -54,15 +51,12 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
 
     most = 0 if plain else 20
     limits = [(1 / STEEPEST, STEEPEST), (0, most), (-most, 0), (-20 - most, 20)]
-    how = {"bounds": limits, "method": "L-BFGS-B", "options": {"ftol": 1e-14, "gtol": 1e-9}}
-    tries = [
-        minimize(loss_and_gradient, start, jac=True, **how)
-        for start in ((1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0))
-    ]
+    how = {"jac": True, "bounds": limits, "method": "L-BFGS-B", "options": {"ftol": 1e-14, "gtol": 1e-9}}
+    starts_of_search = (1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0)
+    tries = [minimize(loss_and_gradient, start, **how) for start in starts_of_search]
+    best = min(tries, key=lambda one: float(one.fun)).x
     # Four decimals are more than labels can tell, and are the same on every machine.
-    slope, coverage, unknown, intercept = (
-        round(float(weight), 4) for weight in min(tries, key=lambda one: float(one.fun)).x
-    )
+    slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in best)
     return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
 
 

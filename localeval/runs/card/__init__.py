@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections import Counter, defaultdict
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for, write
-from localeval.judgements.journal import FILE, JournaledRecords, head_of
-from localeval.metrics.signature import Signature, rows_of
+from localeval.judgements.journal import FILE, JournaledRecords, JournalFile
+from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
 from localeval.runs.card import figures, labels
@@ -26,11 +26,9 @@ from localeval.runs.card.figures import MARKED_METRIC, Part
 from localeval.runs.evaluate import Progress, evaluate
 from localeval.runs.result import Result
 from localeval.samples import Samples, read_samples
-from localeval.system.arguments import whole
 from localeval.system.files import atomic_write, is_same, writing
 
 Kind = Literal["labels", "pairs", "sentences"]
-
 CARD, CALIBRATION = "card.json", "calibration.json"
 
 
@@ -75,8 +73,7 @@ def make(
 ) -> Card:
     """Judge labelled samples and say how well that went.
 
-    source  a JSONL file of samples with a `label`, or of pairs; optional columns `lang`, `source`, and
-            `group` (samples of one group, such as answers to one question, are never parted by a fold)
+    source  a JSONL file of samples with a `label`, or of pairs; its columns: README.md in this folder
     output  the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
             where there are enough labels of faithfulness; without them one of an earlier card stays, and
             so does the one that it is given
@@ -84,51 +81,44 @@ def make(
     sentences  of context_relevance: hold the needed sentences against those that people marked, instead of
             scores against labels
 
-    Raises InputError for a number below 0, a label that is none, fewer than 20 labels (5 of each), 10 pairs
-    or 10 rows, or where all samples of a label, all pairs or all rows are of one group; FolderError for a
-    folder that can't be written, or that holds something and is no run's.
+    Raises InputError for a label that is none, for fewer than 20 labels (5 of each), 10 pairs or 10 rows, or
+    where all samples of a label, all pairs or all rows are of one group; FolderError for a folder that can't
+    be written, or that holds something and is no run's.
     """
     choices, row = Options.read(options), choose_metrics([metric])[0]
-    number = whole("number", number, 0)
     where = "stdin" if source == "-" else Path(source).stem
     read = read_samples(source)
     kind: Kind = "sentences" if sentences else "pairs" if labels.are_pairs(read, metric) else "labels"
-    if kind == "sentences":
-        if metric != MARKED_METRIC:
-            raise InputError(f"--sentences is not of {metric}; give -m {MARKED_METRIC} with it.")
-        samples = taken = list(read[:number] if number else read)
-        for one in taken:
-            labels.marked_sentences(one, where)
-        labels.check_groups(taken, "rows", where, labels.FEWEST_ROWS)
+    if kind == "labels":
+        samples = labels.labelled_samples(read, number, choices.seed, where)
+        figures_of = partial(figures.label_figures, metric=row, options=choices, judge=judge, dataset=where)
     elif kind == "pairs":
-        taken = labels.pairs(read, number, where)
-        samples = labels.sides(taken, metric, where)
+        pairs = labels.pairs(read, number, where)
+        samples = labels.sides(pairs, metric, where)
+        figures_of = partial(figures.pair_figures, metric=row, rows=pairs)
+    elif metric == MARKED_METRIC:
+        samples = labels.marked_rows(read, number, where)
+        figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
     else:
-        samples = taken = labels.labelled_samples(read, number, choices.seed, where)
+        raise InputError(f"--sentences is not of {metric}; give -m {MARKED_METRIC} with it.")
     result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)
-    if kind == "sentences":
-        found = figures.sentence_figures(result, taken, choices)
-    elif kind == "pairs":
-        found = figures.pair_figures(result, taken, row)
-    else:
-        found = figures.label_figures(result, row, choices, judge, where)
+    found, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:
         in_force = calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
-        for sample in result.samples:
-            language = getattr(sample.records.get("statements"), "language", "")
-            if sample.scores[metric].status == "scored" and language not in in_force:
-                raw[language] += 1
-    rows, seconds = _costs(output, result)
+        scored = [one for one in result.samples if one.scores[metric].status == "scored"]
+        raw.update(getattr(one.records.get("statements"), "language", "") for one in scored)
     card = Card(
         metric=metric,
         dataset=where,
         kind=kind,
+        not_scored=figures.not_scored(result, metric),
+        baseline=figures.baseline_name(metric),
         **found,
         rows=rows,
         seconds=seconds,
         in_force={language: one.fitted_on for language, one in in_force.items()},
-        raw=dict(sorted(raw.items())),
+        raw={language: raw[language] for language in sorted(raw) if language not in in_force},
         signature=result.signature,
     )
     with writing(output):
@@ -147,18 +137,14 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
 
     Only judgements that the scores stand on count: the folder may hold those of other metrics or options.
     """
-    names = {row.name for row in rows_of(choose_metrics(result.metrics))}
+    journal, costs = JournalFile(folder / FILE), defaultdict[str, list[dict[str, Any]]](list)
     places = [one.records.at for one in result.samples if isinstance(one.records, JournaledRecords)]
-    keys = {key for at in places for name, key in at.items() if name in names}
-    costs: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
-    with (folder / FILE).open("rb") as file:
-        for line in file:
-            with suppress(ValueError, KeyError, TypeError):  # a line that a kill cut off
-                head = head_of(line)
-                if head["key"] in keys:
-                    rows = head["cost"]["rows"] - head["cost"]["spent"]["trunk"]
-                    costs[head["sample"]][head["key"]] = rows, head["cost"]["seconds"]
+    keys = [key for at in places for name, key in at.items() if name in result.signature.judgements]
+    for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
+        if entry := journal.entry(key):
+            costs[entry["sample"]].append(entry["cost"])
     if not costs:
         return None, None
-    each = [[sum(column) for column in zip(*own.values(), strict=True)] for own in costs.values()]
-    return statistics.median(rows for rows, _ in each), statistics.median(seconds for _, seconds in each)
+    rows = (sum(one["rows"] - one["spent"]["trunk"] for one in own) for own in costs.values())
+    seconds = (sum(one["seconds"] for one in own) for own in costs.values())
+    return statistics.median(rows), statistics.median(seconds)

@@ -6,9 +6,10 @@ all bootstrap draws at once, from how often each sample was drawn.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,36 +38,36 @@ class Figure(NamedTuple):
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
-class BootstrapWeights:
-    """How often each sample was drawn: `counts` has a row a draw and a column a sample.
+class Bootstrap:
+    """Gives figures of labelled samples, with intervals from drawing them `DRAWS` times (Efron 1979).
 
-    Row 0 is the samples as they are. Whole groups are drawn (answers to one question, say), within groups of
-    the same labels, so that no draw changes the balance. A group that is the only one of its labels is in
-    every draw, once: `place` is -1 for its samples, else the number of the sample's group.
+    Whole groups are drawn (answers to one question, say), within groups of the same labels, so that no draw
+    changes the balance. A group that is the only one of its labels is in every draw, once.
 
-    fewest  in how many groups the label occurs that occurs in the fewest, such groups left out
+    counts  how often each sample was drawn: a row a draw, a column a sample; row 0 is the samples as they are
+    place   the number of the sample's group; -1 where it is in every draw
+    fewest  in how many groups the label occurs that occurs in the fewest, those in every draw left out
     """
 
-    def __init__(
-        self, labels: Sequence[int], groups: Sequence[Hashable] | None = None, *, number: int = DRAWS
-    ) -> None:
+    def __init__(self, labels: Sequence[int], groups: Sequence[Hashable] | None = None) -> None:
+        self.labels = np.asarray(labels)
         members: dict[Hashable, list[int]] = defaultdict(list)
-        for i in range(len(labels)):
-            members[i if groups is None else groups[i]].append(i)
+        for i, group in enumerate(range(len(labels)) if groups is None else groups):
+            members[group].append(i)
         strata: dict[tuple[int, ...], list[list[int]]] = defaultdict(list)
         for own in members.values():
             strata[tuple(sorted({labels[i] for i in own}))].append(own)
         generator = np.random.default_rng(0)
-        self.counts: Values = np.ones((1 + number, len(labels)))
+        self.counts: Values = np.ones((1 + DRAWS, len(labels)))
         self.place = np.full(len(labels), -1)
         for _, alike in sorted(strata.items()):
-            drawn = generator.integers(len(alike), size=(number, len(alike)))
+            drawn = generator.integers(len(alike), size=(DRAWS, len(alike)))
             for place, own in enumerate(alike):
                 self.counts[1:, own] = (drawn == place).sum(axis=1, keepdims=True)
                 self.place[own] = own[0] if len(alike) > 1 else -1
-        self.fewest = min(self.groups(np.asarray(labels) == label) for label in set(labels))
+        self.fewest = min(self._groups(self.labels == label) for label in set(labels))
 
-    def groups(self, which: npt.NDArray[np.bool_]) -> int:
+    def _groups(self, which: npt.NDArray[np.bool_]) -> int:
         """Count the groups of these samples that a draw may leave out."""
         return len(set(self.place[which].tolist()) - {-1})
 
@@ -79,114 +80,126 @@ class BootstrapWeights:
         """
         value, drawn = float(found[0]), found[1:][~np.isnan(found[1:])]
         ends = None
-        if self.fewest > 1 and len(drawn) and not np.isnan(value):
-            if (
-                np.subtract(*np.percentile(drawn, [97.5, 2.5])) > 1e-9
-            ):  # closer ones differ in their last bits
-                ends = np.percentile(drawn, [2.5, 97.5]).tolist()
+        if self.fewest > 1 and len(drawn) and not math.isnan(value):
+            low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
+            if high - low > ALIKE:
+                ends = low, high
             elif -1 not in self.place:
                 ends = bootstrap_ci([value] * (self.fewest if fewest is None else fewest), lowest)
-        return Figure(value, *(ends or (np.nan, np.nan)))
+        return Figure(value, *(ends or (math.nan, math.nan)))
 
+    def auroc(
+        self, scores: Sequence[float], folds: Sequence[int] | None = None, less: Sequence[float] | None = None
+    ) -> Figure:
+        """Give the share of (1, 0) pairs in which the 1 has the higher score, a tie counted as half; 0 to 1.
 
-def auroc(
-    scores: Sequence[float],
-    labels: Sequence[int],
-    weights: BootstrapWeights | None = None,
-    folds: Sequence[int] | None = None,
-    less: Sequence[float] | None = None,
-) -> Figure:
-    """Give the share of (1, 0) pairs in which the 1 has the higher score, a tie counted as half; 0 to 1.
+        Undefined (nan) unless both labels occur. With `folds` only pairs of one fold count: scores of
+        different folds came from different fits and have no order. With `less` it is the gain over these
+        other scores, -1 to 1, paired: both see the same draws. Source: Hanley and McNeil 1982.
 
-    Undefined (nan) unless both labels occur. With `folds` only pairs of one fold count: scores of different
-    folds came from different fits and have no order. With `less` it is the gain over these other scores, -1
-    to 1, paired: both see the same draws. Source: Hanley and McNeil 1982.
+        >>> Bootstrap([1, 1, 0, 0]).auroc([0.9, 0.4, 0.4, 0.1]).value
+        0.875
+        """
+        one, fold = self.labels == 1, np.zeros(len(scores)) if folds is None else np.asarray(folds)
+        good, bad = self.counts[:, one], self.counts[:, ~one]
+        counted = (fold[one][:, None] == fold[~one]).astype(float)
 
-    >>> auroc([0.9, 0.4, 0.4, 0.1], [1, 1, 0, 0]).value
-    0.875
-    """
-    weights = weights or BootstrapWeights(labels)
-    one, fold = np.asarray(labels) == 1, np.zeros(len(labels)) if folds is None else np.asarray(folds)
-    good, bad = weights.counts[:, one], weights.counts[:, ~one]
-    counted = (fold[one][:, None] == fold[~one][None, :]).astype(float)
+        def in_order(scores: Sequence[float]) -> Values:
+            values = np.asarray(scores, dtype=float)
+            won = counted * (1 + np.sign(values[one][:, None] - values[~one])) / 2
+            with np.errstate(invalid="ignore"):
+                found: Values = ((good @ won) * bad).sum(axis=1) / ((good @ counted) * bad).sum(axis=1)
+            return found
 
-    def of(scores: Sequence[float]) -> Values:
-        values = np.asarray(scores, dtype=float)
-        won = counted * (1 + np.sign(values[one][:, None] - values[~one][None, :])) / 2
+        if less is None:
+            return self.figure(in_order(scores))
+        return self.figure(in_order(scores) - in_order(less), lowest=-1)
+
+    def decisions(self, said: Sequence[int]) -> dict[str, Figure]:
+        """Give the figures of yes-or-no decisions, `said` being 1 or 0; 0 to 1, `kappa` -1 to 1.
+
+        balanced_accuracy        mean of the two recalls
+        precision, recall, f1    of label 1; the same with `_0` of label 0 (an unfaithful answer, found)
+        kappa                    agreement beyond chance (Cohen 1960)
+
+        Undefined (nan): recall of a label that does not occur, precision of one that is never said.
+        """
+        one, yes = self.labels == 1, np.asarray(said) == 1
+        hit, missed, false, right = (
+            self.counts @ which.astype(float) for which in (one & yes, one & ~yes, ~one & yes, ~one & ~yes)
+        )
+        good, bad = hit + missed, false + right
+        total = good + bad
         with np.errstate(invalid="ignore"):
-            found: Values = ((good @ won) * bad).sum(axis=1) / ((good @ counted) * bad).sum(axis=1)
-        return found
-
-    return weights.figure(of(scores)) if less is None else weights.figure(of(scores) - of(less), lowest=-1)
-
-
-def decisions(
-    said: Sequence[int], labels: Sequence[int], weights: BootstrapWeights | None = None
-) -> dict[str, Figure]:
-    """Give the figures of yes-or-no decisions, `said` being 1 or 0; 0 to 1, `kappa` -1 to 1.
-
-    balanced_accuracy        mean of the two recalls
-    precision, recall, f1    of label 1; the same with `_0` of label 0 (an unfaithful answer, found)
-    kappa                    agreement beyond chance (Cohen 1960)
-
-    Undefined (nan): recall of a label that does not occur, precision of one that is never said.
-    """
-    weights = weights or BootstrapWeights(labels)
-    one, yes = np.asarray(labels) == 1, np.asarray(said) == 1
-    hit, missed, false, right = (
-        weights.counts @ which.astype(float) for which in (one & yes, one & ~yes, ~one & yes, ~one & ~yes)
-    )
-    good, bad = hit + missed, false + right
-    total = good + bad
-    with np.errstate(invalid="ignore"):
-        chance = (good * (hit + false) + bad * (right + missed)) / total**2
-        found = {
-            "balanced_accuracy": (hit / good + right / bad) / 2,
-            "precision": hit / (hit + false),
-            "recall": hit / good,
-            "f1": 2 * hit / (good + hit + false),
-            "precision_0": right / (right + missed),
-            "recall_0": right / bad,
-            "f1_0": 2 * right / (bad + right + missed),
-            "kappa": ((hit + right) / total - chance) / (1 - chance),
+            chance = (good * (hit + false) + bad * (right + missed)) / total**2
+            found = {
+                "balanced_accuracy": (hit / good + right / bad) / 2,
+                "precision": hit / (hit + false),
+                "recall": hit / good,
+                "f1": 2 * hit / (good + hit + false),
+                "precision_0": right / (right + missed),
+                "recall_0": right / bad,
+                "f1_0": 2 * right / (bad + right + missed),
+                "kappa": ((hit + right) / total - chance) / (1 - chance),
+            }
+        # By how many groups a figure is known where no draw changes it: recall by those of its label,
+        # precision by those that were said. From 0, F1 and kappa may rise nearly twice as far: a hit counts
+        # twice in them.
+        known = {"recall": self._groups(one), "recall_0": self._groups(~one)}
+        known |= {"precision": min(self.fewest, self._groups(yes))}
+        known |= {"precision_0": min(self.fewest, self._groups(~yes))}
+        known |= {name: self.fewest // 2 for name in ("f1", "f1_0", "kappa") if abs(found[name][0]) < ALIKE}
+        return {
+            name: self.figure(values, -1 if name == "kappa" else 0, known.get(name))
+            for name, values in found.items()
         }
-    # By how many groups a figure is known where no draw changes it: recall by those of its label, precision
-    # by those that were said. From 0, F1 and kappa may rise nearly twice as far: a hit counts twice in them.
-    fewest, count = weights.fewest, weights.groups
-    groups = dict.fromkeys(found, fewest) | {"recall": count(one), "recall_0": count(~one)}
-    groups |= {"precision": min(fewest, count(yes)), "precision_0": min(fewest, count(~yes))}
-    groups |= {name: fewest // 2 for name in ("f1", "f1_0", "kappa") if abs(found[name][0]) < ALIKE}
-    return {
-        name: weights.figure(values, -1 if name == "kappa" else 0, groups[name])
-        for name, values in found.items()
-    }
+
+    def probabilities(self, shares: Sequence[float]) -> dict[str, Figure]:
+        """Give the figures of probabilities (0 to 1) of label 1.
+
+        brier              mean squared error, 0 to 1, lower is better (Brier 1950)
+        skill              1 - brier / that of always saying the share of label 1; 1 best, 0 no better
+        calibration_error  see `calibration_error`
+        """
+        p, y = np.asarray(shares, dtype=float), self.labels.astype(float)
+        total = self.counts.sum(axis=1)
+        brier, base = self.counts @ (p - y) ** 2 / total, self.counts @ y / total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            usual = base * (1 - base)
+            skill, worst = 1 - brier / usual, float(1 - 1 / usual[0])
+        order = np.argsort(p, kind="stable")
+        errors = [
+            calibration_error(np.repeat(p[order], times), np.repeat(y[order], times))
+            for times in self.counts[:, order].astype(int)
+        ]
+        return {
+            "brier": self.figure(brier),
+            "skill": self.figure(skill, worst),
+            "calibration_error": self.figure(np.array(errors)),
+        }
 
 
-def probabilities(
-    shares: Sequence[float], labels: Sequence[int], weights: BootstrapWeights | None = None
-) -> dict[str, Figure]:
-    """Give the figures of probabilities (0 to 1) of label 1.
+def mean(values: Sequence[float], groups: Sequence[Hashable] | None = None, lowest: float = 0.0) -> Figure:
+    """Give the mean of `values` from `lowest` to 1: of pairs, say, 1 (right), 0.5 (a tie) or 0.
 
-    brier              mean squared error, 0 to 1, lower is better (Brier 1950)
-    skill              1 - brier / that of always saying the share of label 1; 1 best, 0 no better than that
-    calibration_error  see `calibration_error`
+    A value that is nan is left out, with its group.
+
+    >>> print(mean([1.0] * 10))
+    1.000 (0.692 to 1.000)
     """
-    weights = weights or BootstrapWeights(labels)
-    p, y = np.asarray(shares, dtype=float), np.asarray(labels, dtype=float)
-    total = weights.counts.sum(axis=1)
-    brier, base = weights.counts @ (p - y) ** 2 / total, weights.counts @ y / total
-    with np.errstate(divide="ignore", invalid="ignore"):
-        usual = base * (1 - base)
-        skill, worst = 1 - brier / usual, float(1 - 1 / usual[0])
-    order = np.argsort(p, kind="stable")
-    errors = [
-        calibration_error(np.repeat(p[order], times), np.repeat(y[order], times))
-        for times in weights.counts[:, order].astype(int)
-    ]
+    kept = [i for i, value in enumerate(values) if not math.isnan(value)]
+    if not kept:
+        return Figure(math.nan, math.nan, math.nan)
+    draws = Bootstrap([1] * len(kept), groups and [groups[i] for i in kept])
+    return draws.figure(draws.counts @ np.asarray(values)[kept] / draws.counts.sum(axis=1), lowest)
+
+
+def rounded(figures: Mapping[str, Figure]) -> dict[str, tuple[float, float, float]]:
+    """Give those that have an interval, to four digits, as calibrations and heads keep them."""
     return {
-        "brier": weights.figure(brier),
-        "skill": weights.figure(skill, worst),
-        "calibration_error": weights.figure(np.array(errors)),
+        name: (round(one.value, 4), round(one.low, 4), round(one.high, 4))
+        for name, one in figures.items()
+        if not math.isnan(one.value + one.low)
     }
 
 
@@ -215,19 +228,7 @@ def calibration_error(shares: Sequence[float] | Values, labels: Sequence[int] | 
     return sum(number * abs(said - share) for said, share, number in bins(shares, labels)) / len(shares)
 
 
-def mean(values: Sequence[float], groups: Sequence[Hashable] | None = None, lowest: float = 0.0) -> Figure:
-    """Give the mean of `values` from `lowest` to 1: of pairs, say, 1 (right), 0.5 (a tie) or 0.
-
-    >>> print(mean([1.0] * 10))
-    1.000 (0.692 to 1.000)
-    """
-    weights = BootstrapWeights([1] * len(values), groups)
-    return weights.figure(weights.counts @ np.asarray(values) / weights.counts.sum(axis=1), lowest)
-
-
-def folds(
-    labels: Sequence[int], groups: Sequence[Hashable] | None = None, *, seed: int = 0
-) -> list[int] | None:
+def folds(labels: Sequence[int], groups: Sequence[Hashable], *, seed: int = 0) -> list[int] | None:
     """Give the number of each sample's fold, labels balanced over them; a group is never parted.
 
     There are fewer than `FOLDS` where a label has fewer groups. None where nothing can be fitted outside of
@@ -235,17 +236,17 @@ def folds(
     """
     from sklearn.model_selection import StratifiedGroupKFold
 
-    own = range(len(labels)) if groups is None else groups
-    numbers = {group: place for place, group in enumerate(dict.fromkeys(own))}
-    places = np.array([numbers[group] for group in own])
-    fewest = min(len(set(places[np.asarray(labels) == wanted])) for wanted in (0, 1))
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    places = [numbers[group] for group in groups]
+    fewest = min(len({x for x, y in zip(places, labels, strict=True) if y == wanted}) for wanted in (0, 1))
     if fewest < 2:
         return None
     made = StratifiedGroupKFold(min(FOLDS, fewest), shuffle=True, random_state=seed)
-    found = np.zeros(len(labels), dtype=int)
+    found = [0] * len(labels)
     for fold, (_, held) in enumerate(made.split(places, labels, places)):
-        found[held] = fold
-    return found.tolist() if has_both_labels(labels, found.tolist()) else None
+        for i in held:
+            found[i] = fold
+    return found if has_both_labels(labels, found) else None
 
 
 def has_both_labels(labels: Sequence[int], parts: Sequence[int]) -> bool:
@@ -296,15 +297,13 @@ def f1_across(
     """
     names = sorted(set(groups))
     if len(names) < 2:
-        return [np.nan] * len(groups)
+        return [math.nan] * len(groups)
     random.Random(seed).shuffle(names)  # noqa: S311
     fold = np.array([names.index(name) % FOLDS for name in groups])
     candidates = np.unique(np.concatenate(shares))
     each = np.array([f1(y, p, candidates) for y, p in zip(labels, shares, strict=True)])
     found = np.zeros(len(fold))
     for held in np.unique(fold):
-        means = each[fold != held].sum(axis=0) / (fold != held).sum()
-        found[fold == held] = each[
-            fold == held, np.argmax(means.round(12))
-        ]  # equals differ in their last bits
+        means = each[fold != held].mean(axis=0)
+        found[fold == held] = each[fold == held, np.argmax(means.round(12))]
     return [float(x) for x in found]

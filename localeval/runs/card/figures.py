@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -18,24 +18,22 @@ from localeval.judgements.calibration import RAW, Calibration, recipe
 from localeval.judgements.calibration.fit import curves_across, fit, shares
 from localeval.judgements.context import response_of
 from localeval.judgements.sentence_relevance import NeededRecord
-from localeval.judgements.support import Verdict
-from localeval.metrics import Metric
+from localeval.judgements.support import SupportRecord, Verdict
+from localeval.metrics import Metric, Score
 from localeval.metrics.summary import compute
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
 from localeval.runs.card.agreement import (
-    BootstrapWeights,
+    Bootstrap,
     Figure,
-    auroc,
     bins,
     decided_across,
-    decisions,
     f1,
     f1_across,
     folds,
     has_both_labels,
     mean,
-    probabilities,
+    rounded,
 )
 from localeval.runs.card.labels import (
     FEWEST_OF_EACH,
@@ -52,18 +50,14 @@ from localeval.samples import Sample
 from localeval.text.overlap import terms
 
 MARKED_METRIC = "context_relevance"
+# The decisions that `context_relevance` counts, and those at the threshold that was best on other folds.
 DECIDED, NEEDED = "needed", "P(needed)"
-"""The decisions that `context_relevance` counts, and those at the threshold that was best on other folds."""
-
 ALL_SUPPORTED = "P(all supported) refitted"
 FEWEST_OF_A_PART, FEWEST_ROWS_OF_A_PART, FEWEST_OF_A_LABEL = 10, 5, 3
 FEWEST_TO_FIT, FEWEST_TO_FIT_OF_EACH = 40, 10
 
-Estimate = tuple[float | None, float | None, float | None]
-"""A figure and the ends of its 95 % interval; None where it is not defined."""
-
-Fields = dict[str, Any]
-"""What a `localeval.runs.card.Card` says of the scores, by its fields."""
+# In JSON null stands for what is not defined.
+Estimate = Annotated[Figure, PlainSerializer(lambda one: [None if math.isnan(x) else x for x in one])]
 
 
 class ScoreFigures(BaseModel):
@@ -94,29 +88,24 @@ class Part(BaseModel):
     scores: dict[str, ScoreFigures]
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A labelled sample with its scores by name, and the verdicts that a calibration is fitted to."""
+@dataclass
+class Unit:
+    """What figures count as one: a labelled sample, a pair, or a row of labelled sentences.
 
-    sample: Sample
-    label: int
-    group: str
-    language: str
-    verdicts: tuple[Verdict, ...]
-    scores: dict[str, float]
+    scores     by name: of a sample a number where more means "rather good"; of a pair 1 where the better
+               side has more, 0.5 for a tie, 0; of a row a number for each sentence
+    label      1 or 0 of a sample; of all others 1
+    verdicts   of a sample, what a calibration is fitted to, in its `language`; `fold` is its place there
+    sentences  of a row, their labels
+    """
 
-
-def estimate(figure: Figure) -> Estimate:
-    """Give a figure in JSON values: nan is None."""
-    value, low, high = (None if math.isnan(x) else x for x in figure)
-    return value, low, high
-
-
-def oriented_score(metric: Metric, share: float | None) -> float:
-    """Turn a score so that more means "rather good"; 0, the worst, for none."""
-    if share is None:
-        return 0.0
-    return share if metric.higher_is_better else 1 - share
+    row: Sample
+    scores: dict[str, Any]
+    label: int = 1
+    language: str | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    fold: int = 0
+    sentences: list[int] = field(default_factory=list)
 
 
 def baseline_name(metric: str) -> str:
@@ -149,78 +138,108 @@ def share_of_words(wanted: str, text: str) -> float:
     return len(words & terms(text)) / len(words) if words else 0.0
 
 
-def label_figures(result: Result, metric: Metric, options: Options, judge: Judge, dataset: str) -> Fields:
+def not_scored(result: Result, metric: str) -> dict[str, int]:
+    """Count the samples without a score by reason."""
+    scores = [one.scores[metric] for one in result.samples]
+    return dict(Counter(score.reason for score in scores if score.status != "scored"))
+
+
+def _refuse(result: Result, metric: str, fault: str) -> NoReturn:
+    reasons = ", ".join(not_scored(result, metric))
+    raise InputError(f"of {len(result.samples)} samples {fault}; the others: {reasons}.")
+
+
+def _oriented(score: Score, metric: Metric) -> dict[str, float]:
+    """Say how far a score is from the worst, 0 to 1: more means "rather good", and 0 stands for none."""
+    worst = 0.0 if metric.higher_is_better else 1.0
+    given = {"soft": score.soft, "value": score.value}
+    return {name: abs((worst if share is None else share) - worst) for name, share in given.items()}
+
+
+def label_figures(
+    result: Result, metric: Metric, options: Options, judge: Judge, dataset: str
+) -> dict[str, Any]:
     """Give every figure of labelled samples that have a score. Raises InputError for too few."""
-    baseline, found = baseline_name(metric.name), list[Scored]()
+    baseline, units = baseline_name(metric.name), list[Unit]()
     for one in result.samples:
-        if (score := one.scores[metric.name]).status != "scored":
+        if one.scores[metric.name].status != "scored":
             continue
-        given = {"soft": score.soft, "value": score.value}
+        scores = _oriented(one.scores[metric.name], metric)
         if result.signature.calibration:
-            raw = compute(metric, one.records, options, RAW)
-            given |= {"soft raw": raw.soft, "value raw": raw.value}
-        scores = {name: oriented_score(metric, share) for name, share in given.items()}
+            raw = _oriented(compute(metric, one.records, options, RAW), metric)
+            scores |= {f"{name} raw": share for name, share in raw.items()}
         scores[baseline] = baseline_score(one.sample, metric.name)
         made = one.records.get("statements") or one.records.get("grounding")
+        unit = Unit(one.sample, scores, label(one.sample), getattr(made, "language", ""))
         support = one.records.get("support")
-        asked = metric.name == "faithfulness" and getattr(support, "by", "") == "llm"
-        verdicts = getattr(support, "verdicts", ()) if asked else ()
-        language = getattr(made, "language", "")
-        found.append(Scored(one.sample, label(one.sample), group(one.sample), language, verdicts, scores))
-    missing, labels = _not_scored(result, metric.name), [one.label for one in found]
+        if metric.name == "faithfulness" and isinstance(support, SupportRecord) and support.by == "llm":
+            unit.verdicts = support.verdicts
+        units.append(unit)
+    labels = [unit.label for unit in units]
     if min(labels.count(0), labels.count(1)) < FEWEST_OF_EACH:
-        raise InputError(
-            f"of {len(result.samples)} samples {len(found)} were scored, with fewer than {FEWEST_OF_EACH} "
-            f"of a label; the others were {', '.join(missing)}."
-        )
-    parted = folds(labels, [one.group for one in found], seed=options.seed)
-    calibrations = _refit(found, parted, options, judge, dataset) if parted else []
-    titles = [
-        [f"lang {extra(one.sample, 'lang', one.language)}", *_titles(one.sample, "source")] for one in found
-    ]
-    parts = [
-        _label_part(title, [found[i] for i in own], [parted[i] for i in own] if parted else None, baseline)
-        for title, own in _parts(titles, FEWEST_OF_A_PART)
-        if FEWEST_OF_A_LABEL <= sum(labels[i] for i in own) <= len(own) - FEWEST_OF_A_LABEL
-    ]
-    reliability = {
-        key: bins([one.scores[key] for one in found], labels)
-        for key in ("soft", ALL_SUPPORTED)
-        if all(key in one.scores for one in found)
-    }
+        _refuse(result, metric.name, f"{len(units)} were scored, with fewer than {FEWEST_OF_EACH} of a label")
+    calibrations = _refit(units, options, judge, dataset)
+
+    def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
+        """Leave decisions out where no threshold can be fitted on other samples of the part."""
+        labels, groups = [unit.label for unit in own], [group(unit.row) for unit in own]
+        draws, within = Bootstrap(labels, groups), folds(labels, groups)
+        others = [unit.scores[baseline] for unit in own]
+        found = {}
+        for name in own[0].scores:
+            if not all(name in unit.scores for unit in own):
+                continue
+            scores = [unit.scores[name] for unit in own]
+            # Curves of different folds give no common order, so only pairs of one fold are held together.
+            apart = [unit.fold for unit in own] if name.endswith("refitted") else None
+            made = {"auroc": draws.auroc(scores, apart)}
+            if within is not None:
+                made |= draws.decisions(decided_across(scores, labels, within))
+            if name in ("soft", ALL_SUPPORTED):
+                made |= draws.probabilities(scores)
+            gain = None if name == baseline else draws.auroc(scores, apart, less=others)
+            found[name] = ScoreFigures(figures=made, gain=gain)
+        return found
+
     return {
-        "parts": parts,
-        "not_scored": missing,
-        "baseline": baseline,
+        "parts": _parts(units, ("lang", "source"), measured, FEWEST_OF_A_PART, FEWEST_OF_A_LABEL),
         "calibrations": calibrations,
-        "reliability": reliability,
+        "reliability": {
+            name: bins([unit.scores[name] for unit in units], labels)
+            for name in ("soft", ALL_SUPPORTED)
+            if all(name in unit.scores for unit in units)
+        },
     }
 
 
-def _refit(
-    found: Sequence[Scored], parted: Sequence[int], options: Options, judge: Judge, dataset: str
-) -> list[Calibration]:
+def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) -> list[Calibration]:
     """Fit a calibration for each language with enough labels.
 
     Each sample gets scores "refitted", under a curve fitted on the other folds; the calibration's figures
     are of these.
     """
+    parted = folds([unit.label for unit in units], [group(unit.row) for unit in units], seed=options.seed)
+    if parted is None:
+        return []
+    for unit, fold in zip(units, parted, strict=True):
+        unit.fold = fold
     made = []
     for language in LANGUAGES:
-        own = [i for i, one in enumerate(found) if one.language == language]
-        labels, verdicts = [found[i].label for i in own], [found[i].verdicts for i in own]
-        parts = [parted[i] for i in own]
+        own = [unit for unit in units if unit.language == language]
+        labels, verdicts = [unit.label for unit in own], [unit.verdicts for unit in own]
+        parts = [unit.fold for unit in own]
         enough = len(own) >= FEWEST_TO_FIT and min(map(labels.count, (0, 1))) >= FEWEST_TO_FIT_OF_EACH
         if not enough or not all(verdicts) or not has_both_labels(labels, parts):
             continue
         curves = curves_across(verdicts, labels, parts)
         supported = shares(verdicts, curves)
-        for i, curve, whole in zip(own, curves, supported, strict=True):
-            p = [curve.apply_to(verdict) for verdict in found[i].verdicts]
-            found[i].scores["soft refitted"] = sum(p) / len(p)
-            found[i].scores["value refitted"] = sum(share >= 0.5 for share in p) / len(p)
-            found[i].scores[ALL_SUPPORTED] = whole
+        for unit, curve, whole in zip(own, curves, supported, strict=True):
+            p = [curve.apply_to(verdict) for verdict in unit.verdicts]
+            unit.scores["soft refitted"] = sum(p) / len(p)
+            unit.scores["value refitted"] = sum(share >= 0.5 for share in p) / len(p)
+            unit.scores[ALL_SUPPORTED] = whole
         known = recipe(judge.model["sha256"], options, language, judge.heads(options))
+        draws = Bootstrap(labels, [group(unit.row) for unit in own])
         made.append(
             Calibration(
                 judge={"name": str(judge.model["name"]), "sha256": known.pop("model")},
@@ -232,156 +251,122 @@ def _refit(
                     "labels": len(own),
                     "supported": sum(labels),
                     "statements": sum(map(len, verdicts)),
-                    "sources": dict(Counter(str(extra(found[i].sample, "source", "")) for i in own)),
+                    "sources": dict(Counter(str(extra(unit.row, "source", "")) for unit in own)),
                     "date": datetime.date.today().isoformat(),
                 },
-                figures=rounded(
-                    probabilities(supported, labels, BootstrapWeights(labels, [found[i].group for i in own]))
-                ),
+                figures=rounded(draws.probabilities(supported)),
             )
         )
     return made
 
 
-def rounded(figures: Mapping[str, Figure]) -> dict[str, tuple[float, float, float]]:
-    """Give those that have an interval, to four digits, as calibrations and heads keep them."""
-    return {
-        name: (round(one.value, 4), round(one.low, 4), round(one.high, 4))
-        for name, one in figures.items()
-        if not math.isnan(one.value + one.low)
-    }
-
-
-def _label_part(title: str, found: Sequence[Scored], parted: Sequence[int] | None, baseline: str) -> Part:
-    """Make a part; without decisions where no threshold can be fitted on other samples of it."""
-    labels, groups = [one.label for one in found], [one.group for one in found]
-    weights, within = BootstrapWeights(labels, groups), folds(labels, groups)
-    others = [one.scores[baseline] for one in found]
-    scores = {}
-    for name in found[0].scores:
-        if not all(name in one.scores for one in found):
-            continue
-        own = [one.scores[name] for one in found]
-        # Curves of different folds give no common order, so only pairs of one fold are held together.
-        apart = parted if name.endswith("refitted") else None
-        made = {"auroc": auroc(own, labels, weights, apart)}
-        if within is not None:
-            made |= decisions(decided_across(own, labels, within), labels, weights)
-        if name in ("soft", ALL_SUPPORTED):
-            made |= probabilities(own, labels, weights)
-        gain = None if name == baseline else estimate(auroc(own, labels, weights, apart, less=others))
-        scores[name] = ScoreFigures(figures={key: estimate(one) for key, one in made.items()}, gain=gain)
-    return Part(name=title, good=sum(labels), bad=len(labels) - sum(labels), scores=scores)
-
-
-def pair_figures(result: Result, rows: Sequence[Sample], metric: Metric) -> Fields:
+def pair_figures(result: Result, metric: Metric, rows: Sequence[Sample]) -> dict[str, Any]:
     """Give pair accuracy: how often the better side has more; a tie counts as half, and no score as 0."""
-    baseline, scores = baseline_name(metric.name), [one.scores[metric.name] for one in result.samples]
-    given = {
-        "soft": [oriented_score(metric, score.soft) for score in scores],
-        "value": [oriented_score(metric, score.value) for score in scores],
-        baseline: [baseline_score(one.sample, metric.name) for one in result.samples],
-    }
-    won = {name: 0.5 + 0.5 * np.sign(np.subtract(own[::2], own[1::2])) for name, own in given.items()}
-    titles = [_titles(row, "lang", "tier", "source") for row in rows]
-    parts = []
-    for title, own in _parts(titles, FEWEST_ROWS_OF_A_PART):
-        accuracy = {name: {"pair_accuracy": values[own].tolist()} for name, values in won.items()}
-        parts.append(_row_part(title, [group(rows[i]) for i in own], accuracy, baseline))
-    return {"parts": parts, "not_scored": _not_scored(result, metric.name), "baseline": baseline}
+    baseline, sides = baseline_name(metric.name), []
+    for one in result.samples:
+        scores = _oriented(one.scores[metric.name], metric)
+        sides.append(scores | {baseline: baseline_score(one.sample, metric.name)})
+    units = [
+        Unit(row, {name: 0.5 + 0.5 * float(np.sign(good[name] - bad[name])) for name in good})
+        for row, good, bad in zip(rows, sides[::2], sides[1::2], strict=True)
+    ]
+
+    def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
+        names = own[0].scores
+        won = {name: {"pair_accuracy": [unit.scores[name] for unit in own]} for name in names}
+        return _means(own, won, baseline)
+
+    return {"parts": _parts(units, ("lang", "tier", "source"), measured, FEWEST_ROWS_OF_A_PART)}
 
 
-def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -> Fields:
+def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -> dict[str, Any]:
     """Give F1 of the needed sentences, and their AUROC, within a row. Raises InputError for too few rows."""
     from sklearn.metrics import roc_auc_score
 
-    pairs = zip(rows, result.samples, strict=True)
-    kept: list[tuple[Sample, Any]] = [
-        (row, one.records["needed"]) for row, one in pairs if one.scores[MARKED_METRIC].status == "scored"
-    ]
-    missing, baseline = _not_scored(result, MARKED_METRIC), baseline_name(MARKED_METRIC)
-    if len(kept) < FEWEST_ROWS:
-        raise InputError(
-            f"of {len(rows)} rows {len(kept)} were scored, too few; the others: {', '.join(missing)}."
-        )
-    labels, found = list[list[int]](), dict[str, list[list[float]]]({DECIDED: [], NEEDED: [], baseline: []})
-    for row, made in kept:
+    baseline, units = baseline_name(MARKED_METRIC), list[Unit]()
+    for row, one in zip(rows, result.samples, strict=True):
+        if one.scores[MARKED_METRIC].status != "scored":
+            continue
+        made: Any = one.records["needed"]
         sentences = marked_sentences(row)
-        labels.append([sentence.label for sentence in sentences])
-        found[DECIDED].append(_highest(sentences, made, made.decided(options.threshold)))
-        found[NEEDED].append(_highest(sentences, made, [one.probability for one in made.sentences]))
-        found[baseline].append([share_of_words(row.user_input or "", s.text) for s in sentences])
-    parts = []
-    for title, own in _parts([_titles(row, "lang", "source") for row, _ in kept], FEWEST_ROWS_OF_A_PART):
-        y, groups = [labels[i] for i in own], [group(kept[i][0]) for i in own]
-        decided = [float(f1(labels[i], found[DECIDED][i], [1])[0]) for i in own]
-        scores = {DECIDED: {"macro_f1": decided}}
+        scores = {
+            DECIDED: _highest(sentences, made, made.decided(options.threshold)),
+            NEEDED: _highest(sentences, made, [own.probability for own in made.sentences]),
+            baseline: [share_of_words(row.user_input or "", sentence.text) for sentence in sentences],
+        }
+        units.append(Unit(row, scores, sentences=[sentence.label for sentence in sentences]))
+    if len(units) < FEWEST_ROWS:
+        _refuse(result, MARKED_METRIC, f"{len(units)} were scored, too few")
+
+    def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
+        labels, groups = [unit.sentences for unit in own], [group(unit.row) for unit in own]
+        decided = [float(f1(unit.sentences, unit.scores[DECIDED], [1])[0]) for unit in own]
+        values = {DECIDED: {"macro_f1": decided}}
         for name in (NEEDED, baseline):
-            p = [found[name][i] for i in own]
+            p = [unit.scores[name] for unit in own]
             # Probabilities rise and fall with the question, and so do words: each is a share of the highest.
             relative = [[share / (max(of) or 1) for share in of] for of in p]
-            scores[name] = {
-                "macro_f1": f1_across(y, relative, groups, options.seed),
+            values[name] = {
+                "macro_f1": f1_across(labels, relative, groups, options.seed),
                 "auroc_within": [
-                    float(roc_auc_score(a, b)) if 0 < sum(a) < len(a) else math.nan
-                    for a, b in zip(y, p, strict=True)
+                    float(roc_auc_score(y, of)) if 0 < sum(y) < len(y) else math.nan
+                    for y, of in zip(labels, p, strict=True)
                 ],
             }
-        parts.append(_row_part(title, groups, scores, baseline))
-    return {"parts": parts, "not_scored": missing, "baseline": baseline}
+        return _means(own, values, baseline)
+
+    return {"parts": _parts(units, ("lang", "source"), measured, FEWEST_ROWS_OF_A_PART)}
 
 
 def _highest(sentences: Sequence[Sentence], made: NeededRecord, numbers: Sequence[float]) -> list[float]:
     """Give the highest number of the judge's own sentences that overlap each: they may be cut elsewhere."""
-    own = [*zip(made.sentences, numbers, strict=True)]
-
-    def of(sentence: Sentence) -> float:
+    found = []
+    for sentence in sentences:
         end = sentence.start + len(sentence.text)
         overlaps = (
-            n for s, n in own if s.context == sentence.context and s.start < end and sentence.start < s.end
+            number
+            for own, number in zip(made.sentences, numbers, strict=True)
+            if own.context == sentence.context and own.start < end and sentence.start < own.end
         )
-        return float(max(overlaps, default=0.0))
+        found.append(float(max(overlaps, default=0.0)))
+    return found
 
-    return [of(sentence) for sentence in sentences]
+
+def _parts(
+    units: list[Unit],
+    columns: Sequence[str],
+    measured: Callable[[list[Unit]], dict[str, ScoreFigures]],
+    fewest: int,
+    fewest_of_a_label: int = 0,
+) -> list[Part]:
+    """Measure all units, then those of each language and source where they are enough, and not all."""
+    titled: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        given = {} if unit.language is None else {"lang": unit.language}
+        given |= unit.row.model_extra or {}
+        for column in columns:
+            if column in given:
+                titled[f"{column} {given[column]}"].append(unit)
+    parts = []
+    for title, own in [("all", units), *sorted(titled.items())]:
+        good = sum(unit.label for unit in own)
+        bad = len(own) - good
+        enough = fewest <= len(own) < len(units) and min(good, bad) >= fewest_of_a_label
+        if own is units or enough:
+            parts.append(Part(name=title, good=good, bad=bad, scores=measured(own)))
+    return parts
 
 
-def _row_part(
-    title: str, groups: Sequence[str], scores: Mapping[str, Mapping[str, list[float]]], baseline: str
-) -> Part:
-    """Make a part of figures that are means over rows; nan is a row that a figure leaves out."""
-
-    def estimated(values: Sequence[float], lowest: float = 0.0) -> Estimate:
-        kept = [(value, of) for value, of in zip(values, groups, strict=True) if not math.isnan(value)]
-        if not kept:
-            return None, None, None
-        return estimate(mean([value for value, _ in kept], [of for _, of in kept], lowest))
-
-    made = {}
-    for name, own in scores.items():
+def _means(
+    units: list[Unit], values: Mapping[str, Mapping[str, list[float]]], baseline: str
+) -> dict[str, ScoreFigures]:
+    """Give the means over the units of each score's values: score -> figure -> a value for each unit."""
+    groups, found = [group(unit.row) for unit in units], {}
+    for name, own in values.items():
         first = next(iter(own))
-        over = [a - b for a, b in zip(own[first], scores[baseline][first], strict=True)]
-        made[name] = ScoreFigures(
-            figures={key: estimated(values) for key, values in own.items()},
-            gain=None if name == baseline else estimated(over, -1),
+        over = np.subtract(own[first], values[baseline][first]).tolist()
+        found[name] = ScoreFigures(
+            figures={key: mean(each, groups) for key, each in own.items()},
+            gain=None if name == baseline else mean(over, groups, lowest=-1),
         )
-    return Part(name=title, good=len(groups), scores=made)
-
-
-def _titles(row: Sample, *columns: str) -> list[str]:
-    """Name the parts that a row is in, by the columns that it has."""
-    return [f"{key} {extra(row, key)}" for key in columns if key in (row.model_extra or {})]
-
-
-def _parts(titles: Sequence[Sequence[str]], fewest: int) -> list[tuple[str, list[int]]]:
-    """Give ("all", places), then each title's places where they are enough, and not all."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, own in enumerate(titles):
-        for title in own:
-            places[title].append(place)
-    kept = [(title, own) for title, own in sorted(places.items()) if fewest <= len(own) < len(titles)]
-    return [("all", list(range(len(titles)))), *kept]
-
-
-def _not_scored(result: Result, metric: str) -> dict[str, int]:
-    scores = [one.scores[metric] for one in result.samples]
-    return dict(Counter(score.reason for score in scores if score.status != "scored"))
+    return found

@@ -13,9 +13,7 @@ from localeval.samples import ALIASES, Sample
 from localeval.text.display import shorten
 
 FEWEST, FEWEST_OF_EACH = 20, 5
-FEWEST_ROWS = 10
-"""Pairs, or rows with labelled sentences."""
-
+FEWEST_ROWS = 10  # pairs, or rows with labelled sentences
 SIDES = {
     "response": ("good_response", "bad_response"),
     "retrieved_contexts": ("contexts_more_relevant", "contexts_less_relevant"),
@@ -115,6 +113,15 @@ class Sentence(NamedTuple):
     label: int
 
 
+def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
+    """Take the first `number` rows, all for 0. Raises InputError for too few, and as `marked_sentences`."""
+    rows = list(samples[: number or None])
+    for row in rows:
+        marked_sentences(row, where)
+    check_groups(rows, "rows", where, FEWEST_ROWS)
+    return rows
+
+
 def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
     """Find the row's `sentences` in its contexts, in their order, with their `sentence_labels`.
 
@@ -123,15 +130,15 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
     """
     name = f"{where}: row {shorten(row.id, 40)}"
     texts, labels = extra(row, "sentences"), extra(row, "sentence_labels")
-    if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels) or not texts:
+    lists = isinstance(texts, list) and isinstance(labels, list)
+    if not (lists and 0 < len(texts) == len(labels) and all(one in (0, 1) for one in labels)):
         raise InputError(
-            f"{name} needs sentences and sentence_labels, lists of one length, for --sentences; add them."
+            f"{name} needs sentences and sentence_labels, lists of one length, for --sentences, with 1 or 0 "
+            "for each sentence; add them."
         )
     found: list[Sentence] = []
     context, place, contexts = 0, 0, row.retrieved_contexts or []
     for text, needed in zip(map(str, texts), labels, strict=True):
-        if needed not in (0, 1):
-            raise InputError(f"{name}: a sentence has the label {shorten(needed, 40)}; write 1 or 0.")
         while context < len(contexts) and (start := contexts[context].find(text, place)) < 0:
             context, place = context + 1, 0
         if context == len(contexts):

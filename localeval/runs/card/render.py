@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from importlib import resources
 
 from localeval.report.terminal import new_table, printed
 from localeval.runs.card import Card
-from localeval.runs.card.figures import DECIDED, Estimate, Part
+from localeval.runs.card.figures import Part
 from localeval.text.display import printable, printable_lines
 
 COLUMNS = {
@@ -27,12 +28,7 @@ COLUMNS = {
     "calibration_error": "calibration error",
 }
 ON_THE_PAGE_ALONE = ("precision", "recall", "f1", "precision_0", "recall_0", "brier")
-LEADING = {
-    "labels": ("soft", "auroc", "labels"),
-    "pairs": ("soft", "pair_accuracy", "pairs"),
-    "sentences": (DECIDED, "macro_f1", "rows"),
-}
-"""Of each kind of card the first score, its first figure, and what is counted."""
+COUNTED = {"labels": "labels", "pairs": "pairs", "sentences": "rows"}
 
 
 def as_text(card: Card) -> str:
@@ -74,16 +70,15 @@ def as_html(card: Card) -> str:
 
 def _notes(card: Card) -> list[str]:
     """Say what has to be known to read the figures, one line each."""
-    whole, (score, key, counted) = card.parts[0], LEADING[card.kind]
-    _, low, high = whole.scores[score].figures[key]
-    number = f"{whole.good + whole.bad} {counted}"
-    known = "no interval can be told"
-    if low is not None and high is not None:
+    whole, known = card.parts[0], "no interval can be told"
+    score, leading = next(iter(whole.scores.items()))
+    key, (_, low, high) = next(iter(leading.figures.items()))
+    if not math.isnan(low):
         known = f"{COLUMNS[key]} of {score} is known to ±{(high - low) / 2:.2f}"
-    lines = [f"{number}: {known}"]
+    lines = [f"{whole.good + whole.bad} {COUNTED[card.kind]}: {known}"]
     scores = [own for part in card.parts for own in part.scores.values()]
     shown = [one for own in scores for one in (*own.figures.values(), own.gain) if one is not None]
-    if any(value is not None and low is None for value, low, _ in shown):
+    if any(math.isnan(one.low) and not math.isnan(one.value) for one in shown):
         lines.append("a figure without an interval: too few groups to say how it is on other samples")
     if card.not_scored:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
@@ -119,14 +114,14 @@ def _notes(card: Card) -> list[str]:
 def _title(part: Part, card: Card) -> str:
     if card.kind == "labels":
         return f"{part.name}: {part.good} of label 1, {part.bad} of label 0"
-    return f"{part.name}: {part.good} {LEADING[card.kind][2]}"
+    return f"{part.name}: {part.good} {COUNTED[card.kind]}"
 
 
-def _interval(figure: Estimate | None) -> str:
-    if figure is None or figure[0] is None:
+def _interval(figure: tuple[float, float, float] | None) -> str:
+    value, low, high = figure or (math.nan,) * 3
+    if math.isnan(value):
         return "-"
-    value, low, high = figure
-    return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return f"{value:.2f}" if math.isnan(low) else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _columns(part: Part) -> list[str]:
