@@ -77,7 +77,7 @@ class AuxiliaryModels:
 
 
 def _source(given: Any) -> str:
-    """Return a catalog name as it is, a path as from any folder, of a caller's object its type and signature."""
+    """Return a catalog name as it is, a path from the root on, or an object's type and signature."""
     if isinstance(given, str | os.PathLike):
         return given if isinstance(given, str) and given in catalog.rows() else str(whole_path(given))
     if source := getattr(given, "source", None):
@@ -103,6 +103,6 @@ def check_told(model: Any, what: str) -> None:
         _Signature.model_validate(model.signature())
     except ValidationError as error:
         raise InputError(
-            f"the {what} is a {type(model).__name__} whose signature() is no dict of JSON values with the texts "
-            f"name and sha256 ({describe(error)})."
+            f"the {what} is a {type(model).__name__} whose signature() does not fit ({describe(error)}); "
+            "it has to give a dict of JSON values with the texts name and sha256."
         ) from error
