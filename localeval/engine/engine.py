@@ -17,9 +17,9 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import Row, beyond, chunks, tree
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
-from localeval.engine.memory import needed
+from localeval.engine.memory import available, needed
 from localeval.engine.speculation import NgramIndex, trim_drafts
-from localeval.errors import ModelBroken
+from localeval.errors import InputError, ModelBroken
 from localeval.models.gguf import split_files
 from localeval.prompts.prefix import PromptPrefix
 
@@ -48,7 +48,9 @@ class Engine:
     def __init__(
         self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
-        self.path, self.settings, self._prefix_cache = path, settings or EngineSettings(), kept
+        self.path, self.settings = path, settings or EngineSettings()
+        # A GPU's bits are its own, and nothing here tells one from another.
+        self._prefix_cache = None if self.settings.n_gpu_layers else kept
         self._files = {file: _identity(file) for file in split_files(path)}
         self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
         self._llama: Llama | None = None
@@ -71,12 +73,18 @@ class Engine:
 
     @property
     def llama(self) -> Llama:
-        """The model with its weights, which are loaded where they are not in memory yet."""
+        """The model with its weights, loaded when first asked for. Raises InputError without the memory."""
         if self._llama is None:
             from localeval.engine.grammar import Vocabulary  # heavy: outlines
             from localeval.engine.llama import Llama
 
             self._check_unchanged()
+            need, free = self.memory(), available()
+            if need is not None and free is not None and need > free:
+                raise InputError(
+                    f"{self.path.name} needs about {need / 1e9:.1f} GB of memory here, and {free / 1e9:.1f} "
+                    "GB are free; choose a smaller model or a smaller --n-ctx, or close other programs."
+                )
             llama = Llama(self.path, self.settings)
             self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
             self.close()

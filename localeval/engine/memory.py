@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from localeval.engine.interface import EngineSettings
-from localeval.errors import InputError
 from localeval.models.gguf import split_files
 
 OVERHEAD = 600_000_000
@@ -37,16 +36,10 @@ def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs
     return min(found, default=None)
 
 
-def at_least(path: Path, settings: EngineSettings) -> int:
-    """Bytes that the model at `path` takes here before it has a context: none where a GPU holds layers."""
-    if settings.n_gpu_layers:
-        return 0
-    return sum(file.stat().st_size for file in split_files(path)) + OVERHEAD
-
-
 def needed(path: Path, settings: EngineSettings, number: Numbers, trunks: int = 0) -> int:
     """Bytes of the loaded model with its context, and the kept states of `trunks` tokens beside it."""
-    return at_least(path, settings) + cache_bytes(number, settings.n_ctx + trunks, settings.cache_type)
+    weights = sum(file.stat().st_size for file in split_files(path))
+    return weights + OVERHEAD + cache_bytes(number, settings.n_ctx + trunks, settings.cache_type)
 
 
 def cache_bytes(number: Numbers, n_ctx: int, cache_type: str) -> int:
@@ -62,15 +55,6 @@ def cache_bytes(number: Numbers, n_ctx: int, cache_type: str) -> int:
     lengths = (number("attention.key_length") or width) + (number("attention.value_length") or width)
     values = n_ctx * number("block_count") * (number("attention.head_count_kv") or heads) * lengths
     return int(values * _BITS[cache_type] / 8)
-
-
-def check(path: Path, needed: int, there: int | None) -> None:
-    """Raise InputError unless `needed` bytes for the model at `path` are there."""
-    if there is not None and needed > there:
-        raise InputError(
-            f"{path.name} needs about {needed / 1e9:.1f} GB of memory here, and {there / 1e9:.1f} GB are "
-            "free; choose a smaller model or a smaller --n-ctx, or close other programs."
-        )
 
 
 def _numbers(path: Path) -> dict[str, int]:
