@@ -68,7 +68,6 @@ class Engine:
 
     @property
     def loaded(self) -> bool:
-        """Whether the weights are in memory."""
         return self._llama is not None
 
     @property
@@ -99,7 +98,6 @@ class Engine:
         self._states.clear()
 
     def layers(self) -> int:
-        """How many the model has."""
         return self._get_tokenizer().number("block_count")
 
     def memory(self, trunks: int = 0) -> int | None:

@@ -1,8 +1,7 @@
 """A GGUF file is first loaded and asked in a process of its own, which is this module as a program.
 
-llama.cpp ends the process on some damaged or hostile files, or runs for ever; and on every file where it was
-compiled for another processor, or wrongly. That must never be the caller's process. Bytes that passed are
-remembered, by their sha256, with the processor and the build, and probed no more.
+llama.cpp ends the process, or runs for ever, on some damaged or hostile files, and on every file where it was
+compiled for another processor. Bytes that passed are remembered with the processor and the build.
 """
 
 from __future__ import annotations
