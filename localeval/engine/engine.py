@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import Row, beyond, chunks, tree
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
-from localeval.engine.memory import available, needed
+from localeval.engine.memory import OVERHEAD, available, cache_bytes
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import InputError, ModelBroken
 from localeval.models.gguf import split_files
@@ -107,7 +107,9 @@ class Engine:
         """
         if self.settings.n_gpu_layers:
             return None
-        return needed(self.path, self.settings, self._get_tokenizer().number, trunks)
+        weights = sum(file.stat().st_size for file in self._files)
+        number, tokens = self._get_tokenizer().number, self.settings.n_ctx + trunks
+        return weights + OVERHEAD + cache_bytes(number, tokens, self.settings.cache_type)
 
     @property
     def spent(self) -> TokenUsage:

@@ -6,14 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from localeval.engine.interface import EngineSettings
-from localeval.models.gguf import split_files
-
 OVERHEAD = 600_000_000
 """Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers."""
-
-Numbers = Callable[[str], int]
-"""A number in a GGUF file's metadata, by its name behind the architecture ("block_count"); 0 without it."""
 
 _BITS = {"f16": 16.0, "q8_0": 8.5}  # of a value in the cache
 
@@ -36,14 +30,10 @@ def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs
     return min(found, default=None)
 
 
-def needed(path: Path, settings: EngineSettings, number: Numbers, trunks: int = 0) -> int:
-    """Bytes of the loaded model with its context, and the kept states of `trunks` tokens beside it."""
-    weights = sum(file.stat().st_size for file in split_files(path))
-    return weights + OVERHEAD + cache_bytes(number, settings.n_ctx + trunks, settings.cache_type)
-
-
-def cache_bytes(number: Numbers, n_ctx: int, cache_type: str) -> int:
+def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> int:
     """Bytes of keys and values for `n_ctx` tokens.
+
+    number  gives a number of the file's metadata, by its name behind the architecture; 0 without it
 
     >>> tiny = {"block_count": 2, "embedding_length": 64, "attention.head_count": 4}
     >>> cache_bytes(lambda name: tiny.get(name, 0), 100, "f16")
