@@ -17,9 +17,9 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import Row, beyond, chunks, tree
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
-from localeval.engine.memory import OVERHEAD, available, cache_bytes
+from localeval.engine.memory import OVERHEAD, cache_bytes, check
 from localeval.engine.speculation import NgramIndex, trim_drafts
-from localeval.errors import InputError, ModelBroken
+from localeval.errors import ModelBroken
 from localeval.models.gguf import split_files
 from localeval.prompts.prefix import PromptPrefix
 
@@ -74,16 +74,13 @@ class Engine:
     def llama(self) -> Llama:
         """The model with its weights, loaded when first asked for. Raises InputError without the memory."""
         if self._llama is None:
-            from localeval.engine.grammar import Vocabulary  # heavy: outlines
+            from localeval.engine import probe  # heavy: outlines, llama.cpp
+            from localeval.engine.grammar import Vocabulary
             from localeval.engine.llama import Llama
 
             self._check_unchanged()
-            need, free = self.memory(), available()
-            if need is not None and free is not None and need > free:
-                raise InputError(
-                    f"{self.path.name} needs about {need / 1e9:.1f} GB of memory here, and {free / 1e9:.1f} "
-                    "GB are free; choose a smaller model or a smaller --n-ctx, or close other programs."
-                )
+            if not probe.IN_CHILD:  # which has a limit of its own: a damaged file may claim any size
+                check(self.path, self.memory())
             llama = Llama(self.path, self.settings)
             self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
             self.close()

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from localeval.errors import InputError
+
 OVERHEAD = 600_000_000
 """Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers."""
 
@@ -28,6 +30,16 @@ def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs
         files = kept.get("inactive_file", 0) + kept.get("active_file", 0)
         found.append(max(0, most - max(0, used - files)))
     return min(found, default=None)
+
+
+def check(path: Path, need: int | None) -> None:
+    """Raise InputError unless this process can have the bytes that the model at `path` needs, if any."""
+    free = available()
+    if need is not None and free is not None and need > free:
+        raise InputError(
+            f"{path.name} needs about {need / 1e9:.1f} GB of memory here, and {free / 1e9:.1f} GB are "
+            "free; choose a smaller model or a smaller --n-ctx, or close other programs."
+        )
 
 
 def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> int:

@@ -21,6 +21,7 @@ import platformdirs
 from pydantic import BaseModel
 
 from localeval.engine.interface import EngineError, EngineSettings
+from localeval.engine.memory import OVERHEAD, check
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.models.catalog import rows
 from localeval.models.files import file_sha256, hash_file
@@ -97,7 +98,9 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
     passed = platformdirs.user_cache_path("localeval") / "tried" / key
     if passed.exists():
         return
-    fault = _fault(path, settings, known)
+    weights = sum(file.stat().st_size for file in files)
+    check(path, None if settings.n_gpu_layers else weights + OVERHEAD)
+    fault = _fault(path, settings, SECONDS + weights // BYTES_A_SECOND, known)
     if fault is None:
         with contextlib.suppress(OSError):  # then it is probed again next time
             passed.parent.mkdir(parents=True, exist_ok=True)
@@ -106,9 +109,8 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
         raise fault
 
 
-def _fault(path: Path, settings: EngineSettings, known: bool) -> LocalevalError | None:
+def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> LocalevalError | None:
     """What a probe finds; None if the model passes. Raises ModelError where the build is wrong."""
-    seconds = SECONDS + sum(file.stat().st_size for file in split_files(path)) // BYTES_A_SECOND
     threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
     small = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
     try:

@@ -148,7 +148,7 @@ def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch:
 def test_a_build_that_ends_is_told(aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_the_catalog(aborting, monkeypatch, tmp_path)
     with pytest.raises(ModelError, match=r"\(SIG.*not compiled for this processor"):
-        load(aborting)
+        probe_model(aborting, SETTINGS)
 
 
 def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Path) -> None:
