@@ -90,7 +90,7 @@ class Judge:
         cache_prefix = settings.pop("keep_trunks", cache_prefix)  # its name in 0.1
         chosen = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
-        engine = Engine(files.path, chosen, PrefixCache.of(files.sha256, chosen) if cache_prefix else None)
+        engine = Engine(files.path, chosen, PrefixCache(files.sha256, chosen) if cache_prefix else None)
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
         judge = cls(engine, named, files.source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
         beside = judge.companions.sources()

@@ -21,7 +21,7 @@ from pathlib import Path
 from localeval import Judge
 from localeval.engine import grammar, llama, probe  # noqa: F401 (imported before the forks, and not run)
 from localeval.engine.interface import EngineSettings
-from localeval.errors import LocalevalError, ModelBroken
+from localeval.errors import LocalevalError
 from localeval.models import resolve
 from tests.tiny import write_tiny_model
 
@@ -106,8 +106,7 @@ def outcome(path: Path) -> dict[str, str]:
 
 
 def _probe(path: Path) -> None:
-    if fault := probe.probed(path, EngineSettings(n_ctx=2048, n_threads=1))["fault"]:
-        raise ModelBroken(fault)
+    probe.load_and_ask(path, EngineSettings(n_ctx=2048, n_threads=1))
 
 
 def _judgement(path: Path) -> None:

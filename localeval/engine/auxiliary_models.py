@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from localeval.engine.interface import EmbeddingModel, EntailmentModel
 from localeval.errors import InputError, ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.models.files import auto_embedder, whole_path
+from localeval.system.validation import describe
 from localeval.system.versions import digest
-from localeval.text.display import shorten
 
 
 class AuxiliaryModels:
@@ -39,14 +42,18 @@ class AuxiliaryModels:
         """Return the embedder, loaded once. Raises ModelMissing or ModelBroken."""
         from localeval.engine.embedder import Embedder  # heavy: numpy
 
-        found: EmbeddingModel = self._open("embedder", Embedder)
+        try:
+            found: EmbeddingModel = self._open("embedder", Embedder.load)
+        except ModelMissing as error:
+            others = "or choose another --embedder, or other metrics with -m"
+            raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
         return found
 
     def classifier(self) -> EntailmentModel:
         """Return the classifier, loaded once. Raises ModelMissing or ModelBroken."""
         from localeval.engine.hhem import Classifier
 
-        found: EntailmentModel = self._open("classifier", Classifier)
+        found: EntailmentModel = self._open("classifier", Classifier.load)
         return found
 
     def sources(self) -> dict[str, str]:
@@ -59,34 +66,23 @@ class AuxiliaryModels:
             model.close()
         self._opened.clear()
 
-    def _open(self, kind: str, model: Any) -> Any:
+    def _open(self, kind: str, load: Callable[..., Any]) -> Any:
         given = self._given[kind]
         if not isinstance(given, str | os.PathLike):
             return given
         with self._lock:  # two threads that ask at once would load it twice
             if kind not in self._opened:
-                try:
-                    self._opened[kind] = model.load(given, threads=self._threads)
-                except ModelMissing as error:
-                    if kind != "embedder":
-                        raise
-                    others = "or choose another --embedder, or other metrics with -m"
-                    raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
+                self._opened[kind] = load(given, threads=self._threads)
             return self._opened[kind]
 
 
-def _source(given: object) -> str:
-    """Return a catalog name as it is, and a path as it is found from any folder.
-
-    An object of the caller's own is found by neither. It is told by its type and its signature, as two of
-    them in one run's folder are two models.
-    """
-    if not isinstance(given, str | os.PathLike):
-        if source := getattr(given, "source", None):
-            return str(source)
-        told = getattr(given, "signature", str)()  # as text: one that no metric uses may tell anything
-        return f"<{type(given).__name__} {digest(repr(told))[:16]}>"
-    return given if isinstance(given, str) and given in catalog.rows() else str(whole_path(given))
+def _source(given: Any) -> str:
+    """Return a catalog name as it is, a path from the root on, or an object's type and signature."""
+    if isinstance(given, str | os.PathLike):
+        return given if isinstance(given, str) and given in catalog.rows() else str(whole_path(given))
+    if source := getattr(given, "source", None):
+        return str(source)
+    return f"<{type(given).__name__} {digest(repr(given.signature()))[:16]}>"
 
 
 def is_own(source: str) -> bool:
@@ -94,16 +90,19 @@ def is_own(source: str) -> bool:
     return source.startswith("<")
 
 
+class _Signature(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: dict[str, JsonValue]
+    name: str
+    sha256: str
+
+
 def check_told(model: Any, what: str) -> None:
     """Raise InputError where the caller's own embedder or classifier does not tell what it is."""
-    told: Any = None
     try:
-        told = model.signature()
-        if isinstance(told["name"], str) and isinstance(told["sha256"], str) and digest(told):
-            return
-    except (AttributeError, KeyError, TypeError, ValueError):
-        pass
-    raise InputError(
-        f"the {what} is a {type(model).__name__} whose signature() is {shorten(repr(told), 80)}; it has to "
-        "give a dict of JSON values with the texts name and sha256."
-    )
+        _Signature.model_validate(model.signature())
+    except ValidationError as error:
+        raise InputError(
+            f"the {what} is a {type(model).__name__} whose signature() does not fit ({describe(error)}); "
+            "it has to give a dict of JSON values with the texts name and sha256."
+        ) from error

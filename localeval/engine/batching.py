@@ -108,6 +108,16 @@ def beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
     return sum(node.place >= asked[node.leaves[0]] for node in nodes)
 
 
+def shared_length(sequences: Sequence[Sequence[int]]) -> int:
+    """How many of their first items all sequences have alike.
+
+    >>> shared_length([b"not so", b"no"])
+    2
+    """
+    places = enumerate(zip(*sequences, strict=False))
+    return next((i for i, items in places if len(set(items)) > 1), min(map(len, sequences)))
+
+
 def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
     """Windows of whole sentences, joined, each with the last sentence of the one before it.
 

@@ -6,13 +6,12 @@ code that asks is what tells what a run will ask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
-from localeval.engine.batching import beyond, chunks, tree
+from localeval.engine.batching import beyond, chunks, shared_length, tree
 from localeval.engine.interface import Reply, States, TokenUsage, TreeEngine
 from localeval.prompts.prefix import PromptPrefix
 
@@ -72,27 +71,25 @@ class DryRunEngine:
     ) -> list[Reply[T]]:
         """Raises ContextTooLong as a real engine does."""
         settings, (before, after) = self.settings, self.frame(trunk)
-        read = len(self.tokens(branch))
-        opening, later = self._forced(schema)
-        own = [self.tokens(leaf) for leaf in leaves]
+        fields = schema.model_fields
+        choices = {
+            n: get_args(f.annotation) for n, f in fields.items() if get_origin(f.annotation) is Literal
+        }
+        lists = [name for name, field in fields.items() if get_origin(field.annotation) is list]
+        texts = sum(TEXT_TOKENS.get(n, OTHER_TEXT_TOKENS) for n in fields if n not in (*choices, *lists))
+        opening, later = self._forced([*fields], choices)
+        branch_tokens, own = len(self.tokens(branch)), [self.tokens(leaf) for leaf in leaves]
         feeds = [[*text, *after, *opening] for text in own]
         budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
-        lengths, stem = [len(feed) for feed in feeds], len(before) + read
-        free = {name: field for name, field in schema.model_fields.items() if not _options(field)}
-        lists = sum(get_origin(field.annotation) is list for field in free.values())
-        texts = sum(
-            TEXT_TOKENS.get(n, OTHER_TEXT_TOKENS)
-            for n, f in free.items()
-            if get_origin(f.annotation) is not list
-        )
-        for chunk in chunks(lengths, budgets, stem, settings.n_ctx, settings.width):
+        stem = len(before) + branch_tokens
+        for chunk in chunks([*map(len, feeds)], budgets, stem, settings.n_ctx, settings.width):
             nodes, _ = tree([feeds[i] for i in chunk])
             forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
-            decoded = sum(min(budgets[i], texts + LIST_SHARE * lists * len(own[i])) for i in chunk)
+            decoded = sum(min(budgets[i], texts + LIST_SHARE * len(lists) * len(own[i])) for i in chunk)
             self.asked.append(
                 TokenUsage(
                     trunk=0 if self.stands(trunk) else len(before),
-                    branch=0 if self._standing == (trunk, branch) else read,
+                    branch=0 if self._standing == (trunk, branch) else branch_tokens,
                     leaves=len(nodes) - forced,
                     forced=forced + later * len(chunk),
                     decoded=round(decoded),
@@ -101,12 +98,8 @@ class DryRunEngine:
             )
             self._trunks.add(trunk)
             self._standing = (trunk, branch)
-        value: dict[str, Any] = {}
-        even: dict[str, dict[Any, float]] = {}
-        for name, field in schema.model_fields.items():
-            value[name] = [] if get_origin(field.annotation) is list else ""
-            if options := _options(field):
-                value[name], even[name] = options[0], dict.fromkeys(options, 1 / len(options))
+        value = {name: [] if name in lists else choices.get(name, ("",))[0] for name in fields}
+        even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
         return [Reply(schema(**value), "", even, truncated="budget") for _ in leaves]
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
@@ -120,16 +113,15 @@ class DryRunEngine:
             self._standing = (None, context)
         return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
 
-    def _forced(self, schema: type[BaseModel]) -> tuple[list[int], int]:
+    def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:
         """(the tokens of a reply before its first decision, how many stand before the choices behind it)."""
-        (first, field), *others = schema.model_fields.items()
+        first, *others = fields
         start = f'{{"{first}":'
-        later = sum(len(self.tokens(f'{name}":"')) for name, other in others if _options(other))
-        if not (options := _options(field)):
+        later = sum(len(self.tokens(f'{name}":"')) for name in others if name in choices)
+        if first not in choices:
             return [*self.tokens(start + '"')][:-1], later
-        ways = [self.tokens(f'{start}"{option}"') for option in options]
-        same = next(i for i, tokens in enumerate(zip(*ways, strict=False)) if len(set(tokens)) > 1)
-        return [*ways[0][:same]], later
+        ways = [self.tokens(f'{start}"{option}"') for option in choices[first]]
+        return [*ways[0][: shared_length(ways)]], later
 
 
 def blank_states(text: str, tokens: int, layers: Sequence[int]) -> States:
@@ -139,8 +131,3 @@ def blank_states(text: str, tokens: int, layers: Sequence[int]) -> States:
     size = len(text.encode("utf-8", "replace"))
     ends = tuple(size * (i + 1) // tokens for i in range(tokens))
     return States(np.zeros((tokens, len(layers), 1), np.float32), ends)
-
-
-def _options(field: FieldInfo) -> tuple[str, ...]:
-    """What a `Literal` field may be; nothing for a free one."""
-    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()

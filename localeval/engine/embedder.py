@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from localeval.engine.torch_runtime import on_threads, unheard
 from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER
-from localeval.models.conversion import PICKLE, SAFE, convert_once, pinned_pickle
+from localeval.models.conversion import SAFE, convert_once, pinned_pickle
 from localeval.text.display import shorten
 
 # Texts computed together; another number would give other bits.
@@ -83,9 +82,23 @@ class Embedder:
         readable = [self.prefix + text.encode("utf-8", "replace").decode() for text in texts]
         distinct = sorted(set(readable))
         with self._lock:
-            rows = self._encode(distinct)
+            if self._model is None:
+                self._model = self._load()
+            with unheard(), on_threads(self.threads):
+                try:
+                    rows = self._model.encode(
+                        distinct,
+                        batch_size=_BATCH,
+                        show_progress_bar=False,
+                        convert_to_numpy=True,
+                        normalize_embeddings=True,
+                    )
+                except Exception as error:  # config files that contradict the weights end in many errors
+                    raise _broken(self._files, f"the model fails on a text ({shorten(error)})") from error
+        if not np.isfinite(rows).all():
+            raise _broken(self._files, "the model gives vectors with NaN or infinity in them")
         at = {text: number for number, text in enumerate(distinct)}
-        return rows[[at[text] for text in readable]]
+        return np.asarray(rows, np.float32)[[at[text] for text in readable]]
 
     def signature(self) -> dict[str, Any]:
         """Tell what of this embedder can change a vector, and the languages that it reads."""
@@ -104,26 +117,7 @@ class Embedder:
         with self._lock:
             self._model = None
 
-    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
-        if self._model is None:
-            self._model = self._loaded()
-        with unheard(), on_threads(self.threads):
-            try:
-                rows = self._model.encode(
-                    texts,
-                    batch_size=_BATCH,
-                    show_progress_bar=False,
-                    convert_to_numpy=True,
-                    normalize_embeddings=True,
-                )
-            except Exception as error:  # config files that contradict the weights end in any of many errors
-                raise _broken(self._files, f"the model fails on a text ({shorten(error)})") from error
-        vectors: NDArray[np.float32] = np.asarray(rows, dtype=np.float32)
-        if not np.isfinite(vectors).all():
-            raise _broken(self._files, "the model gives vectors with NaN or infinity in them")
-        return vectors
-
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         convert_once(self._files)
         # tokenizers would warn on stderr at each later fork, unless this is set.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -159,10 +153,8 @@ class Embedder:
 
 
 def _check_folder(files: ModelFiles) -> None:
-    """Raise ModelBroken for a folder that can't be loaded without running its code or opening its pickle.
-
-    Up to version 5 sentence-transformers imports, from a local folder, any class that modules.json names.
-    """
+    """Raise ModelBroken for a folder that can't be loaded without running its code or opening its pickle."""
+    # Up to version 5 sentence-transformers imports, from a local folder, any class that modules.json names.
     try:
         modules = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
         parts = [(str(module["type"]), str(module["path"])) for module in modules]
@@ -177,16 +169,11 @@ def _check_folder(files: ModelFiles) -> None:
                 f"its modules.json names {shorten(dotted)!r} in {shorten(path)!r}, "
                 f"expected only {', '.join(_MODULES)} in folders of this one",
             )
-        folder = files.path / path
-        if kind not in ("Transformer", "Dense") or any((folder / name).exists() for name in _WEIGHTS):
-            continue
-        pickles = sorted(folder.glob(f"{Path(PICKLE).stem}*.bin"))
-        if not pickles:
-            raise _broken(files, f"it has no {Path(path, SAFE)}")
-        if path or not pinned_pickle(files):
+        safe = any((files.path / path / name).exists() for name in _WEIGHTS)
+        if kind in ("Transformer", "Dense") and not safe and (path or not pinned_pickle(files)):
             raise ModelBroken(
-                f"{pickles[0]} is a pickle, which can run code when it is opened, and no file of the "
-                f"catalog: convert it to {SAFE} where you trust it, and put that beside it."
+                f"{files.path / path}: it has no {SAFE}, and a pickle is not opened, as it can run code; "
+                "convert one that you trust, and put that beside it."
             )
 
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import Row, beyond, chunks, tree
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
-from localeval.engine.memory import needed
+from localeval.engine.memory import OVERHEAD, cache_bytes, check
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
 from localeval.models.gguf import split_files
@@ -48,7 +48,9 @@ class Engine:
     def __init__(
         self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
-        self.path, self.settings, self._prefix_cache = path, settings or EngineSettings(), kept
+        self.path, self.settings = path, settings or EngineSettings()
+        # A GPU's bits are its own, and nothing here tells one from another.
+        self._prefix_cache = None if self.settings.n_gpu_layers else kept
         self._files = {file: _identity(file) for file in split_files(path)}
         self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
         self._llama: Llama | None = None
@@ -66,17 +68,19 @@ class Engine:
 
     @property
     def loaded(self) -> bool:
-        """Whether the weights are in memory."""
         return self._llama is not None
 
     @property
     def llama(self) -> Llama:
-        """The model with its weights, which are loaded where they are not in memory yet."""
+        """The model with its weights, loaded when first asked for. Raises InputError without the memory."""
         if self._llama is None:
-            from localeval.engine.grammar import Vocabulary  # heavy: outlines
+            from localeval.engine import probe  # heavy: outlines, llama.cpp
+            from localeval.engine.grammar import Vocabulary
             from localeval.engine.llama import Llama
 
             self._check_unchanged()
+            if not probe.IN_CHILD:  # which has a limit of its own: a damaged file may claim any size
+                check(self.path, self.memory())
             llama = Llama(self.path, self.settings)
             self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
             self.close()
@@ -91,7 +95,6 @@ class Engine:
         self._states.clear()
 
     def layers(self) -> int:
-        """How many the model has."""
         return self._get_tokenizer().number("block_count")
 
     def memory(self, trunks: int = 0) -> int | None:
@@ -101,7 +104,9 @@ class Engine:
         """
         if self.settings.n_gpu_layers:
             return None
-        return needed(self.path, self.settings, self._get_tokenizer().number, trunks)
+        weights = sum(file.stat().st_size for file in self._files)
+        number, tokens = self._get_tokenizer().number, self.settings.n_ctx + trunks
+        return weights + OVERHEAD + cache_bytes(number, tokens, self.settings.cache_type)
 
     @property
     def spent(self) -> TokenUsage:

@@ -8,7 +8,7 @@ sampled. A `Literal` field is a `Choice`, whose state is known, so that its prob
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -19,6 +19,8 @@ from outlines.types.dsl import to_regex
 from outlines_core import Index
 from outlines_core import Vocabulary as CoreVocabulary
 from pydantic import BaseModel
+
+from localeval.engine.batching import shared_length
 
 
 class Vocabulary:
@@ -120,16 +122,6 @@ class CompiledSchema:
     schema: type[BaseModel]
     automaton: Automaton
     choices: dict[int, Choice]
-
-
-def shared_length(sequences: Sequence[Sequence[int]]) -> int:
-    """How many of their first items all sequences have alike.
-
-    >>> shared_length([b"not so", b"no"])
-    2
-    """
-    places = enumerate(zip(*sequences, strict=False))
-    return next((i for i, items in places if len(set(items)) > 1), min(map(len, sequences)))
 
 
 def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledSchema:

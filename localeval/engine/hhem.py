@@ -45,7 +45,6 @@ class Classifier:
         self, files: ModelFiles, device: str = "cpu", batch_size: int = 10, threads: int = 0
     ) -> None:
         self.name, self.sha256, self.source = files.name, files.sha256, files.source
-        self.languages = files.row.languages if files.row else ("en",)
         self.device, self.batch_size = device, batch_size
         self.threads = EngineSettings(n_threads=threads).n_threads
         self._folder, self._lock = files.path, threading.Lock()

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,19 @@ from localeval.engine.interface import EngineError
 Array = npt.NDArray[np.float32]
 
 
-@lru_cache(maxsize=1)
+@cache
 def _ggml() -> Any:
     """The ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
-    for path in sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*")):
-        library = ctypes.CDLL(str(path))
-        answers = {"get_name": ctypes.c_char_p, "get_data": ctypes.c_void_p, "nbytes": ctypes.c_size_t}
-        for name, kind in answers.items():
-            function = getattr(library, f"ggml_{name}")
-            function.restype, function.argtypes = kind, [ctypes.c_void_p]
-        return library
-    return None
+    found = sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*"))
+    if not found:
+        return None
+    library = ctypes.CDLL(str(found[0]))
+    library.ggml_get_name.restype = ctypes.c_char_p
+    library.ggml_get_data.restype = ctypes.c_void_p
+    library.ggml_nbytes.restype = ctypes.c_size_t
+    for function in (library.ggml_get_name, library.ggml_get_data, library.ggml_nbytes):
+        function.argtypes = [ctypes.c_void_p]
+    return library
 
 
 class StateTap:
@@ -99,14 +101,14 @@ def signals_held() -> Iterator[None]:
         yield  # no signal is answered here
         return
     came: list[int] = []
-    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-    ours = {one: handler for one, handler in handlers.items() if callable(handler)}
+    signals = (signal.SIGINT, signal.SIGTERM)
+    handlers = {one: handler for one in signals if callable(handler := signal.getsignal(one))}
     try:
-        for one in ours:
+        for one in handlers:
             signal.signal(one, lambda number, _: came.append(number))
         yield
     finally:
-        for one, handler in ours.items():
+        for one, handler in handlers.items():
             signal.signal(one, handler)
         for number in came:
             signal.raise_signal(number)

@@ -74,15 +74,10 @@ class EngineSettings(Settings):
         if self.cache_type != "f16" and self.flash_attention is False:
             raise InputError(f"cache_type {self.cache_type} needs flash_attention; leave that out.")
         on_gpu = self.n_gpu_layers != 0
-        resolved = {
-            "n_batch": self.n_batch or (512 if on_gpu else 256),
-            "n_threads": self.n_threads or physical_cores(),
-            "flash_attention": (on_gpu or self.cache_type != "f16")
-            if self.flash_attention is None
-            else self.flash_attention,
-        }
-        for name, value in resolved.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "n_batch", self.n_batch or (512 if on_gpu else 256))
+        object.__setattr__(self, "n_threads", self.n_threads or physical_cores())
+        if self.flash_attention is None:
+            object.__setattr__(self, "flash_attention", on_gpu or self.cache_type != "f16")
         if not 32 <= self.n_batch <= self.n_ctx:
             raise InputError(f"n_batch is {self.n_batch}; choose 32 to n_ctx ({self.n_ctx}), or 0.")
 
@@ -90,8 +85,7 @@ class EngineSettings(Settings):
 def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Count the cores this process may run on, hyper-threads once where Linux tells; at least 1.
 
-    Not more than the processor time that a container is allowed (cgroup v2, `quota`): threads beyond it would
-    wait for each other.
+    Not more than the processor time that a container is allowed (cgroup v2, `quota`).
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     told = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed]
@@ -219,7 +213,7 @@ class TreeEngine(Protocol):
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        """One reply for each leaf, in order.
+        """Give one reply for each leaf, in order.
 
         budget       tokens that a leaf's free fields may take together, for all leaves or for each; a longer
                      reply is cut, legally
@@ -230,10 +224,9 @@ class TreeEngine(Protocol):
         ...
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        """The hidden states of each item, as the model reads it behind `context`.
+        """Give the hidden states of each item, as the model reads it behind `context`, without a trunk.
 
-        No trunk stands before them, and no reply is made: only the layers up to the last of `layers` are
-        computed. Equal beginnings of items are computed once. Raises ContextTooLong as `generate` does, and
+        Only the layers up to the last of `layers` are computed. Raises ContextTooLong as `generate` does, and
         EngineError where this build of llama.cpp shows no states.
         """
         ...

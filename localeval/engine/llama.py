@@ -25,7 +25,6 @@ import numpy.typing as npt
 from localeval.engine.batching import Row, even
 from localeval.engine.hidden_states import Array, StateTap, signals_held
 from localeval.engine.interface import EngineError, EngineSettings
-from localeval.engine.memory import at_least, available, check, needed
 from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken
 from localeval.text.display import shorten
@@ -66,19 +65,19 @@ class Tokenizer:
     Raises ModelBroken when llama.cpp can't load the file, InputError for settings that do not suit it.
     """
 
-    def __init__(self, path: Path, settings: EngineSettings) -> None:
-        self.settings = settings
-        _check_gpu(settings)
-        probe_model(path)
-        with _loading():
-            self._open(path, vocab_only=True)
-
-    def _open(self, path: Path, **parameters: Any) -> None:
+    def __init__(self, path: Path, settings: EngineSettings, weights: bool = False) -> None:
+        self.path, self.settings = path, settings
+        if settings.n_gpu_layers and not llama_cpp.llama_supports_gpu_offload():
+            raise InputError(
+                f"n_gpu_layers is {settings.n_gpu_layers}, but this llama-cpp-python has no GPU support; "
+                "choose 0, or install a build with it (CMAKE_ARGS=-DGGML_CUDA=on)."
+            )
+        probe_model(path, settings if weights else None)
         params = llama_cpp.llama_model_default_params()
-        for name, value in parameters.items():
-            setattr(params, name, value)
-        self.path = path
-        self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+        params.vocab_only = not weights
+        params.n_gpu_layers, params.use_mmap = settings.n_gpu_layers, settings.mmap
+        with _loading():
+            self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
             why = next((line for line in _LOG_LINES if "error" in line.lower()), "no reason given")
             raise ModelBroken(
@@ -147,47 +146,36 @@ class Tokenizer:
 
 
 class Llama(Tokenizer):
-    """One GGUF model with one multi-sequence context. Not for two threads at a time.
-
-    Raises as `Tokenizer` does, and InputError where this machine's memory is too small.
-    """
+    """One GGUF model with one multi-sequence context. Not for two threads at a time."""
 
     def __init__(self, path: Path, settings: EngineSettings) -> None:
-        self.settings = settings
-        self.n_sequences = (
-            2 * settings.width + 1
-        )  # more than branch and leaves, as it bounds the outputs of a call too
+        self._context: Any = None
+        super().__init__(path, settings, weights=True)
+        # More than branch and leaves, as it bounds the outputs of a call too.
+        self.n_sequences = 2 * settings.width + 1
         self.seconds = 0.0  # spent in llama_decode
         self._tap = StateTap()
-        self._context: Any = None
-        _check_gpu(settings)
-        check(path, at_least(path, settings), available())
-        probe_model(path, settings)
-        free = available()  # weights that are mapped count as free when they are loaded
-        with _loading():
-            self._open(path, n_gpu_layers=settings.n_gpu_layers, use_mmap=settings.mmap)
-            try:
-                self._check_kind()
-                check(path, needed(path, settings, self.number), free)
-                params = llama_cpp.llama_context_default_params()
-                params.n_ctx = settings.n_ctx
-                params.n_batch = params.n_ubatch = settings.n_batch
-                params.n_seq_max = params.n_outputs_max = self.n_sequences
-                params.n_threads = params.n_threads_batch = settings.n_threads
-                params.kv_unified = True
-                params.flash_attn_type = int(bool(settings.flash_attention))
-                params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
-                params.no_perf = True
-                params.cb_eval = self._tap.callback
-                self._context = llama_cpp.llama_init_from_model(self._model, params)
-                if not self._context:
-                    raise ModelBroken(
-                        f"{path}: llama.cpp can't make a context of {settings.n_ctx} tokens for this model; "
-                        "choose a smaller --n-ctx, or a smaller model."
-                    )
-            except BaseException:
-                self.close()
-                raise
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx = settings.n_ctx
+        params.n_batch = params.n_ubatch = settings.n_batch
+        params.n_seq_max = params.n_outputs_max = self.n_sequences
+        params.n_threads = params.n_threads_batch = settings.n_threads
+        params.kv_unified = True
+        params.flash_attn_type = int(bool(settings.flash_attention))
+        params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
+        params.no_perf = True
+        params.cb_eval = self._tap.callback
+        try:
+            self._check_kind()
+            self._context = llama_cpp.llama_init_from_model(self._model, params)
+            if not self._context:
+                raise ModelBroken(
+                    f"{path}: llama.cpp can't make a context of {settings.n_ctx} tokens for this model; "
+                    "choose a smaller --n-ctx, or a smaller model."
+                )
+        except BaseException:
+            self.close()
+            raise
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, self.n_sequences)
 
@@ -292,11 +280,3 @@ class Llama(Tokenizer):
         if not all(np.isfinite(logits).all() for logits in found):
             raise EngineError("the model answers with NaN or infinity")
         return found
-
-
-def _check_gpu(settings: EngineSettings) -> None:
-    if settings.n_gpu_layers and not llama_cpp.llama_supports_gpu_offload():
-        raise InputError(
-            f"n_gpu_layers is {settings.n_gpu_layers}, but this llama-cpp-python has no GPU support; "
-            "choose 0, or install a build with it (CMAKE_ARGS=-DGGML_CUDA=on)."
-        )

@@ -6,15 +6,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from localeval.engine.interface import EngineSettings
 from localeval.errors import InputError
-from localeval.models.gguf import split_files
 
 OVERHEAD = 600_000_000
 """Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers."""
-
-Numbers = Callable[[str], int]
-"""A number in a GGUF file's metadata, by its name behind the architecture ("block_count"); 0 without it."""
 
 _BITS = {"f16": 16.0, "q8_0": 8.5}  # of a value in the cache
 
@@ -37,20 +32,20 @@ def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs
     return min(found, default=None)
 
 
-def at_least(path: Path, settings: EngineSettings) -> int:
-    """Bytes that the model at `path` takes here before it has a context: none where a GPU holds layers."""
-    if settings.n_gpu_layers:
-        return 0
-    return sum(file.stat().st_size for file in split_files(path)) + OVERHEAD
+def check(path: Path, need: int | None) -> None:
+    """Raise InputError unless this process can have the bytes that the model at `path` needs, if any."""
+    free = available()
+    if need is not None and free is not None and need > free:
+        raise InputError(
+            f"{path.name} needs about {need / 1e9:.1f} GB of memory here, and {free / 1e9:.1f} GB are "
+            "free; choose a smaller model or a smaller --n-ctx, or close other programs."
+        )
 
 
-def needed(path: Path, settings: EngineSettings, number: Numbers, trunks: int = 0) -> int:
-    """Bytes of the loaded model with its context, and the kept states of `trunks` tokens beside it."""
-    return at_least(path, settings) + cache_bytes(number, settings.n_ctx + trunks, settings.cache_type)
-
-
-def cache_bytes(number: Numbers, n_ctx: int, cache_type: str) -> int:
+def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> int:
     """Bytes of keys and values for `n_ctx` tokens.
+
+    number  gives a number of the file's metadata, by its name behind the architecture; 0 without it
 
     >>> tiny = {"block_count": 2, "embedding_length": 64, "attention.head_count": 4}
     >>> cache_bytes(lambda name: tiny.get(name, 0), 100, "f16")
@@ -62,15 +57,6 @@ def cache_bytes(number: Numbers, n_ctx: int, cache_type: str) -> int:
     lengths = (number("attention.key_length") or width) + (number("attention.value_length") or width)
     values = n_ctx * number("block_count") * (number("attention.head_count_kv") or heads) * lengths
     return int(values * _BITS[cache_type] / 8)
-
-
-def check(path: Path, needed: int, there: int | None) -> None:
-    """Raise InputError unless `needed` bytes for the model at `path` are there."""
-    if there is not None and needed > there:
-        raise InputError(
-            f"{path.name} needs about {needed / 1e9:.1f} GB of memory here, and {there / 1e9:.1f} GB are "
-            "free; choose a smaller model or a smaller --n-ctx, or close other programs."
-        )
 
 
 def _numbers(path: Path) -> dict[str, int]:

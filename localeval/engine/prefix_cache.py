@@ -34,11 +34,6 @@ class PrefixCache:
         self._model, self._settings = model, settings
         self._folder = user_cache_path("localeval") / "trunks"
 
-    @classmethod
-    def of(cls, model: str, settings: EngineSettings) -> PrefixCache | None:
-        """None where a GPU computes: its bits are its own, and nothing here tells one from another."""
-        return None if settings.n_gpu_layers else cls(model, settings)
-
     def has(self, trunk: Sequence[int]) -> bool:
         """Whether there is a state of these tokens; it may yet turn out to be damaged."""
         return self._file(trunk).is_file()

@@ -1,8 +1,7 @@
 """A GGUF file is first loaded and asked in a process of its own, which is this module as a program.
 
-llama.cpp ends the process on some damaged or hostile files, or runs for ever; and on every file where it was
-compiled for another processor, or wrongly. That must never be the caller's process. Bytes that passed are
-remembered, by their sha256, with the processor and the build, and probed no more.
+llama.cpp ends the process, or runs for ever, on some damaged or hostile files, and on every file where it was
+compiled for another processor. Bytes that passed are remembered with the processor and the build.
 """
 
 from __future__ import annotations
@@ -22,10 +21,11 @@ import platformdirs
 from pydantic import BaseModel
 
 from localeval.engine.interface import EngineError, EngineSettings
+from localeval.engine.memory import OVERHEAD, check
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.models.catalog import rows
 from localeval.models.files import file_sha256, hash_file
-from localeval.models.gguf import check_gguf, split_files
+from localeval.models.gguf import split_files
 from localeval.prompts.prefix import PromptPrefix
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, offline
@@ -49,6 +49,7 @@ MOST_EXAMPLES = 64
 
 # No debugger at an abort; no address space for threads that do nothing.
 _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+_KINDS: dict[str, type[LocalevalError]] = {"InputError": InputError, "ModelError": ModelError}
 _CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 _TRUNK = PromptPrefix(
     "Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}'))
@@ -97,11 +98,9 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
     passed = platformdirs.user_cache_path("localeval") / "tried" / key
     if passed.exists():
         return
-    if not known:
-        for file in files:
-            check_gguf(file)
-    seconds = SECONDS + sum(file.stat().st_size for file in files) // BYTES_A_SECOND
-    fault = _fault(path, settings, seconds, known)
+    weights = sum(file.stat().st_size for file in files)
+    check(path, None if settings.n_gpu_layers else weights + OVERHEAD)
+    fault = _fault(path, settings, SECONDS + weights // BYTES_A_SECOND, known)
     if fault is None:
         with contextlib.suppress(OSError):  # then it is probed again next time
             passed.parent.mkdir(parents=True, exist_ok=True)
@@ -110,26 +109,21 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
         raise fault
 
 
-def _run(path: Path, settings: EngineSettings, seconds: int) -> subprocess.CompletedProcess[str]:
-    """The probe itself. Raises TimeoutExpired, and OSError where no process can be started."""
-    threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
-    small = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
-    return subprocess.run(  # noqa: S603 (this Python, with a path for its data)
-        subprocesses.module("localeval.engine.probe", str(path), json.dumps(small)),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=seconds,
-        check=False,
-        env=subprocesses.environment(**SWITCHES, **_QUIET),
-    )
-
-
 def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> LocalevalError | None:
     """What a probe finds; None if the model passes. Raises ModelError where the build is wrong."""
+    threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
+    small = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
     try:
-        done = _run(path, settings, seconds)
+        done = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
+            subprocesses.module("localeval.engine.probe", str(path), json.dumps(small)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+            env=subprocesses.environment(**SWITCHES, **_QUIET),
+        )
     except subprocess.TimeoutExpired:
         return _broken(path, f"loading it did not end within {seconds} seconds")
     except OSError as error:
@@ -137,6 +131,9 @@ def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> L
             f"{path}: no process can be started to probe it in ({error.strerror}); "
             f"run once, with the same localeval: python -m localeval doctor --judge {path}"
         )
+    if done.returncode == 0 and (lines := done.stdout.splitlines()):
+        kind, fault = json.loads(lines[-1])
+        return _KINDS.get(kind, ModelBroken)(fault) if fault else None
     code = -done.returncode
     how = next((one.name for one in signal.Signals if one == code), f"exit code {done.returncode}")
     if known and code in _CRASHES:
@@ -145,10 +142,6 @@ def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> L
             "catalog's, so it was not compiled for this processor; compile it again here "
             "(in a checkout: rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
         )
-    if done.returncode == 0 and (lines := done.stdout.splitlines()):
-        answer = json.loads(lines[-1])
-        kinds = {"InputError": InputError, "ModelError": ModelError}
-        return kinds.get(answer["kind"], ModelBroken)(answer["fault"]) if answer["fault"] else None
     last = next((shorten(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
     return _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")
 
@@ -164,10 +157,10 @@ class _Answer(BaseModel):
     verdict: Literal["yes", "no"]
 
 
-def probed(path: Path, settings: EngineSettings) -> dict[str, str | None]:
+def load_and_ask(path: Path, settings: EngineSettings) -> None:
     """Load the model in this process, frame prompts of every length, and let it reply to every sort of text.
 
-    Returns what came of it as a JSON object: a fault's sentence and the name of its error, or neither.
+    Raises ModelBroken, InputError or ModelError for whatever goes wrong.
     """
     from localeval.engine.engine import Engine
 
@@ -175,21 +168,19 @@ def probed(path: Path, settings: EngineSettings) -> dict[str, str | None]:
     IN_CHILD = True
     try:
         _limit(sum(file.stat().st_size for file in split_files(path)), settings)
-        engine = Engine(path, settings)
-        assert engine.llama  # noqa: S101 (it loads)
-        for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns
-            engine.frame(PromptPrefix("", (("", ""),) * examples))
-        engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4)
-        engine.close()
+        with contextlib.closing(Engine(path, settings)) as engine:
+            assert engine.llama  # noqa: S101 (it loads)
+            for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns
+                engine.frame(PromptPrefix("", (("", ""),) * examples))
+            engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4)
     except EngineError as error:
-        fault = f"{path}: {error}; copy or fetch it again, or choose another file."
-    except LocalevalError as error:
-        return {"fault": str(error), "kind": type(error).__name__}
-    except Exception as error:  # noqa: BLE001 (a file can make the libraries raise anything)
-        fault = f"{path}: this file can't be used ({shorten(repr(error))}); choose another file."
-    else:
-        return {"fault": None, "kind": ""}
-    return {"fault": fault, "kind": "ModelBroken"}
+        raise ModelBroken(f"{path}: {error}; copy or fetch it again, or choose another file.") from error
+    except LocalevalError:
+        raise
+    except Exception as error:  # a file can make the libraries raise anything
+        raise ModelBroken(
+            f"{path}: this file can't be used ({shorten(repr(error))}); choose another file."
+        ) from error
 
 
 def _limit(weights: int, settings: EngineSettings) -> None:
@@ -208,4 +199,9 @@ if __name__ == "__main__":
     from localeval.engine import probe  # the module that the engine asks, not this copy of it
 
     offline()
-    print(json.dumps(probe.probed(Path(sys.argv[1]), EngineSettings(**json.loads(sys.argv[2])))), flush=True)
+    kind, fault = "", ""
+    try:
+        probe.load_and_ask(Path(sys.argv[1]), EngineSettings(**json.loads(sys.argv[2])))
+    except LocalevalError as error:
+        kind, fault = type(error).__name__, str(error)
+    print(json.dumps([kind, fault]), flush=True)

@@ -15,13 +15,12 @@ from outlines.types import JsonSchema
 from outlines.types.dsl import to_regex
 from pydantic import BaseModel, create_model
 
-from localeval.engine.decoding import ReplyDecoder
+from localeval.engine.decoding import ReplyDecoder, trim_incomplete, trim_repetition
 from localeval.engine.engine import Engine
 from localeval.engine.grammar import CompiledSchema, compile_schema
 from localeval.engine.interface import EngineSettings
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex, draft
-from localeval.engine.truncation import trim_incomplete, trim_repetition
 from localeval.judgements.statements import StatementsReply
 from localeval.prompts.prefix import PromptPrefix
 

@@ -169,16 +169,16 @@ def test_a_judge_that_ends_the_process_is_told_once(models: Path, monkeypatch: p
     """The vocabulary of such a file can be read: only its weights, or the first reply, end the process."""
     tries = []
 
-    def crashed(path: Path, *_: object) -> subprocess.CompletedProcess[str]:
-        tries.append(path)
+    def crashed(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        tries.append(command[-2])
         return subprocess.CompletedProcess([], -signal.SIGILL, "", "")
 
     monkeypatch.setattr(probe, "library", lambda: "made for another processor")
-    monkeypatch.setattr(probe, "_run", crashed)
+    monkeypatch.setattr(subprocess, "run", crashed)
     rows = found("judge", "grammar", "faithfulness", "same bits")
     assert "llama.cpp ends the process on this model (SIGILL)" in rows["judge"].found
     assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]
-    assert tries == [models / "tiny.gguf"]
+    assert tries == [str(models / "tiny.gguf")]
 
 
 def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(

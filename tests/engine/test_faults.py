@@ -22,7 +22,7 @@ from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
 from localeval.judgements.journal import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
-from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES, load
+from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES
 from localeval.runs.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 
@@ -159,18 +159,6 @@ def test_a_folder_that_is_moved_or_removed_during_the_run_is_told(tmp_path: Path
         judged(folder, move)
     assert not folder.exists()
     assert len(lines(moved)) == 3 * 5 + 1  # five judgements a sample, and the one in flight
-
-
-def test_results_go_when_the_samples_are_other_ones_and_stay_with_the_same(folder: Path) -> None:
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        judged(folder, stop)
-    assert load(folder).metrics == METRICS
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(ROWS[:2], METRICS, steady_judge(SteadyEngine()), folder, stop)
-    assert not (folder / RESULTS).exists()
 
 
 # With a model that decodes, and processes.

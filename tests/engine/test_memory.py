@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from localeval.engine import llama
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import OVERHEAD, available, cache_bytes
@@ -75,11 +74,11 @@ def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pyt
     assert engine.memory() == planned
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it is not even probed"))
-        patch.setattr(llama, "available", lambda: planned - 1)
+        patch.setattr("localeval.engine.memory.available", lambda: planned - 1)
         with pytest.raises(InputError, match=r"tiny\.gguf needs about 0\.6 GB .* 0\.6 GB are free"):
             assert engine.llama
     for enough in (planned, None):
-        monkeypatch.setattr(llama, "available", lambda enough=enough: enough)
+        monkeypatch.setattr("localeval.engine.memory.available", lambda enough=enough: enough)
         assert engine.llama
         engine.close()
 

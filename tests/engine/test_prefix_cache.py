@@ -58,7 +58,6 @@ def test_a_state_is_of_one_model_build_and_processor(folder: Path, monkeypatch: 
     assert not PrefixCache("a", SETTINGS).has([1, 3])
     assert not PrefixCache("b", SETTINGS).has([1, 2])
     assert not PrefixCache("a", EngineSettings(n_ctx=2048, n_threads=2)).has([1, 2])
-    assert PrefixCache.of("a", EngineSettings(n_gpu_layers=-1)) is None  # nothing tells one GPU from another
     for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
         with monkeypatch.context() as patch:
             patch.setattr(prefix_cache, name, lambda answer=answer: answer)
