@@ -14,7 +14,7 @@ from localeval.errors import InputError, ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.models.files import auto_embedder, whole_path
-from localeval.system.validation import describe
+from localeval.system.arguments import describe
 from localeval.system.versions import digest
 
 
