@@ -79,7 +79,7 @@ class Variant:
             mock.patch.object(support, "DirectReply", reply),
             mock.patch.object(support, "yes", first),
             mock.patch.object(windows, "yes", first),
-            mock.patch.dict(templates.FORMS, verdict=Literal[(*self.verdicts, "yes", "no")]),
+            mock.patch.dict(templates.ANSWERS, verdict=(*self.verdicts, "yes", "no")),
         ):
             yield
 

@@ -19,19 +19,17 @@ from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5  # words and sentences whose P(supported) is below it are marked
 
-LONG, ENOUGH = 3, 100
-"""A long response has so many sentences, and a head decides it if it was fitted to so many of them: on long
-ones reading agrees with people better than asking does, on single claims asking does."""
+LONG = 3  # sentences of a long response: on these reading agrees with people better than asking does
+ENOUGH = 100  # long answers that a head was fitted to, from which on it decides long responses
 
 
 class ReadSentence(Record):
-    """One sentence of the response, decided.
+    """One sentence of the response, decided. Places count in the response without its `<think>` blocks.
 
-    start, end   its place in the response without its `<think>` blocks
     probability  that the contexts support it, 0 to 1; with several windows that of the best one
     overlap      what the head was told beside the states (see `localeval.judgements.heads.Overlap`)
     evidence     the sentence of the contexts that shares most with it; None where none does
-    spans        places in the response, as (start, end), whose words look unsupported
+    spans        places, as (start, end), whose words look unsupported
     """
 
     sentence: str

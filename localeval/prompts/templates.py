@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -24,7 +24,6 @@ from pydantic import (
     Field,
     StrictBool,
     ValidationError,
-    create_model,
 )
 
 from localeval.errors import PromptError
@@ -42,13 +41,7 @@ FENCES = ("documents", "question", "answer", "reference")
 _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)
 _PLACE = re.compile(r"\{(\w+)\}")
 _OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again, or not
-
-# What an item of an example holds where it is no text.
-FORMS: dict[str, Any] = {
-    "statements": list[str],
-    "verdict": Literal["yes", "no"],
-    "sufficient": Literal["yes", "no"],
-}
+ANSWERS = {"verdict": ("yes", "no"), "sufficient": ("yes", "no")}  # all other fields of a reply are free
 
 
 class Example(BaseModel, extra="allow"):
@@ -65,8 +58,7 @@ class Prompt(BaseModel):
     items         an item's name -> its template
     words         texts that code puts into items
     examples      worked ones, rendered by the same templates as the real thing
-    context_once  the items of an example go on the conversation that its first one opened, and the context is
-                  not shown again
+    context_once  only the first item of an example shows the context; the others go on its conversation
     sha256        that of the file's text
     """
 
@@ -89,9 +81,10 @@ class Prompt(BaseModel):
         return fill(self.items[item], texts)
 
     def prefix(self, item: str, schema: type[BaseModel], **others: type[BaseModel]) -> PromptPrefix:
-        """Give the instruction with the worked examples of `item`, whose replies have the fields of `schema`.
+        """Give the instruction with the worked examples, whose replies have the fields of a schema.
 
-        An example that names another item (its `leaf`) is of that one, with the schema in `others`.
+        An item of an example is of `item`, with `schema`, unless it names another one (its `leaf`), whose
+        schema is in `others`.
         """
         schemas = {item: schema, **others}
         turns = []
@@ -136,15 +129,14 @@ def fill(template: str, texts: Mapping[str, str]) -> str:
 def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
     """Load the prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gave for it.
 
-    `replacement` is a path to a prompt file, or the file's text. Raises PromptError, with the part that
-    is missing or wrong, when it does not have the shape of the built-in one (whose path the message names).
+    `replacement` is a prompt file's path, or its text. Raises PromptError, with the part that is missing or
+    wrong, when it does not have the shape of the built-in one (whose path the message names).
     """
     if replacement is None:
         return _built_in(judgement, language)
-    where = f"{replacement} ({judgement}, {language})"
-    if isinstance(replacement, str) and "\n" in replacement:
-        where = f"the prompt given for {judgement} ({language})"
-    return _replaced(judgement, language, text_of(replacement), where)
+    text = text_of(replacement)
+    where = "the given prompt" if text == replacement else replacement
+    return _replaced(judgement, language, text, f"{where} ({judgement}, {language})")
 
 
 @lru_cache(maxsize=64)
@@ -159,7 +151,7 @@ def text_of(replacement: str | os.PathLike[str]) -> str:
         return replacement
     try:
         return Path(replacement).read_text(encoding="utf-8")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise PromptError(
             f"{shorten(replacement)}: this prompt file can't be read ({shorten(error)}); give a TOML file, "
             "as its path or its text."
@@ -172,7 +164,7 @@ def _parse(text: str, where: str, language: str) -> Prompt:
         return Prompt.model_validate({**data, "language": language, "sha256": sha256})
     except ValidationError as error:
         raise PromptError(f"{where}: {describe(error)}; copy a built-in one and change it.") from error
-    except (ValueError, RecursionError) as error:  # no TOML, or no Unicode
+    except (ValueError, RecursionError) as error:  # no TOML, or no Unicode, or too deep
         raise PromptError(f"{where}: this is not a TOML prompt file ({shorten(error)}).") from error
 
 
@@ -200,24 +192,29 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     shown = [item for example in built_in.examples for item in example.items]
     named = {item["leaf"] for item in shown if "leaf" in item}
     usual = next(name for name in built_in.items if name not in named)  # what an item is unless it says so
-    forms = {}
+    fields: dict[str, set[str]] = {}  # by kind of item: those that its template or its reply shows
     for item in shown:
         kind = item.get("leaf", usual)
-        fields = {*_PLACE.findall(prompt.items[kind])} | (item.keys() - _OPTIONAL - {"leaf"})
-        forms[kind] = create_model("Item", **{name: (FORMS.get(name, str), ...) for name in sorted(fields)})  # type: ignore[call-overload]
-    texts: dict[str, Any] = dict.fromkeys(_PLACE.findall(prompt.context), (str | list[str], ...))
-    at = where
-    try:
-        for number, example in enumerate(prompt.examples, 1):
-            at = f"{where}: example {number}"
-            create_model("Texts", **texts).model_validate(example.model_extra)
-            for place, item in enumerate(example.items, 1):
-                at = f"{where}: example {number}, leaf {place}"
-                if (kind := item.get("leaf", usual)) not in forms:
-                    raise PromptError(
-                        f"{at}: leaf is {shorten(repr(kind), 60)}; choose one of: {', '.join(forms)}."
-                    )
-                forms[kind].model_validate(item)
-    except ValidationError as error:
-        raise PromptError(f"{at}: {describe(error)}; {see}") from error
+        fields[kind] = {*_PLACE.findall(prompt.items[kind])} | (item.keys() - _OPTIONAL - {"leaf"})
+    for number, example in enumerate(prompt.examples, 1):
+        at = f"{where}: example {number}"
+        if lacking := {*_PLACE.findall(prompt.context)} - (example.model_extra or {}).keys():
+            raise PromptError(f"{at}: {min(lacking)} is missing; {see}")
+        for place, item in enumerate(example.items, 1):
+            at = f"{where}: example {number}, leaf {place}"
+            if (kind := item.get("leaf", usual)) not in [*fields]:
+                listed = ", ".join(fields)
+                raise PromptError(f"{at}: leaf is {shorten(repr(kind), 60)}; choose one of: {listed}.")
+            for name in sorted(fields[kind]):
+                if not _fits(name, item.get(name)):
+                    raise PromptError(f"{at}: {name} is {shorten(repr(item.get(name)), 60)}; {see}")
     return prompt
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Tell whether an example's item may hold the value under that name."""
+    if name in ANSWERS:
+        return value in ANSWERS[name]
+    if name == "statements":
+        return isinstance(value, list) and all(isinstance(text, str) for text in value)
+    return isinstance(value, str)
