@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from pydantic import BaseModel
@@ -168,11 +167,8 @@ class Judge:
         self._check_open()
         self.curves(options)
         check_heads(metrics, self.heads(options), options)
-        used = models_used(rows_of(metrics), options)
-        if "embedder" in used:
-            check_told(self.companions.embedder(), "embedder")
-        if "classifier" in used:
-            check_told(self.companions.classifier(), "classifier")
+        for name, model in self._companions_of(metrics, options).items():
+            check_told(model, name)
 
     def fits(self) -> None:
         """Check, beyond `ready`, that the model can be opened with its settings. Raises as loading does."""
@@ -197,14 +193,15 @@ class Judge:
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
         """Tell what scores by these metrics are made with. Raises what `ready` raises."""
-        used = models_used(rows_of(metrics), options)
-        models: dict[str, Any] = {}
-        if "embedder" in used:
-            models["embedder"] = self.companions.embedder().signature()
-        if "classifier" in used:
-            models["classifier"] = self.companions.classifier().signature()
+        beside = {name: one.signature() for name, one in self._companions_of(metrics, options).items()}
         bare = model_signature(self.model, self.engine.settings)
-        return build_signature(bare.model_copy(update=models), metrics, options)
+        return build_signature(bare.model_copy(update=beside), metrics, options)
+
+    def _companions_of(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
+        """Open the embedder and the classifier, each where the metrics need it."""
+        used = models_used(rows_of(metrics), options)
+        known = {"embedder": self.companions.embedder, "classifier": self.companions.classifier}
+        return {name: opened() for name, opened in known.items() if name in used}
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""
@@ -220,7 +217,5 @@ class Judge:
     def __enter__(self) -> Judge:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -18,7 +18,6 @@ from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sente
 from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5  # words and sentences whose P(supported) is below it are marked
-
 LONG = 3  # sentences of a long response: on these reading agrees with people better than asking does
 ENOUGH = 100  # long answers that a head was fitted to, from which on it decides long responses
 
@@ -51,10 +50,10 @@ class GroundingRecord(Record):
 
 
 def decides(context: JudgeContext, sample: Sample) -> bool:
-    """Tell whether the response is read to see which of its sentences are supported, and nothing is asked.
+    """Tell whether a head decides which sentences of the response are supported, and nothing is asked.
 
-    With `support_by="head"` always; with "auto" where the head was fitted to many answers as long, and where
-    no reference is there, against which single statements may be held too.
+    With `support_by="head"` always; with "auto" if the response is long, the head was fitted to many such,
+    and there is no reference, against which single statements may be held too.
     """
     by, text = context.options.support_by, response_of(sample)
     if by != "auto":

@@ -58,7 +58,7 @@ class Overlap(NamedTuple):
 
 
 class Contexts:
-    """The words of the contexts, against which those of texts are held."""
+    """The words of the contexts, with which a text is compared."""
 
     def __init__(self, contexts: Sequence[str]) -> None:
         self._premise = source_terms(contexts)

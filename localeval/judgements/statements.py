@@ -101,10 +101,12 @@ class StatementsTask:
             lists += (([one_line(s.text)], "") for s in sentences)
         elif sentences:
             prompt = context.options.prompt("statements", spoken)
+            # A small model forgets to escape double quotes, and ends its string at one.
+            shown = [one_line(s.text).replace('"', "'") for s in sentences]
             replies = context.engine.generate(
                 prompt.prefix("statements", StatementsReply),
-                prompt.render_context(user_input=question, response=unquoted(text)),
-                [prompt.render_item("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
+                prompt.render_context(user_input=question, response=text.replace('"', "'")),
+                [prompt.render_item("statements", sentence=one) for one in shown],
                 StatementsReply,
                 # A statement repeats its subject, so together they are longer than the sentence.
                 budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
@@ -122,15 +124,6 @@ class StatementsTask:
         )
 
 
-def unquoted(text: str) -> str:
-    """Write single quotes for double ones: a small model forgets to escape them, and ends its string.
-
-    >>> unquoted('Click "Books".')
-    "Click 'Books'."
-    """
-    return text.replace('"', "'")
-
-
 class StatementFilter:
     """Chooses, of what a model wrote for each sentence of a text, what the sentence says."""
 
@@ -138,7 +131,7 @@ class StatementFilter:
         self._sentences, self._question = sentences, question
         self._of = [terms(sentence) for sentence in sentences]
         self._places = term_positions(self._of)
-        # A term of all is of none.
+        # A term of all sentences tells nothing of any.
         spread = Counter(chain(*self._of, terms(question)))
         self._weights = {term: math.log(1 + len(self._of) / count) for term, count in spread.items()}
 

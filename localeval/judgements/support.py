@@ -36,7 +36,7 @@ CLOSEST, CUT = 2, " … "  # so many sentences at most are shown again with a st
 class Verdict(Record):
     """One statement decided.
 
-    sentence         number of its sentence in the text that makes it
+    sentence         number of its sentence in the text that makes it, from 0
     probability      of "supported", 0 to 1; with several windows that of the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
@@ -194,7 +194,7 @@ def judge_support(
 
 
 def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
-    """Give for each statement as one text the sentences of the premise that share most with it, "" for none.
+    """Join, for each statement, the sentences of the premise that share most with it; "" where none does.
 
     >>> closest_evidence(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
@@ -205,7 +205,7 @@ def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[
 def format_evidence(near: Sequence[Sequence[Evidence]]) -> list[str]:
     """Join each statement's closest sentences, the one first that most statements have, else by place.
 
-    So prompts of several statements begin alike as often as can be: what is alike is computed once.
+    Prompts that begin alike share that part's computation.
     """
     having = Counter(one for own in near for one in own)
     in_order = (sorted(own, key=lambda one: (-having[one], one.context, one.start)) for own in near)

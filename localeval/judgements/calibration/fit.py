@@ -11,16 +11,12 @@ from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported
 from localeval.judgements.heads import CLOSEST, logit
 from localeval.judgements.support import Verdict
 
-STEEPEST = 8.0
-"""A slope beyond it, or below its inverse, is what a few labels without one mistake would give."""
+STEEPEST = 8.0  # a few labels without one mistake would give a slope beyond it, or below its inverse
+USUAL = (
+    2.0  # width of the priors that draw the lexical weights to 0: a hundred labels outweigh them, ten don't
+)
 
-USUAL = 2.0
-"""The weights of lexical evidence are drawn towards 0 as by normal priors this wide, which a hundred labels
-outweigh and ten do not."""
-
-Responses = Sequence[Sequence[Verdict]]
-"""The verdicts on each response's statements, with raw probabilities; at least one."""
-
+Responses = Sequence[Sequence[Verdict]]  # raw verdicts on each response's statements, one at least
 Array = npt.NDArray[np.float64]
 
 
