@@ -89,11 +89,13 @@ def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [*zip(words, words[1:], words[2:], strict=False)]
 
 
-class _Fitted(BaseModel):
+class Fitted(BaseModel):
+    """Root of what is fitted and kept in files."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Probe(_Fitted):
+class Probe(Fitted):
     """A linear map to a logit: of a mean state, and of an `Overlap` where `overlap` has weights."""
 
     states: tuple[float, ...]
@@ -107,7 +109,7 @@ class Probe(_Fitted):
         return float((state * np.asarray(self.states)).sum()) + lexical + self.bias
 
 
-class SoftMinimum(_Fitted):
+class SoftMinimum(Fitted):
     """From the logits z of sentences to that of all of them: slope x their soft minimum + bias.
 
     The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself of one sentence, and near the
@@ -127,7 +129,7 @@ class SoftMinimum(_Fitted):
         return self.slope * (lowest - math.log(spread) / self.sharpness) + self.bias
 
 
-class Head(_Fitted):
+class Head(Fitted):
     """What was fitted for one judge and one language.
 
     judge         name and sha256 of the model file

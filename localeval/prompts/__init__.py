@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -44,11 +44,25 @@ _OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again
 ANSWERS = {"verdict": ("yes", "no"), "sufficient": ("yes", "no")}  # all other fields of a reply are free
 
 
+def _checked(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an example's item. Raises ValueError where a value is none of its name."""
+    for name, value in item.items():
+        if name in ANSWERS:
+            right = value in ANSWERS[name]
+        elif name == "statements":
+            right = isinstance(value, list) and all(isinstance(text, str) for text in value)
+        else:
+            right = isinstance(value, str)
+        if not right:
+            raise ValueError(f"its {name} can't be {value!r}")
+    return item
+
+
 class Example(BaseModel, extra="allow"):
     """A worked example: its items, and as further fields the texts of the context, contexts one by one."""
 
     __pydantic_extra__: dict[str, str | list[str]]
-    items: list[dict[str, Any]] = Field(alias="leaves")
+    items: list[Annotated[dict[str, Any], AfterValidator(_checked)]] = Field(alias="leaves")
 
 
 class Prompt(BaseModel):
@@ -86,18 +100,28 @@ class Prompt(BaseModel):
         An item of an example is of `item`, with `schema`, unless it names another one (its `leaf`), whose
         schema is in `others`.
         """
-        schemas = {item: schema, **others}
-        turns = []
-        for example in self.examples:
-            texts = (example.model_extra or {}).items()
-            context = self.render_context(**{k: join(v) if isinstance(v, list) else v for k, v in texts})
-            for given in example.items:
-                kind = given.get("leaf", item)
-                reply = {name: given[name] for name in schemas[kind].model_fields}
-                user = (context + self.render_item(kind, **given)).lstrip("\n")
-                context = "" if self.context_once else context
-                turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
+        fields = {kind: [*form.model_fields] for kind, form in {item: schema, **others}.items()}
+        turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
         return PromptPrefix(self.system, tuple(turns))
+
+    def turns(
+        self, example: Example, usual: str, fields: Mapping[str, Iterable[str]]
+    ) -> list[tuple[str, str]]:
+        """Render an example as (user, assistant) turns. Raises KeyError for what it lacks.
+
+        usual   what an item is unless it says so
+        fields  kind of item -> what its reply holds
+        """
+        texts = (example.model_extra or {}).items()
+        context = self.render_context(**{k: join(v) if isinstance(v, list) else v for k, v in texts})
+        turns = []
+        for given in example.items:
+            kind = given.get("leaf", usual)
+            user = (context + self.render_item(kind, **given)).lstrip("\n")
+            reply = {name: given[name] for name in fields[kind]}
+            turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
+            context = "" if self.context_once else context
+        return turns
 
 
 def join(contexts: Sequence[str]) -> str:
@@ -191,30 +215,11 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
 
     shown = [item for example in built_in.examples for item in example.items]
     named = {item["leaf"] for item in shown if "leaf" in item}
-    usual = next(name for name in built_in.items if name not in named)  # what an item is unless it says so
-    fields: dict[str, set[str]] = {}  # by kind of item: those that its template or its reply shows
-    for item in shown:
-        kind = item.get("leaf", usual)
-        fields[kind] = {*_PLACE.findall(prompt.items[kind])} | (item.keys() - _OPTIONAL - {"leaf"})
+    usual = next(name for name in built_in.items if name not in named)
+    fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in shown}
     for number, example in enumerate(prompt.examples, 1):
-        at = f"{where}: example {number}"
-        if lacking := {*_PLACE.findall(prompt.context)} - (example.model_extra or {}).keys():
-            raise PromptError(f"{at}: {min(lacking)} is missing; {see}")
-        for place, item in enumerate(example.items, 1):
-            at = f"{where}: example {number}, leaf {place}"
-            if (kind := item.get("leaf", usual)) not in [*fields]:
-                listed = ", ".join(fields)
-                raise PromptError(f"{at}: leaf is {shorten(repr(kind), 60)}; choose one of: {listed}.")
-            for name in sorted(fields[kind]):
-                if not _fits(name, item.get(name)):
-                    raise PromptError(f"{at}: {name} is {shorten(repr(item.get(name)), 60)}; {see}")
+        try:
+            prompt.turns(example, usual, fields)
+        except KeyError as error:
+            raise PromptError(f"{where}: example {number}: {error.args[0]} is missing; {see}") from error
     return prompt
-
-
-def _fits(name: str, value: Any) -> bool:
-    """Tell whether an example's item may hold the value under that name."""
-    if name in ANSWERS:
-        return value in ANSWERS[name]
-    if name == "statements":
-        return isinstance(value, list) and all(isinstance(text, str) for text in value)
-    return isinstance(value, str)

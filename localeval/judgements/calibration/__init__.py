@@ -13,12 +13,12 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from localeval.errors import InputError
 from localeval.judgements import statements, support
 from localeval.judgements.grounding import ENOUGH
-from localeval.judgements.heads import CLOSEST, Head, logit, sigmoid
+from localeval.judgements.heads import CLOSEST, Fitted, Head, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.prompts import LANGUAGES
@@ -30,7 +30,7 @@ MOST_UNKNOWN = 2  # unknown numbers of one statement that count: a list of ten s
 SCHEMA = 1  # of a calibration file
 
 
-class Curve(BaseModel):
+class Curve(Fitted):
     """A map of probabilities, rising with each: a sigmoid, which with the first two 0 is Platt's.
 
     coverage        what full coverage adds to the logit, against none
@@ -44,8 +44,6 @@ class Curve(BaseModel):
     >>> Curve(steps=((0.25, 0.0), (0.75, 1.0))).apply(0.5)
     0.5
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     slope: float = Field(default=1.0, gt=0)
     coverage: float = Field(default=0.0, ge=0)
@@ -64,11 +62,10 @@ class Curve(BaseModel):
         return float(np.interp(probability, raw, calibrated))
 
     def apply_to(self, verdict: Verdict) -> float:
-        """Give the calibrated probability of a verdict."""
         return self.apply(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
 
 
-class Calibration(BaseModel):
+class Calibration(Fitted):
     """A curve, and what it was fitted on: it acts on nothing else.
 
     judge       name and sha256 of the model file
@@ -80,8 +77,6 @@ class Calibration(BaseModel):
     figures     cross-validated on that data: name -> (figure, ends of its 95 % interval)
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     judge: dict[str, str]
     language: str
     prompts: dict[str, str]
@@ -89,7 +84,7 @@ class Calibration(BaseModel):
     options: dict[str, str]
     curve: Curve
     fitted_on: dict[str, Any]
-    figures: dict[str, tuple[float, float, float]] = {}
+    figures: dict[str, tuple[float, float, float]] = Field(default={})
 
     def fits(self, recipe: Mapping[str, Any]) -> bool:
         """Tell whether `recipe` (see `recipe` below) is what it was fitted on."""
