@@ -16,15 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from localeval.errors import PromptError
 from localeval.prompts.prefix import PromptPrefix
@@ -78,14 +70,13 @@ class Prompt(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    version: Annotated[str, BeforeValidator(str)]
+    version: str | int
     system: Annotated[str, AfterValidator(str.strip)]
     context: Annotated[str, AfterValidator(lambda text: text.lstrip("\n"))] = Field(alias="branch")
     items: dict[str, Annotated[str, AfterValidator(lambda text: text.rstrip("\n"))]] = Field(alias="leaves")
     words: dict[str, str] = {}
     examples: list[Example] = []
-    context_once: StrictBool = Field(default=False, alias="branch_once")
-    language: str
+    context_once: bool = Field(default=False, alias="branch_once")
     sha256: str
 
     def render_context(self, /, **texts: str) -> str:
@@ -166,7 +157,7 @@ def load(judgement: str, language: str, replacement: str | Path | None = None) -
 @lru_cache(maxsize=64)
 def _built_in(judgement: str, language: str) -> Prompt:
     text = (resources.files(__package__) / language / f"{judgement}.toml").read_text(encoding="utf-8")
-    return _parse(text, f"{judgement}.toml ({language})", language)
+    return _parse(text, f"{judgement}.toml ({language})")
 
 
 def text_of(replacement: str | os.PathLike[str]) -> str:
@@ -182,10 +173,10 @@ def text_of(replacement: str | os.PathLike[str]) -> str:
         ) from error
 
 
-def _parse(text: str, where: str, language: str) -> Prompt:
+def _parse(text: str, where: str) -> Prompt:
     try:
-        data, sha256 = tomllib.loads(text), hashlib.sha256(text.encode()).hexdigest()
-        return Prompt.model_validate({**data, "language": language, "sha256": sha256})
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        return Prompt.model_validate({**tomllib.loads(text), "sha256": sha256})
     except ValidationError as error:
         raise PromptError(f"{where}: {describe(error)}; copy a built-in one and change it.") from error
     except (ValueError, RecursionError) as error:  # no TOML, or no Unicode, or too deep
@@ -198,7 +189,7 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
 
     So no slip in a file is met first in the middle of a run.
     """
-    prompt, built_in = _parse(text, where, language), _built_in(judgement, language)
+    prompt, built_in = _parse(text, where), _built_in(judgement, language)
     see = f"see {resources.files(__package__) / language / f'{judgement}.toml'}."
     given, wanted = (
         {"branch": p.context} | {f"leaves.{k}": v for k, v in p.items.items()} for p in (prompt, built_in)

@@ -73,7 +73,7 @@ class Calibration(Fitted):
     prompts     prompt -> sha256, those that made statements and verdicts in this language
     judgements  judgement -> version
     options     those that give the probabilities another meaning
-    fitted_on   for people to read: metric, data set, labels, date, ...
+    fitted_on   for people to read: metric, data set, labels, date
     figures     cross-validated on that data: name -> (figure, ends of its 95 % interval)
     """
 
