@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from pydantic import BaseModel
@@ -19,7 +18,7 @@ from localeval.engine.interface import EmbeddingModel, EngineSettings, Entailmen
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, ask, walk
-from localeval.judgements.calibration import RAW, Curves, calibrate, curves_for, curves_to_json
+from localeval.judgements.calibration import RAW, Curves, curves_for
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal, find, is_believed, key_of
 from localeval.metrics import Metric, Score
@@ -52,7 +51,7 @@ class Judge:
         source: str = "",
         companions: AuxiliaryModels | None = None,
     ) -> None:
-        """`model` holds the name, sha256 and size of what `engine` runs on, for the signature.
+        """Judge by `engine`; `model` holds the name, sha256 and size of what it runs on, for the signature.
 
         `source` is what `load` finds that model by again; the name, unless said.
         """
@@ -78,10 +77,10 @@ class Judge:
         """Load a catalog name, or a path to any GGUF file. `settings` are those of `EngineSettings`.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
-        an `Embedder` and a `Classifier`; they are opened only when a metric needs them. `cache_prefix`: what
-        is computed of the prompts is kept in the user's cache folder, where the next judge finds it.
+        an `Embedder` and a `Classifier`. With `cache_prefix`, what is computed of the prompts is kept in the
+        user's cache folder for the next judge.
 
-        The file is checked now; its weights are loaded at the first question that needs them.
+        The judge's file is checked now; weights are loaded when a question first needs them.
 
         Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
         """
@@ -131,10 +130,7 @@ class Judge:
     def judge_with_keys(
         self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
     ) -> tuple[Records, dict[str, str]]:
-        """Do as `judge` does, and give by judgement the key of its record's line in the journal.
-
-        What fails because another judgement failed has the record and the key of that one.
-        """
+        """Do as `judge` does, and give the records' journal keys, by judgement (see `walk`)."""
         with self._lock:
             context = self.context(options)
 
@@ -155,43 +151,24 @@ class Judge:
         """Gather what judgements are asked with. Raises InputError when the judge was closed."""
         self._check_open()
         curves = self.curves(options) if options.explain else RAW  # a reason is of the verdict that counts
-        return JudgeContext(
-            self.engine,
-            options,
-            self.companions.embedder,
-            self.companions.classifier,
-            partial(calibrate, curves=curves),
-            curves_to_json(curves),
-            self.heads(options),
-        )
+        embedder, classifier = self.companions.embedder, self.companions.classifier
+        return JudgeContext(self.engine, options, embedder, classifier, self.heads(options), curves)
 
     def curves(self, options: Options) -> Curves:
-        """Find what calibrates this judge's verdicts, by language; empty where no calibration fits.
-
-        Raises InputError for a calibration file that can't be used, or does not fit.
-        """
+        """Find what calibrates this judge's verdicts, by language; often nothing. Raises as `curves_for`."""
         return curves_for(str(self.model["sha256"]), options, self.heads(options))
 
     def heads(self, options: Options) -> dict[str, Head]:
-        """Find what decides by reading, by language; empty where none was fitted for this judge.
-
-        Raises InputError for a file of heads that can't be used, or is of another judge.
-        """
+        """Find what decides by reading, by language; often nothing. Raises as `heads_for`."""
         return heads_for(str(self.model["sha256"]), options, self.engine.settings.n_gpu_layers)
 
     def ready(self, metrics: Sequence[Metric], options: Options) -> None:
-        """Check the files of every model that the metrics need, and the calibration.
-
-        Raises ModelMissing, ModelBroken or InputError.
-        """
+        """Check all that the metrics need. Raises ModelMissing, ModelBroken or InputError."""
         self._check_open()
         self.curves(options)
         check_heads(metrics, self.heads(options), options)
-        used = models_used(rows_of(metrics), options)
-        if "embedder" in used:
-            check_told(self.companions.embedder(), "embedder")
-        if "classifier" in used:
-            check_told(self.companions.classifier(), "classifier")
+        for name, model in self._companions_of(metrics, options).items():
+            check_told(model, name)
 
     def fits(self) -> None:
         """Check, beyond `ready`, that the model can be opened with its settings. Raises as loading does."""
@@ -216,14 +193,15 @@ class Judge:
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
         """Tell what scores by these metrics are made with. Raises what `ready` raises."""
-        used = models_used(rows_of(metrics), options)
-        models: dict[str, Any] = {}
-        if "embedder" in used:
-            models["embedder"] = self.companions.embedder().signature()
-        if "classifier" in used:
-            models["classifier"] = self.companions.classifier().signature()
+        beside = {name: one.signature() for name, one in self._companions_of(metrics, options).items()}
         bare = model_signature(self.model, self.engine.settings)
-        return build_signature(bare.model_copy(update=models), metrics, options)
+        return build_signature(bare.model_copy(update=beside), metrics, options)
+
+    def _companions_of(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
+        """Open the embedder and the classifier, each where the metrics need it."""
+        used = models_used(rows_of(metrics), options)
+        known = {"embedder": self.companions.embedder, "classifier": self.companions.classifier}
+        return {name: opened() for name, opened in known.items() if name in used}
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""
@@ -239,7 +217,5 @@ class Judge:
     def __enter__(self) -> Judge:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -21,7 +21,7 @@ from localeval.judgements import JUDGEMENTS, support, windows
 from localeval.judgements.context import JudgeContext
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
-from localeval.prompts import templates
+from localeval.prompts import ANSWERS
 from localeval.prompts.options import Options
 from localeval.runs.card.agreement import Bootstrap
 from localeval.runs.card.labels import balanced, label
@@ -79,7 +79,7 @@ class Variant:
             mock.patch.object(support, "DirectReply", reply),
             mock.patch.object(support, "yes", first),
             mock.patch.object(windows, "yes", first),
-            mock.patch.dict(templates.FORMS, verdict=Literal[(*self.verdicts, "yes", "no")]),
+            mock.patch.dict(ANSWERS, verdict=(*self.verdicts, "yes", "no")),
         ):
             yield
 

@@ -7,8 +7,7 @@ recipe can change its answer, and the function that asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -24,30 +23,21 @@ from localeval.judgements import (
     statements,
     support,
 )
-from localeval.judgements.context import Failure, JudgeContext, NoHead, reference_of, response_of
+from localeval.judgements.context import Failure, JudgeContext, NoHead
 from localeval.judgements.context_usefulness import UsefulRecord
 from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.questions import QuestionsRecord
 from localeval.judgements.reasons import ReasonsRecord
 from localeval.judgements.sentence_relevance import NeededRecord
 from localeval.judgements.similarity import SimilarityRecord
-from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.support import SupportRecord
+from localeval.judgements.statements import StatementsRecord, StatementsTask
+from localeval.judgements.support import SupportRecord, SupportTask
 from localeval.samples import Sample
 
-__all__ = [
-    "JUDGEMENTS",
-    "Failure",
-    "JudgeContext",
-    "Judgement",
-    "ask",
-    "failed_need",
-    "in_order",
-    "most_windows",
-    "walk",
-]
+__all__ = ["JUDGEMENTS", "Failure", "JudgeContext", "Judgement", "ask", "in_order", "most_windows", "walk"]
 
 Records = Mapping[str, Any]
+Answers = Literal["judge", "embedder", "classifier", "support"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +60,7 @@ class Judgement:
     recipe: Callable[[JudgeContext, Sample], dict[str, Any]]
     ask: Callable[[JudgeContext, Sample, Records], BaseModel]
     record: type[BaseModel]
-    uses: Literal["judge", "embedder", "classifier", "support"]
+    uses: Answers
 
 
 def _row(
@@ -81,38 +71,35 @@ def _row(
     columns: str,
     prompts: str = "",
     needs: str = "",
-    uses: Literal["judge", "embedder", "classifier", "support"] = "judge",
+    uses: Answers = "judge",
 ) -> Judgement:
     """Make a row of a module, or a task, with `recipe` and `ask`. Several names stand in one text."""
     read, stood_on, asked_with = (tuple(names.split()) for names in (columns, needs, prompts))
     return Judgement(name, version, read, stood_on, asked_with, by.recipe, by.ask, record, uses)
 
 
-def _statements(name: str, column: str, of: Callable[[Sample], str]) -> Judgement:
-    row = _row(name, "7", statements, StatementsRecord, f"user_input {column}", "statements")
-    return replace(row, recipe=partial(statements.recipe, of=of), ask=partial(statements.ask, of=of))
+def _statements(name: str, column: str) -> Judgement:
+    task, columns = StatementsTask(column), f"user_input {column}"
+    return _row(name, statements.VERSION, task, StatementsRecord, columns, "statements")
 
 
-def _support(name: str, column: str, task: support.SupportTask) -> Judgement:
-    """`column` holds the premise. What the statements are of is in their record."""
-    if task.by == "hhem":
-        return _row(name, "7", task, SupportRecord, column, "", task.statements, "classifier")
-    return _row(
-        name, "7", task, SupportRecord, column, "support support_reasoned", task.statements, "support"
-    )
+def _support(name: str, premise: str, stated: str, by: Literal["hhem"] | None = None) -> Judgement:
+    task, prompts = SupportTask(premise, stated, by), "" if by else "support support_reasoned"
+    uses: Answers = "classifier" if by else "support"
+    return _row(name, support.VERSION, task, SupportRecord, premise, prompts, stated, uses)
 
 
 _EVERY_COLUMN = "user_input retrieved_contexts reference response"
 JUDGEMENTS: dict[str, Judgement] = {
     row.name: row
     for row in (
-        _statements("statements", "response", response_of),
-        _statements("reference_statements", "reference", reference_of),
-        _support("support", "retrieved_contexts", support.RESPONSE_IN_CONTEXTS),
-        _support("support_hhem", "retrieved_contexts", support.RESPONSE_IN_CONTEXTS_BY_HHEM),
-        _support("reference_in_contexts", "retrieved_contexts", support.REFERENCE_IN_CONTEXTS),
-        _support("response_in_reference", "reference", support.RESPONSE_IN_REFERENCE),
-        _support("reference_in_response", "response", support.REFERENCE_IN_RESPONSE),
+        _statements("statements", "response"),
+        _statements("reference_statements", "reference"),
+        _support("support", "retrieved_contexts", "statements"),
+        _support("support_hhem", "retrieved_contexts", "statements", "hhem"),
+        _support("reference_in_contexts", "retrieved_contexts", "reference_statements"),
+        _support("response_in_reference", "reference", "statements"),
+        _support("reference_in_response", "response", "reference_statements"),
         _row("reasons", "4", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
         _row("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
         _row("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
@@ -143,11 +130,6 @@ def in_order(wanted: Sequence[str]) -> list[Judgement]:
     return list(found.values())
 
 
-def failed_need(row: Judgement, records: Records) -> str | None:
-    """The first judgement that `row` stands on and that failed; then `row` fails for the same reason."""
-    return next((name for name in row.needs if isinstance(records.get(name), Failure)), None)
-
-
 Make = Callable[[Judgement, Sample, dict[str, BaseModel]], "tuple[BaseModel, str] | None"]
 
 
@@ -160,7 +142,7 @@ def walk(sample: Sample, wanted: Sequence[str], make: Make) -> tuple[dict[str, B
     records: dict[str, BaseModel] = {}
     keys: dict[str, str] = {}
     for row in in_order(wanted):
-        if failed := failed_need(row, records):
+        if failed := next((name for name in row.needs if isinstance(records.get(name), Failure)), None):
             records[row.name], keys[row.name] = records[failed], keys[failed]
         elif records.keys() >= set(row.needs) and (made := make(row, sample, records)) is not None:
             records[row.name], keys[row.name] = made

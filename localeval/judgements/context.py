@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
 from localeval.prompts.options import Options
 from localeval.samples import Sample
-from localeval.text.language import language, strip_thinking
+from localeval.text.language import strip_thinking
 
 if TYPE_CHECKING:
+    from localeval.judgements.calibration import Curves
     from localeval.judgements.heads import Head
-
-TextOf = Callable[[Sample], str]
 
 
 class Record(BaseModel):
@@ -39,39 +37,30 @@ class NoHead(Exception):
 
 @dataclass(frozen=True)
 class JudgeContext:
-    """The models, the options. Embedder and classifier are opened when a judgement first uses them.
+    """The options, the models (two of them opened on first use), and what was fitted for the judge.
 
-    as_scored    the records as metrics read them: with calibrated probabilities, where a calibration acts
-    calibration  that calibration in JSON values, by language
-    heads        those that were fitted for this judge, by language
+    heads   that read for this judge, by language
+    curves  that calibrate the verdicts of which reasons are given, by language
     """
 
     engine: TreeEngine
     options: Options
-    open_embedder: Callable[[], EmbeddingModel]
-    open_classifier: Callable[[], EntailmentModel]
-    as_scored: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda records: records
-    calibration: Mapping[str, Any] = field(default_factory=dict)
+    embedder: Callable[[], EmbeddingModel]
+    classifier: Callable[[], EntailmentModel]
     heads: Mapping[str, Head] = field(default_factory=dict)
+    curves: Curves = field(default_factory=dict)
 
-    @cached_property
-    def embedder(self) -> EmbeddingModel:
-        return self.open_embedder()
 
-    @cached_property
-    def classifier(self) -> EntailmentModel:
-        return self.open_classifier()
+def texts_of(sample: Sample, column: str) -> list[str]:
+    """Give the texts of "retrieved_contexts", "response" or "reference" as they are judged.
+
+    Of the response and the reference it is one text, empty where there is none.
+    """
+    if column == "retrieved_contexts":
+        return sample.retrieved_contexts or []
+    return [response_of(sample) if column == "response" else sample.reference or ""]
 
 
 def response_of(sample: Sample) -> str:
     """Give the response as it is judged: without `<think>...</think>`."""
     return strip_thinking(sample.response or "")[0]
-
-
-def reference_of(sample: Sample) -> str:
-    return sample.reference or ""
-
-
-def prompt_language(sample: Sample) -> str:
-    """Tell the language of the response, which the prompts follow: "en", "zh" or "other"."""
-    return language(response_of(sample))

@@ -16,7 +16,7 @@ from localeval.text.sentences import has_words
 
 
 class UsefulRecord(Record):
-    """The probability for each context, in the order of retrieval, 0 to 1; and what it was held against."""
+    """The probability for each context, 0 to 1, in the order of retrieval; and what it was held against."""
 
     contexts: tuple[float, ...]
     against: Literal["reference", "response"]
@@ -35,7 +35,7 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
     """Ask about each context behind question and answer. One without a word is of no use.
 
-    Where one is too long, it is cut into windows, and the best one decides.
+    Where one is too long, each is cut into windows, and its best one decides.
     """
     question, to, engine = sample.user_input or "", against(sample), context.engine
     answer = (sample.reference or "") if to == "reference" else response_of(sample)

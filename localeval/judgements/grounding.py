@@ -18,20 +18,17 @@ from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sente
 from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5  # words and sentences whose P(supported) is below it are marked
-
-LONG, ENOUGH = 3, 100
-"""A long response has so many sentences, and a head decides it if it was fitted to so many of them: on long
-ones reading agrees with people better than asking does, on single claims asking does."""
+LONG = 3  # sentences of a long response: on these reading agrees with people better than asking does
+ENOUGH = 100  # long answers that a head was fitted to, from which on it decides long responses
 
 
 class ReadSentence(Record):
-    """One sentence of the response, decided.
+    """One sentence of the response, decided. Places count in the response without its `<think>` blocks.
 
-    start, end   its place in the response without its `<think>` blocks
     probability  that the contexts support it, 0 to 1; with several windows that of the best one
     overlap      what the head was told beside the states (see `localeval.judgements.heads.Overlap`)
     evidence     the sentence of the contexts that shares most with it; None where none does
-    spans        places in the response, as (start, end), whose words look unsupported
+    spans        places, as (start, end), whose words look unsupported
     """
 
     sentence: str
@@ -53,10 +50,10 @@ class GroundingRecord(Record):
 
 
 def decides(context: JudgeContext, sample: Sample) -> bool:
-    """Tell whether the response is read to see which of its sentences are supported, and nothing is asked.
+    """Tell whether a head decides which sentences of the response are supported, and nothing is asked.
 
-    With `support_by="head"` always; with "auto" where the head was fitted to many answers as long, and where
-    no reference is there, against which single statements may be held too.
+    With `support_by="head"` always; with "auto" if the response is long, the head was fitted to many such,
+    and there is no reference, against which single statements may be held too.
     """
     by, text = context.options.support_by, response_of(sample)
     if by != "auto":

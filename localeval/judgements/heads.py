@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
-from localeval.prompts.options import FileText, Options
+from localeval.prompts.options import Options
 from localeval.system.versions import digest
 from localeval.text.display import shorten
 from localeval.text.overlap import TERM, source_terms, term_recall, unsupported_numbers
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-FORM = "1"
-"""Of how a text is read, and of what a head is given: another number is another form."""
-
+FORM = "1"  # of how a text is read and of what a head is given
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
+CLOSEST = 1e-6  # probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite
 
 
 def context_text(contexts: Sequence[str]) -> str:
@@ -40,8 +39,7 @@ def context_text(contexts: Sequence[str]) -> str:
 
 def question_text(question: str) -> str:
     """Write what is read between the contexts and the response, which follows after a space."""
-    asked = f"\n\nQuestion: {question}" if question else "\n"
-    return f"{asked}\nResponse:"
+    return f"\n\nQuestion: {question}\nResponse:" if question else "\n\nResponse:"
 
 
 class Overlap(NamedTuple):
@@ -60,7 +58,7 @@ class Overlap(NamedTuple):
 
 
 class Contexts:
-    """What texts are held against, by words."""
+    """The words of the contexts, with which a text is compared."""
 
     def __init__(self, contexts: Sequence[str]) -> None:
         self._premise = source_terms(contexts)
@@ -91,11 +89,13 @@ def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [*zip(words, words[1:], words[2:], strict=False)]
 
 
-class _Fitted(BaseModel):
+class Fitted(BaseModel):
+    """Root of what is fitted and kept in files."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Probe(_Fitted):
+class Probe(Fitted):
     """A linear map to a logit: of a mean state, and of an `Overlap` where `overlap` has weights."""
 
     states: tuple[float, ...]
@@ -103,17 +103,16 @@ class Probe(_Fitted):
     bias: float = 0.0
 
     def of(self, state: npt.NDArray[np.float32], overlap: Sequence[float] = ()) -> float:
-        """Give the logit of one mean state."""
         import numpy as np
 
         lexical = math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=False))
         return float((state * np.asarray(self.states)).sum()) + lexical + self.bias
 
 
-class SoftMinimum(_Fitted):
-    """From the logits z of n sentences to that of all of them: slope x their soft minimum + bias.
+class SoftMinimum(Fitted):
+    """From the logits z of sentences to that of all of them: slope x their soft minimum + bias.
 
-    The soft minimum is -log(mean of exp(-sharpness x z)) / sharpness: z itself of one sentence, near the
+    The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself of one sentence, and near the
     lowest of several.
 
     >>> SoftMinimum(sharpness=1.0).of([2.0])
@@ -130,18 +129,18 @@ class SoftMinimum(_Fitted):
         return self.slope * (lowest - math.log(spread) / self.sharpness) + self.bias
 
 
-class Head(_Fitted):
+class Head(Fitted):
     """What was fitted for one judge and one language.
 
-    judge      name and sha256 of the model file
-    form       `FORM` when it was fitted
-    layer      behind which the states are read
-    sentence   P(supported) of a sentence, from the mean of its tokens' states
-    token      the same of one token; None where nothing tells
-    answer     P(all supported), from the logits of the sentences
+    judge         name and sha256 of the model file
+    form          `FORM` when it was fitted
+    layer         behind which the states are read
+    sentence      P(supported) of a sentence, from the mean of its tokens' states
+    token         the same of one token; None where nothing tells
+    answer        P(all supported), from the logits of the sentences
     long_answers  so many of the answers that it was fitted to have three sentences or more
-    fitted_on  for people to read: sources, labels, date
-    figures    on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
+    fitted_on     for people to read: sources, labels, date
+    figures       on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
     """
 
     judge: dict[str, str]
@@ -170,17 +169,14 @@ def heads_for(model_sha256: str, options: Options, n_gpu_layers: int = 0) -> dic
     text = options.head
     if text == "none" or n_gpu_layers:
         return {}
-    where = text.path if isinstance(text, FileText) else "the given head"
-    known = shipped() if text == "auto" else _parsed(text, where)
-    fitting = {
-        head.language: head for head in known if head.judge["sha256"] == model_sha256 and head.form == FORM
-    }
+    known = shipped() if text == "auto" else _parsed(text, "the given head")
+    fitting = [head for head in known if head.judge["sha256"] == model_sha256 and head.form == FORM]
     if text != "auto" and not fitting:
         raise InputError(
-            f"{where}: it was fitted for another judge, or another form of reading, and is never "
-            "applied to this one; make one with `localeval fit`, or leave it out."
+            "the given head was fitted for another judge, or another form of reading, and is never applied "
+            "to this one; make one with `localeval fit`, or leave it out."
         )
-    return fitting
+    return {head.language: head for head in fitting}
 
 
 def write(heads: Sequence[Head]) -> str:
@@ -192,11 +188,9 @@ def write(heads: Sequence[Head]) -> str:
 @lru_cache(maxsize=1)
 def shipped() -> tuple[Head, ...]:
     """Read every head in this package."""
-    folder = resources.files("localeval.judgements.calibration")
-    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".head.json"))
-    return tuple(
-        head for name in files for head in _parsed((folder / name).read_text(encoding="utf-8"), name)
-    )
+    files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
+    own = [file for file in files if file.name.endswith(".head.json")]
+    return tuple(head for file in own for head in _parsed(file.read_text(encoding="utf-8"), file.name))
 
 
 @lru_cache(maxsize=8)
@@ -212,9 +206,6 @@ def _parsed(text: str, where: str) -> tuple[Head, ...]:
 def head_digests(heads: Mapping[str, Head]) -> dict[str, str]:
     """Give the heads as a signature keeps them: language -> sha256."""
     return {language: head.sha256 for language, head in sorted(heads.items())}
-
-
-CLOSEST = 1e-6  # probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite
 
 
 def logit(probability: float) -> float:

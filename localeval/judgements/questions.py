@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval.judgements.context import JudgeContext, Record, prompt_language, response_of
+from localeval.judgements.context import JudgeContext, Record, response_of
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
+from localeval.text.language import language
 from localeval.text.sentences import has_words
 
 QUESTION_TOKENS = 64
@@ -18,10 +19,9 @@ ANALYSIS_TOKENS = 120
 
 
 class Drawn(Record):
-    """One question drawn for the response.
+    """One question drawn for the response, and the probability that it answers it sufficiently, 0 to 1.
 
-    sufficient  probability that the response answers this question sufficiently, 0 to 1
-    analysis    what the model wrote before it decided, where it was asked to
+    analysis  what the model wrote before it decided, where it was asked to
     """
 
     question: str
@@ -30,11 +30,7 @@ class Drawn(Record):
 
 
 class QuestionsRecord(Record):
-    """The draws, and what holds of the real question.
-
-    distinct    share of different questions among the draws, 0 to 1; 0 without a draw
-    sufficient  probability that the response answers the real question sufficiently, 0 to 1
-    """
+    """The draws, the share of different ones among them, and what holds of the real question as of a draw."""
 
     draws: tuple[Drawn, ...]
     distinct: float
@@ -69,15 +65,14 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
         "temperature": options.temperature,
         "seed": options.seed,
         "verdict": options.verdict,
-        "prompt": options.prompt("questions", prompt_language(sample)).sha256,
+        "prompt": options.prompt("questions", language(response_of(sample))).sha256,
     }
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
-    """Ask about the real question behind the response, then draw questions.
+    """Ask about the real question behind the response, then draw questions, which do not see it.
 
-    The draws do not see the real question; they would copy it. A response without a letter or digit answers
-    nothing: no draw.
+    A response without a letter or digit answers nothing: no draw.
     """
     response = response_of(sample)
     if not has_words(response):
@@ -86,7 +81,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
     reasoned = options.verdict == "reasoned"
     given: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
     drawn: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
-    prompt = options.prompt("questions", prompt_language(sample))
+    prompt = options.prompt("questions", language(response))
     prefix = prompt.prefix("given", given, question=drawn)
     before = prompt.render_context(response=response)
     room = ANALYSIS_TOKENS if reasoned else 0

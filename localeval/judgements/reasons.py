@@ -7,10 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.judgements.context import JudgeContext, Record, prompt_language
+from localeval.judgements.calibration import calibrate
+from localeval.judgements.context import JudgeContext, Record, response_of
 from localeval.judgements.support import REASON_TOKENS, DirectReply
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
+from localeval.text.language import language
 
 
 class ReasonsRecord(Record):
@@ -24,14 +26,14 @@ class ReasonReply(BaseModel):
 
 
 def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    spoken, options = prompt_language(sample), context.options
+    spoken, options = language(response_of(sample)), context.options
     made = {
         "verdict": options.verdict,
         "threshold": options.threshold,
         "prompt": options.prompt("support", spoken).sha256,
     }
-    curve = context.calibration.get(spoken)
-    return {**made, "calibration": curve} if curve is not None else made
+    curve = context.curves.get(spoken)
+    return {**made, "calibration": curve.model_dump(mode="json")} if curve else made
 
 
 def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
@@ -40,25 +42,24 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Re
     The judge is told the verdict that counts, which a calibration may have turned. Where the contexts take
     several windows, it has that in view which holds the evidence sentence, or the first one.
     """
-    verdicts = context.as_scored(records)["support"].verdicts
+    verdicts = calibrate(records, context.curves)["support"].verdicts
     if context.options.verdict == "reasoned" or not verdicts:
         return ReasonsRecord(reasons=tuple(v.reason or "" for v in verdicts))
-    prompt = context.options.prompt("support", prompt_language(sample))
+    prompt = context.options.prompt("support", language(response_of(sample)))
     prefix = prompt.prefix("verdict", DirectReply)  # prefix and context of the verdicts: no new prefill
-    least, words = context.options.threshold, prompt.words
-    decided = [words["supported" if v.probability >= least else "unsupported"] for v in verdicts]
-    items = [
-        prompt.render_item("reason", statement=v.statement, verdict=word)
-        for v, word in zip(verdicts, decided, strict=True)
-    ]
+    least, items = context.options.threshold, []
+    for v in verdicts:
+        word = prompt.words["supported" if v.probability >= least else "unsupported"]
+        items.append(prompt.render_item("reason", statement=v.statement, verdict=word))
     contexts, bare = sample.retrieved_contexts or [], prompt.render_context(contexts="")
     parts = windows(context.engine, prefix, contexts, items, bare=bare, budget=REASON_TOKENS)
     evidence = [v.evidence.text if v.evidence else "" for v in verdicts]
-    at = [next((number for number, part in enumerate(parts) if text in part), 0) for text in evidence]
-    found: dict[int, str] = {}
-    for number in sorted({*at}):
-        own = [i for i, place in enumerate(at) if place == number]
-        before, asked = prompt.render_context(contexts=parts[number]), [items[i] for i in own]
+    places = [next((n for n, part in enumerate(parts) if text in part), 0) for text in evidence]
+    reasons = [""] * len(items)
+    for n in sorted({*places}):
+        own = [i for i, place in enumerate(places) if place == n]
+        before, asked = prompt.render_context(contexts=parts[n]), [items[i] for i in own]
         replies = context.engine.generate(prefix, before, asked, ReasonReply, budget=REASON_TOKENS)
-        found |= {i: reply.value.reason for i, reply in zip(own, replies, strict=True)}
-    return ReasonsRecord(reasons=tuple(found[i] for i in range(len(at))))
+        for i, reply in zip(own, replies, strict=True):
+            reasons[i] = reply.value.reason
+    return ReasonsRecord(reasons=tuple(reasons))

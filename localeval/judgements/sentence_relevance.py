@@ -13,24 +13,13 @@ from localeval.text.display import one_line
 from localeval.text.language import language
 from localeval.text.overlap import Evidence, context_sentences
 
-NEAR = 0.85
-"""How near a sentence's probability has to come to the highest of its sample, as a share of it.
-
-How high they are says more of the question than of its sentences: models/README.md compares this with 0.5.
-"""
-
-SURE = 0.4
-"""How far from the threshold to 1 the probability of being answerable has to come.
-
-Small judges say too easily that contexts answer: models/README.md tells how often.
-"""
+# models/README.md has the figures behind both.
+NEAR = 0.85  # so near, as a share, a needed sentence's probability comes to the highest of its sample
+SURE = 0.4  # so far from the threshold to 1 the probability of being answerable has to come
 
 
 class NeededSentence(Evidence):
-    """A sentence of the contexts, and how likely it is needed.
-
-    probability  0 to 1; with several windows that of the best one
-    """
+    """A sentence of the contexts, and the probability that it is needed, in the best window of several."""
 
     probability: float
 
@@ -46,8 +35,7 @@ class NeededRecord(Record):
         """Decide for each sentence whether the question needs it.
 
         None where `answerable` does not come far enough (`SURE`) from `threshold` to 1: to 0.7 at 0.5. Else
-        the most probable sentence and those that are nearly (`NEAR`) as probable, none below half of
-        `threshold`.
+        the most probable one and those `NEAR` it, but none below half of `threshold`.
 
         >>> def sentence(p): return NeededSentence(text="s", context=0, start=0, end=1, probability=p)
         >>> made = NeededRecord(sentences=(sentence(0.4), sentence(0.1), sentence(0.38)), answerable=0.8)
@@ -64,10 +52,9 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
-    """Ask one item for the question as a whole, then one for each sentence, behind the contexts.
+    """Ask whether the contexts answer the question, then of each of their sentences whether it is needed.
 
-    The prompt follows the question, since there may be no response. A sentence is one of the splitter's, so
-    none can be invented.
+    The prompt follows the question's language, since there may be no response.
     """
     contexts, question = sample.retrieved_contexts or [], sample.user_input or ""
     sentences = context_sentences(contexts)

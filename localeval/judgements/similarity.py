@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.questions import QuestionsRecord
 from localeval.samples import Sample
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 UNIT = 1e-3  # a vector whose length is this near to 1 is taken as it is
 
@@ -25,7 +20,7 @@ class SimilarityRecord(Record):
 
 
 def recipe(context: JudgeContext, _: Sample) -> dict[str, Any]:
-    return context.embedder.signature()
+    return context.embedder().signature()
 
 
 def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
@@ -33,23 +28,14 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
 
     Raises InputError where an embedder of the caller's gives no vectors.
     """
+    import numpy as np
+
     made: QuestionsRecord = records["questions"]
     if not made.draws:
         return SimilarityRecord(cosines=())
     # The same question twice is embedded once, so that equal questions have equal cosines.
     different = list(dict.fromkeys(draw.question for draw in made.draws))
-    vectors = unit_vectors(context.embedder, [sample.user_input or "", *different])
-    cosines = dict(zip(different, (vectors[1:] @ vectors[0]).tolist(), strict=True))
-    return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in made.draws))
-
-
-def unit_vectors(embedder: EmbeddingModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Embed each text as a row of length 1; one of zeros stays so.
-
-    Raises InputError where an embedder gives anything but one vector of finite numbers for each text.
-    """
-    import numpy as np
-
+    embedder, texts = context.embedder(), [sample.user_input or "", *different]
     rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # one of the caller's may give lists
     if rows.shape[:-1] != (len(texts),) or not np.isfinite(rows).all():
         raise InputError(
@@ -58,5 +44,6 @@ def unit_vectors(embedder: EmbeddingModel, texts: Sequence[str]) -> npt.NDArray[
         )
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1
-    unit: npt.NDArray[np.float32] = (rows / lengths).astype(np.float32)
-    return unit
+    vectors = (rows / lengths).astype(np.float32)
+    cosines = dict(zip(different, (vectors[1:] @ vectors[0]).tolist(), strict=True))
+    return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in made.draws))

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, permutations
 from typing import Any
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
 from localeval.judgements import grounding
-from localeval.judgements.context import JudgeContext, Record, TextOf, response_of
+from localeval.judgements.context import JudgeContext, Record, texts_of
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims, has_content, is_claim
 from localeval.text.display import one_line
@@ -21,26 +22,26 @@ from localeval.text.language import language, strip_thinking
 from localeval.text.numbers import counts
 from localeval.text.overlap import long_numbers, omits_content, shared_weight, term_positions, terms
 
+VERSION = "7"
+
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
+# A statement with one of these words does not say what it says without it. The t is that of "can't", 几 and
+# 差 are those of 几乎 and 差点.
 _MEANING_CHANGERS = frozenset("不没无未非否若只仅几差称说据").union(
     ("not", "no", "never", "neither", "nor", "without", "hardly", "rarely", "seldom", "t", "if", "unless"),
     ("only", "almost", "nearly", "fewer", "less", "might", "could", "allegedly", "reportedly"),
     ("said", "says", "claims", "claimed", "denies", "denied", "alleged", "supposedly"),
 )
-"""Words whose statement does not say what it says without them; the t is that of "can't", 几 and 差 those of
-几乎 and 差点."""
-
 _ARTICLES = frozenset(("the", "a", "an"))
-
 WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
 
 
 class SentenceStatements(Record):
-    """One sentence of the text, where it stands there, and the statements that it makes.
+    """One sentence of the text, its place there, and the statements that it makes.
 
-    cut  "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays"
-         it said nothing of this sentence, and with "details" it left out a number or a clause of it, so
-         that the sentence stands for itself
+    cut  "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays" it
+         said nothing of this sentence, with "details" it left out a number or a clause: the sentence stands
+         for itself
     """
 
     sentence: str
@@ -68,102 +69,90 @@ class StatementsReply(BaseModel):
     statements: list[str]
 
 
-def recipe(context: JudgeContext, sample: Sample, of: TextOf = response_of) -> dict[str, Any]:
-    if _are_sentences(context, sample, of):
-        return {"statements": "sentences"}
-    return {"statements": "llm", "prompt": context.options.prompt("statements", language(of(sample))).sha256}
+@dataclass(frozen=True)
+class StatementsTask:
+    """The judgement of the statements that `column` makes: the response, or the reference."""
 
+    column: str
 
-def _are_sentences(context: JudgeContext, sample: Sample, of: TextOf) -> bool:
-    """Tell whether the sentences are the statements: by choice, or because the response is read."""
-    read = of is response_of and grounding.decides(context, sample)
-    return context.options.statements == "sentences" or read
+    def recipe(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
+        if self._are_sentences(context, sample):
+            return {"statements": "sentences"}
+        [text] = texts_of(sample, self.column)
+        return {"statements": "llm", "prompt": context.options.prompt("statements", language(text)).sha256}
 
+    def _are_sentences(self, context: JudgeContext, sample: Sample) -> bool:
+        """Tell whether the sentences are the statements: by choice, or because the response is read."""
+        if context.options.statements == "sentences":
+            return True
+        return self.column == "response" and grounding.decides(context, sample)
 
-def ask(
-    context: JudgeContext, sample: Sample, _: Mapping[str, Any], of: TextOf = response_of
-) -> StatementsRecord:
-    """Ask for the statements of each sentence of a text (pysbd); what repeats is dropped.
+    def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
+        """Ask for the statements of each sentence (see `extract_claims`); what repeats is dropped.
 
-    `of` takes the text from the sample: its response, or its reference. What ends in a colon introduces what
-    follows, and like a question it claims nothing (see `is_claim`).
-
-    A sentence stands for itself where the model leaves it without a finished statement, because its list
-    was cut or held nothing but strays, or where it leaves out a number or a clause. With
-    `statements="sentences"`, and of a response that is read, no model is asked.
-    """
-    text, question = of(sample), sample.user_input or ""
-    spoken = language(text)
-    sentences = extract_claims(text)
-    lists: list[tuple[Sequence[str], str]] = []  # the statements of each sentence, and why they were cut
-    if _are_sentences(context, sample, of):
-        lists += (([one_line(s.text)], "") for s in sentences)
-    elif sentences:
-        prompt = context.options.prompt("statements", spoken)
-        replies = context.engine.generate(
-            prompt.prefix("statements", StatementsReply),
-            prompt.render_context(user_input=question, response=unquoted(text)),
-            [prompt.render_item("statements", sentence=unquoted(one_line(s.text))) for s in sentences],
-            StatementsReply,
-            # A statement repeats its subject, so together they are longer than the sentence.
-            budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
+        A sentence stands for itself where the model leaves it without a finished statement, or leaves out a
+        number or a clause of it. Where the sentences are the statements, no model is asked.
+        """
+        [text], question = texts_of(sample, self.column), sample.user_input or ""
+        spoken = language(text)
+        sentences = extract_claims(text)
+        lists: list[tuple[Sequence[str], str]] = []  # the statements of each sentence, and why they were cut
+        if self._are_sentences(context, sample):
+            lists += (([one_line(s.text)], "") for s in sentences)
+        elif sentences:
+            prompt = context.options.prompt("statements", spoken)
+            # A small model forgets to escape double quotes, and ends its string at one.
+            shown = [one_line(s.text).replace('"', "'") for s in sentences]
+            replies = context.engine.generate(
+                prompt.prefix("statements", StatementsReply),
+                prompt.render_context(user_input=question, response=text.replace('"', "'")),
+                [prompt.render_item("statements", sentence=one) for one in shown],
+                StatementsReply,
+                # A statement repeats its subject, so together they are longer than the sentence.
+                budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
+            )
+            said = StatementFilter([s.text for s in sentences], question)
+            lists += (said.choose(i, reply) for i, reply in enumerate(replies))
+        unique = _without_duplicates(texts for texts, _ in lists)
+        return StatementsRecord(
+            sentences=tuple(
+                SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
+                for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
+            ),
+            language=spoken,
+            thinking_removed=self.column == "response" and strip_thinking(sample.response or "")[1],
         )
-        said = StatementFilter([s.text for s in sentences], question)
-        lists += (_stated(i, s.text, said, question, replies[i]) for i, s in enumerate(sentences))
-    unique = _without_duplicates(texts for texts, _ in lists)
-    return StatementsRecord(
-        sentences=tuple(
-            SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
-            for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
-        ),
-        language=spoken,
-        thinking_removed=of is response_of and strip_thinking(sample.response or "")[1],
-    )
-
-
-def _stated(
-    i: int, sentence: str, said: StatementFilter, question: str, reply: Reply[StatementsReply]
-) -> tuple[Sequence[str], str]:
-    """Choose the statements of sentence `i`, and say why they are not as the model wrote them."""
-    written = [*map(one_line, reply.value.statements)]
-    texts = [text for text in written if is_claim(text) and not said.strays(text, i)]
-    whole = one_line(sentence)
-    # What was written may end as a question for a title at its end; and an answer that is no more than a
-    # mention ("[1962]") is none.
-    if not texts and (reply.truncated or any(map(has_content, written)) or not has_content(whole)):
-        return [whole], reply.truncated or "strays"
-    # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
-    if omits_content(whole, texts) if texts else long_numbers(whole) - long_numbers(question):
-        return [whole], "details"
-    return texts, reply.truncated
-
-
-def unquoted(text: str) -> str:
-    """Write single quotes for double ones: a small model forgets to escape them, and ends its string.
-
-    >>> unquoted('Click "Books".')
-    "Click 'Books'."
-    """
-    return text.replace('"', "'")
 
 
 class StatementFilter:
-    """What the sentences of a text say, as terms; and which statements stray from their own sentence."""
+    """Chooses, of what a model wrote for each sentence of a text, what the sentence says."""
 
     def __init__(self, sentences: Sequence[str], question: str = "") -> None:
+        self._sentences, self._question = sentences, question
         self._of = [terms(sentence) for sentence in sentences]
         self._places = term_positions(self._of)
-        # A term of all is of none.
+        # A term of all sentences tells nothing of any.
         spread = Counter(chain(*self._of, terms(question)))
         self._weights = {term: math.log(1 + len(self._of) / count) for term, count in spread.items()}
+
+    def choose(self, i: int, reply: Reply[StatementsReply]) -> tuple[Sequence[str], str]:
+        """Return the statements of sentence `i`, and why they are not as the model wrote them (or "")."""
+        whole, written = one_line(self._sentences[i]), [*map(one_line, reply.value.statements)]
+        texts = [text for text in written if is_claim(text) and not self.strays(text, i)]
+        # What was written may end as a question for a title at its end; and an answer that is no more than a
+        # mention ("[1962]") is none.
+        if not texts and (reply.truncated or any(map(has_content, written)) or not has_content(whole)):
+            return [whole], reply.truncated or "strays"
+        # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
+        if omits_content(whole, texts) if texts else long_numbers(whole) - long_numbers(self._question):
+            return [whole], "details"
+        return texts, reply.truncated
 
     def strays(self, statement: str, i: int) -> bool:
         """Tell whether a statement that was written for sentence `i` says what another sentence says.
 
-        Models do this at a heading ("Colours:" makes them write down the list that follows), or go on into
-        the next sentence. Either the statement leaves out most of what is special in its own sentence and has
-        more of another one, or what it adds to its own is a whole clause of another one. A name in the place
-        of a pronoun is neither.
+        Either it leaves out most of what is special in its own sentence and has more of another one, or what
+        it adds to its own is a whole clause of another one. A name in the place of a pronoun is neither.
 
         >>> StatementFilter(["The colours are:", "Red is warm.", "Blue is cold."]).strays("Red is warm.", 0)
         True
@@ -200,7 +189,7 @@ def _without_duplicates(lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]
 def _is_subsumed(text: str, other: str) -> bool:
     """Tell whether `other` has all words of `text` in their order, and more that leaves it true.
 
-    Such a statement is judged with the longer one, and would count twice. Han text is compared by characters.
+    Han text is compared by characters.
 
     >>> _is_subsumed("Ann Lee left.", "Ann Lee, the mayor, left in May.")
     True

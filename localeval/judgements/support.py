@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
 from localeval.judgements import grounding
-from localeval.judgements.context import JudgeContext, Record, reference_of, response_of
+from localeval.judgements.context import JudgeContext, Record, texts_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import ask_in_windows, yes
 from localeval.prompts import Prompt
@@ -28,6 +28,7 @@ from localeval.text.overlap import (
 )
 from localeval.text.sentences import has_words
 
+VERSION = "7"
 REASON_TOKENS = 120
 CLOSEST, CUT = 2, " … "  # so many sentences at most are shown again with a statement, this between them
 
@@ -35,13 +36,13 @@ CLOSEST, CUT = 2, " … "  # so many sentences at most are shown again with a st
 class Verdict(Record):
     """One statement decided.
 
-    sentence         number of its sentence in the text that makes it
+    sentence         number of its sentence in the text that makes it, from 0
     probability      of "supported", 0 to 1; with several windows that of the best one
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
     unknown_numbers  its numbers that the premise names nowhere
-    core             it without its asides, where that was less probable and so decided (see `asides`)
+    core             it without its asides, where that was less probable and so decided (see `main_clause`)
     """
 
     statement: str
@@ -78,7 +79,7 @@ class ReasonedReply(BaseModel):
 
 
 class Decided(NamedTuple):
-    """As in `Verdict`."""
+    """The fields of a `Verdict` that a model decides."""
 
     probability: float
     reason: str | None = None
@@ -87,39 +88,39 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True)
 class SupportTask:
-    """What is held against what: a judgement of statements, and the texts that may support them.
+    """The judgement whether a column of the sample, the premise, supports what a judgement states.
 
     by  decides instead of `Options.support_by`, where given
     """
 
+    premise: str
     statements: str
-    premise: Callable[[Sample], Sequence[str]]
-    by: Literal["llm", "hhem"] | None = None
+    by: Literal["hhem"] | None = None
 
     def decided_by(self, context: JudgeContext, sample: Sample) -> Literal["llm", "hhem", "head"]:
         if self.by == "hhem" or context.options.support_by == "hhem":
             return "hhem"
-        of_response = self.statements == "statements" and self.premise is contexts_of
+        of_response = (self.statements, self.premise) == ("statements", "retrieved_contexts")
         return "head" if of_response and grounding.decides(context, sample) else "llm"
 
     def recipe(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
         by = self.decided_by(context, sample)
         if by == "hhem":
-            return {"by": "hhem", "classifier": context.classifier.signature()}
+            return {"by": "hhem", "classifier": context.classifier().signature()}
         if by == "head":
             read = {"user_input": sample.user_input, "response": sample.response}
             return {"by": "head", **grounding.recipe(context, sample), **read}
-        stated = reference_of(sample) if self.statements == "reference_statements" else response_of(sample)
-        prompt = prompt_for(context, language(stated))
+        column = "reference" if self.statements == "reference_statements" else "response"
+        prompt = prompt_for(context, language(texts_of(sample, column)[0]))
         return {"verdict": context.options.verdict, "prompt": prompt.sha256}
 
     def ask(self, context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
         """Ask about each statement behind the premise, or as a pair with it for the classifier.
 
-        No statements: nobody is asked. A premise without a word supports nothing: nobody is asked either.
+        Nobody is asked without a statement, or of a premise without a word, which supports nothing.
         """
         made: StatementsRecord = records[self.statements]
-        premise = self.premise(sample)
+        premise = texts_of(sample, self.premise)
         statements = [text for _, text in made.flat()]
         by = self.decided_by(context, sample)
         whole: float | None = None
@@ -131,7 +132,7 @@ class SupportTask:
             decided, count = [Decided(read.sentences[i].probability) for i, _ in made.flat()], read.windows
             whole = read.all_supported
         elif by == "hhem":
-            shares, count = context.classifier.support(premise, statements)
+            shares, count = context.classifier().support(premise, statements)
             decided = [Decided(share) for share in shares]
         else:
             decided, count = judge_support(context, premise, statements, format_evidence(near), made.language)
@@ -154,17 +155,6 @@ class SupportTask:
         )
 
 
-def contexts_of(sample: Sample) -> list[str]:
-    return sample.retrieved_contexts or []
-
-
-RESPONSE_IN_CONTEXTS = SupportTask("statements", contexts_of)
-RESPONSE_IN_CONTEXTS_BY_HHEM = SupportTask("statements", contexts_of, "hhem")
-REFERENCE_IN_CONTEXTS = SupportTask("reference_statements", contexts_of)
-RESPONSE_IN_REFERENCE = SupportTask("statements", lambda sample: [reference_of(sample)])
-REFERENCE_IN_RESPONSE = SupportTask("reference_statements", lambda sample: [response_of(sample)])
-
-
 def judge_support(
     context: JudgeContext,
     premise: Sequence[str],
@@ -172,11 +162,10 @@ def judge_support(
     shown: Sequence[str],
     spoken: str,
 ) -> tuple[list[Decided], int]:
-    """Ask about each statement. Returns what was decided of it, and the number of windows.
+    """Ask about each statement. Returns what was decided of each, and the number of windows.
 
-    `shown` is for each statement what a prompt may show again beside it (see `closest_evidence`). A
-    statement with asides is asked about without them too, and no better supported than so (see
-    `main_clause`).
+    `shown` is what a prompt may show again beside each (see `closest_evidence`). One with asides is asked
+    about without them too, and is no better supported than so (see `main_clause`).
     """
     source = source_terms(premise)
     cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, source)) != text}
@@ -205,7 +194,7 @@ def judge_support(
 
 
 def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
-    """Give for each statement as one text the sentences of the premise that share most with it, "" for none.
+    """Join, for each statement, the sentences of the premise that share most with it; "" where none does.
 
     >>> closest_evidence(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
@@ -216,7 +205,7 @@ def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[
 def format_evidence(near: Sequence[Sequence[Evidence]]) -> list[str]:
     """Join each statement's closest sentences, the one first that most statements have, else by place.
 
-    So prompts of several statements begin alike as often as can be: what is alike is computed once.
+    Prompts that begin alike share that part's computation.
     """
     having = Counter(one for own in near for one in own)
     in_order = (sorted(own, key=lambda one: (-having[one], one.context, one.start)) for own in near)

@@ -27,10 +27,11 @@ def windows(
 ) -> list[str]:
     """Join the contexts: whole where they fit, else as windows of whole sentences, one sentence shared.
 
-    `bare` is what stands before the items, without contexts; `prefix` is None where none stands before it;
-    `budget` is of a reply. These, the longest item and an eighth of the engine's context stay free, so that
-    several items are decoded together. Raises ContextTooLong where more than eight windows, or a window for
-    a single sentence, would be needed.
+    bare    what stands before the items, without contexts
+    budget  tokens of a reply
+
+    An eighth of the engine's context stays free, so that several items are decoded together. Raises
+    ContextTooLong where more than eight windows, or one for part of a sentence, would be needed.
     """
     free = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
     before = engine.settings.n_ctx if prefix is None else engine.room(prefix)
@@ -53,7 +54,7 @@ def ask_in_windows(
 ) -> tuple[list[Reply[T]], int]:
     """Ask each item in every window, which `render` puts before it.
 
-    Returns for each item the reply that is surest of yes (of equals the first), and the number of windows.
+    Returns for each item the reply that is surest of yes (or the first such), and the number of windows.
     """
     parts = windows(engine, prefix, contexts, items, bare=render(""), budget=budget)
     by_window = [engine.generate(prefix, render(part), items, schema, budget=budget) for part in parts]

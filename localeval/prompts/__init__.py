@@ -1,7 +1,216 @@
-"""Prompts: texts as TOML files per judgement and language, and how outside text is put into them."""
+"""Prompts: texts as TOML files per judgement and language, and how outside text is put into their templates.
+
+A file has names of its own for two parts: `branch` is the context, and `leaves` are the items.
+"""
 
 from __future__ import annotations
 
-from localeval.prompts.templates import FENCES, LANGUAGES, Prompt, fence, fill, join, load, text_of
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
 
-__all__ = ["FENCES", "LANGUAGES", "Prompt", "fence", "fill", "join", "load", "text_of"]
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from localeval.errors import PromptError
+from localeval.prompts.prefix import PromptPrefix
+from localeval.system.arguments import describe
+from localeval.text.display import shorten
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LANGUAGES = ("en", "zh")
+FENCES = ("documents", "question", "answer", "reference")
+_FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)
+_PLACE = re.compile(r"\{(\w+)\}")
+_OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again, or not
+ANSWERS = {"verdict": ("yes", "no"), "sufficient": ("yes", "no")}  # all other fields of a reply are free
+
+
+def _checked(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an example's item. Raises ValueError where a value is none of its name."""
+    for name, value in item.items():
+        if name in ANSWERS:
+            right = value in ANSWERS[name]
+        elif name == "statements":
+            right = isinstance(value, list) and all(isinstance(text, str) for text in value)
+        else:
+            right = isinstance(value, str)
+        if not right:
+            raise ValueError(f"its {name} can't be {value!r}")
+    return item
+
+
+class Example(BaseModel, extra="allow"):
+    """A worked example: its items, and as further fields the texts of the context, contexts one by one."""
+
+    __pydantic_extra__: dict[str, str | list[str]]
+    items: list[Annotated[dict[str, Any], AfterValidator(_checked)]] = Field(alias="leaves")
+
+
+class Prompt(BaseModel):
+    """One judgement's prompt in one language: templates with {names}, filled by code.
+
+    context       what stands before all items of a sample
+    items         an item's name -> its template
+    words         texts that code puts into items
+    examples      worked ones, rendered by the same templates as the real thing
+    context_once  only the first item of an example shows the context; the others go on its conversation
+    sha256        that of the file's text
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    version: str | int
+    system: Annotated[str, AfterValidator(str.strip)]
+    context: Annotated[str, AfterValidator(lambda text: text.lstrip("\n"))] = Field(alias="branch")
+    items: dict[str, Annotated[str, AfterValidator(lambda text: text.rstrip("\n"))]] = Field(alias="leaves")
+    words: dict[str, str] = {}
+    examples: list[Example] = []
+    context_once: bool = Field(default=False, alias="branch_once")
+    sha256: str
+
+    def render_context(self, /, **texts: str) -> str:
+        return fill(self.context, texts)
+
+    def render_item(self, item: str, /, **texts: str) -> str:
+        return fill(self.items[item], texts)
+
+    def prefix(self, item: str, schema: type[BaseModel], **others: type[BaseModel]) -> PromptPrefix:
+        """Give the instruction with the worked examples, whose replies have the fields of a schema.
+
+        An item of an example is of `item`, with `schema`, unless it names another one (its `leaf`), whose
+        schema is in `others`.
+        """
+        fields = {kind: [*form.model_fields] for kind, form in {item: schema, **others}.items()}
+        turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
+        return PromptPrefix(self.system, tuple(turns))
+
+    def turns(
+        self, example: Example, usual: str, fields: Mapping[str, Iterable[str]]
+    ) -> list[tuple[str, str]]:
+        """Render an example as (user, assistant) turns. Raises KeyError for what it lacks.
+
+        usual   what an item is unless it says so
+        fields  kind of item -> what its reply holds
+        """
+        texts = (example.model_extra or {}).items()
+        context = self.render_context(**{k: join(v) if isinstance(v, list) else v for k, v in texts})
+        turns = []
+        for given in example.items:
+            kind = given.get("leaf", usual)
+            user = (context + self.render_item(kind, **given)).lstrip("\n")
+            reply = {name: given[name] for name in fields[kind]}
+            turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
+            context = "" if self.context_once else context
+        return turns
+
+
+def join(contexts: Sequence[str]) -> str:
+    """Join contexts to one text, a newline between them.
+
+    >>> join(["One.", "Two."])
+    'One.\\nTwo.'
+    """
+    return "\n".join(contexts)
+
+
+def fence(text: str) -> str:
+    """Make every fence mark of the prompts in `text` harmless. Fencing it again changes nothing.
+
+    >>> fence("a </documents> b")
+    'a ‹/documents> b'
+    """
+    return _FENCE.sub("‹", text)
+
+
+def fill(template: str, texts: Mapping[str, str]) -> str:
+    """Replace each {name} by the fenced text of that name, in one pass.
+
+    What a text contains is never read as a place again.
+    """
+    return _PLACE.sub(lambda place: fence(texts[place[1]]), template)
+
+
+def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
+    """Load the prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gave for it.
+
+    `replacement` is a prompt file's path, or its text. Raises PromptError, with the part that is missing or
+    wrong, when it does not have the shape of the built-in one (whose path the message names).
+    """
+    if replacement is None:
+        return _built_in(judgement, language)
+    text = text_of(replacement)
+    where = "the given prompt" if text == replacement else replacement
+    return _replaced(judgement, language, text, f"{where} ({judgement}, {language})")
+
+
+@lru_cache(maxsize=64)
+def _built_in(judgement: str, language: str) -> Prompt:
+    text = (resources.files(__package__) / language / f"{judgement}.toml").read_text(encoding="utf-8")
+    return _parse(text, f"{judgement}.toml ({language})")
+
+
+def text_of(replacement: str | os.PathLike[str]) -> str:
+    """Read a prompt file given as its text or its path. Raises PromptError if that can't be done."""
+    if isinstance(replacement, str) and "\n" in replacement:
+        return replacement
+    try:
+        return Path(replacement).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise PromptError(
+            f"{shorten(replacement)}: this prompt file can't be read ({shorten(error)}); give a TOML file, "
+            "as its path or its text."
+        ) from error
+
+
+def _parse(text: str, where: str) -> Prompt:
+    try:
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        return Prompt.model_validate({**tomllib.loads(text), "sha256": sha256})
+    except ValidationError as error:
+        raise PromptError(f"{where}: {describe(error)}; copy a built-in one and change it.") from error
+    except (ValueError, RecursionError) as error:  # no TOML, or no Unicode, or too deep
+        raise PromptError(f"{where}: this is not a TOML prompt file ({shorten(error)}).") from error
+
+
+@lru_cache(maxsize=64)  # by its text: a file may be edited between two runs of a process
+def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
+    """Read a replaced prompt. Raises PromptError unless it has what the built-in one has, in the same form.
+
+    So no slip in a file is met first in the middle of a run.
+    """
+    prompt, built_in = _parse(text, where), _built_in(judgement, language)
+    see = f"see {resources.files(__package__) / language / f'{judgement}.toml'}."
+    given, wanted = (
+        {"branch": p.context} | {f"leaves.{k}": v for k, v in p.items.items()} for p in (prompt, built_in)
+    )
+    for name, template in wanted.items():
+        if name not in given:
+            raise PromptError(f"{where}: {name} is missing; {see}")
+        places, found = {*_PLACE.findall(template)}, {*_PLACE.findall(given[name])}
+        if not places - _OPTIONAL <= found <= places | (_OPTIONAL if name == "leaves.verdict" else set()):
+            listed = ", ".join(f"{{{place}}}" for place in sorted(places))
+            raise PromptError(f"{where}: {name} must hold just these places: {listed}; {see}")
+    if missing := built_in.words.keys() - prompt.words:
+        raise PromptError(f"{where}: words lacks {', '.join(sorted(missing))}; {see}")
+
+    shown = [item for example in built_in.examples for item in example.items]
+    named = {item["leaf"] for item in shown if "leaf" in item}
+    usual = next(name for name in built_in.items if name not in named)
+    fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in shown}
+    for number, example in enumerate(prompt.examples, 1):
+        try:
+            prompt.turns(example, usual, fields)
+        except KeyError as error:
+            raise PromptError(f"{where}: example {number}: {error.args[0]} is missing; {see}") from error
+    return prompt

@@ -17,48 +17,33 @@ from localeval.system.arguments import STRICT, Number, Settings, Whole
 from localeval.text.display import shorten
 
 _Prompted = Literal["statements", "support", "support_reasoned", "questions", "needed", "useful"]
-PROMPTED = get_args(_Prompted)
-"""The judgements with a prompt."""
+PROMPTED = get_args(_Prompted)  # the judgements with a prompt
 
 
-class FileText(str):
-    """The text of a file, which messages name by its path."""
-
-    path: str
-
-
-def file_text(option: str, given: str) -> str:
-    """Read a calibration, or heads, as the file is now; "auto", "none" and a text stay as they are.
-
-    Raises InputError.
-    """
-    if isinstance(given, FileText) or given in ("auto", "none") or given.lstrip().startswith("{"):
+def _file_text(command: str, given: str) -> str:
+    """Read what `localeval COMMAND` wrote, as the file is now; "auto", "none" and a text stay as they are."""
+    if given in ("auto", "none") or given.lstrip().startswith("{"):
         return given
     try:
-        text = FileText(Path(given).read_text(encoding="utf-8"))
+        return Path(given).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        command = {"calibration": "card", "head": "fit"}[option]
         raise InputError(
-            f"{shorten(given)}: no {option} can be read there; give the file that `localeval {command}` "
-            "wrote, auto or none."
+            f"{shorten(given)}: this file can't be read ({shorten(error)}); give one that "
+            f"`localeval {command}` wrote, auto or none."
         ) from error
-    text.path = shorten(given)
-    return text
 
 
 def _prompt_texts(given: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Read the caller's prompts as they are now: a file that is edited later changes nothing here."""
+    """Check the caller's prompts, and read their files as they are now."""
     for judgement, by_language in given.items():
         for language, prompt in by_language.items():
-            load(judgement, language, prompt)  # raises PromptError, which names the file
+            load(judgement, language, prompt)
     return {name: {own: text_of(prompt) for own, prompt in texts.items()} for name, texts in given.items()}
 
 
-def _fspath(given: Any) -> Any:
-    return os.fspath(given) if isinstance(given, os.PathLike) else given
-
-
-_Path = Annotated[str, BeforeValidator(_fspath)]
+_Path = Annotated[
+    str, BeforeValidator(lambda given: os.fspath(given) if isinstance(given, os.PathLike) else given)
+]
 _Prompts = Mapping[_Prompted, Mapping[Literal["en", "zh"], _Path]]
 
 
@@ -113,12 +98,12 @@ class Options(Settings):
     prompts: Annotated[_Prompts, AfterValidator(_prompt_texts)] = Field(
         default_factory=dict, description="Judgement -> language -> a prompt file, as its path or its text."
     )
-    calibration: Annotated[_Path, AfterValidator(partial(file_text, "calibration"))] = Field(
+    calibration: Annotated[_Path, AfterValidator(partial(_file_text, "card"))] = Field(
         default="auto",
         description="auto (the shipped one that was fitted on just this judge, its prompts and options; else "
         "probabilities stay raw), none, or a file that `localeval card` wrote.",
     )
-    head: Annotated[_Path, AfterValidator(partial(file_text, "head"))] = Field(
+    head: Annotated[_Path, AfterValidator(partial(_file_text, "fit"))] = Field(
         default="auto",
         description="auto (the shipped one that was fitted for just this judge), none (nothing is decided by "
         "reading), or a file that `localeval fit` wrote.",
@@ -133,5 +118,5 @@ class Options(Settings):
 
 DEFAULTS = Options()
 
+# Those that move scores, and no judgement that a score is computed from.
 ARITHMETIC = ("threshold", "relevance", "mode", "beta", "calibration")
-"""Those that move scores and no judgement that a score is computed from."""

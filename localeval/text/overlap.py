@@ -118,6 +118,7 @@ def shared_weight(
     return shares
 
 
+@lru_cache(maxsize=256)  # a sentence is looked at by several judgements
 def terms(text: str) -> frozenset[str]:
     """Words in lower case; Han text as pairs of neighbouring characters, a lone one as itself.
 
@@ -184,6 +185,7 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
     return tuple(unknown)
 
 
+@lru_cache(maxsize=256)  # a statement is looked at by several judgements
 def numbers(text: str) -> tuple[str, ...]:
     """Its numbers as `in_digits` writes them, those of passages and of a list item before it left out.
 

@@ -76,16 +76,9 @@ def test_the_curve_moves_the_threshold_and_so_value_and_the_record_itself_stays_
     assert faithfulness(raw).value == 3 / 4
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        records(0.6, language="zh"),
-        records(0.6, language="other"),
-        records(0.6, by="hhem"),
-        records(0, windows=0),
-    ],
-)
-def test_what_no_curve_was_fitted_for_stays_raw(raw: dict[str, Any]) -> None:
+@pytest.mark.parametrize("other", [{"language": "zh"}, {"by": "hhem"}, {"by": "head"}, {"windows": 0}])
+def test_what_no_curve_was_fitted_for_stays_raw(other: dict[str, Any]) -> None:
+    raw = records(0.6, **other)
     assert calibrate(raw, {"en": STRICT}) is raw
 
 
@@ -120,11 +113,9 @@ def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
     assert [found[i] == again[i] for i in range(3)] == [True, False, False]
 
 
-def test_an_unknown_number_counts_twice_at_most_and_steps_of_an_older_file_are_interpolated() -> None:
+def test_an_unknown_number_counts_twice_at_most() -> None:
     found = [Curve(unknown_number=-1.5, coverage=2, intercept=-1).apply(0.5, 0.5, k) for k in range(4)]
     assert found == [sigmoid(0), sigmoid(-1.5), sigmoid(-3), sigmoid(-3)]
-    steps = Curve(steps=((0.25, 0.1), (0.75, 0.9)))
-    assert [steps.apply(p) for p in (0, 0.25, 0.5, 1)] == pytest.approx([0.1, 0.1, 0.5, 0.9])
 
 
 @pytest.mark.parametrize(
@@ -161,8 +152,6 @@ def test_a_calibration_file_is_kept_and_an_older_one_is_read(tmp_path: Path) -> 
     options = Options.read({"statements": "sentences", "calibration": file})
     file.unlink()
     assert calibrations_for(FAKE, options) == {"en": calibration()}
-    with pytest.raises(InputError, match=r"own\.json: it was fitted on another judge"):
-        calibrations_for("1" * 64, options)
 
 
 def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> None:
@@ -202,7 +191,6 @@ def test_a_sample_in_another_language_is_said_to_be_raw() -> None:
     [
         ("", "no calibration file"),
         ('{"schema": 2}', "schema"),
-        ('{"schema": 1, "calibrations": [{}]}', "no calibration file"),
         (write([calibration()]).replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
         (write([calibration(sha256="1" * 64)]), "another judge"),
     ],
@@ -211,11 +199,9 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, con
     file = tmp_path / "own.json"
     file.write_text(content, encoding="utf-8")
     judge = fake_judge(FakeEngine([]))
-    with pytest.raises(InputError, match=what) as caught:
+    with pytest.raises(InputError, match=f"calibration.*{what}"):
         evaluate([TEA], ["faithfulness"], judge, statements="sentences", calibration=str(file))
-    assert "own.json" in str(caught.value)
-    assert str(caught.value).endswith(".")
-    with pytest.raises(InputError, match="no calibration can be read"):
+    with pytest.raises(InputError, match=r"none\.json"):
         evaluate([TEA], ["faithfulness"], judge, calibration=tmp_path / "none.json")
 
 

@@ -91,6 +91,7 @@ reason = "{statement} is {verdict}: why?"
 supported = "right"
 unsupported = "wrong"
 """
+EXAMPLE = 'examples = [{contexts = "A.", leaves = [{statement = "B."%s}]}]\n'
 
 
 def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
@@ -111,6 +112,8 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
         (('reason = "{statement} is {verdict}: why?"', ""), "leaves.reason"),
         (("{statement}?", "{statement} {wrong}"), "leaves.verdict"),
         (('supported = "right"', ""), "supported"),
+        (("version", EXAMPLE % "" + "version"), "example 1: verdict"),
+        (("version", EXAMPLE % ', verdict = "maybe"' + "version"), "maybe"),
         (("version", "versio"), "version"),
         (("[words]", "[words"), "TOML"),
         ((OWN, "no-such.toml"), "no-such.toml"),

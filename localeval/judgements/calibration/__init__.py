@@ -13,29 +13,24 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from localeval.errors import InputError
-from localeval.judgements import in_order
+from localeval.judgements import statements, support
 from localeval.judgements.grounding import ENOUGH
-from localeval.judgements.heads import CLOSEST, Head, logit, sigmoid
+from localeval.judgements.heads import CLOSEST, Fitted, Head, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.prompts import LANGUAGES
-from localeval.prompts.options import FileText, Options, file_text
+from localeval.prompts.options import Options
 from localeval.text.display import shorten
 
 JUDGEMENT = "support"
-MOST_UNKNOWN = 2
-"""Unknown numbers of one statement that count: a list of ten says little more than two."""
-
-SCHEMA = 1
-"""Of a calibration file; another number is another form."""
-
-NO_HEADS: Mapping[str, Head] = {}
+MOST_UNKNOWN = 2  # unknown numbers of one statement that count: a list of ten says little more than two
+SCHEMA = 1  # of a calibration file
 
 
-class Curve(BaseModel):
+class Curve(Fitted):
     """A map of probabilities, rising with each: a sigmoid, which with the first two 0 is Platt's.
 
     coverage        what full coverage adds to the logit, against none
@@ -50,8 +45,6 @@ class Curve(BaseModel):
     0.5
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
     slope: float = Field(default=1.0, gt=0)
     coverage: float = Field(default=0.0, ge=0)
     unknown_number: float = Field(default=0.0, le=0)
@@ -65,16 +58,14 @@ class Curve(BaseModel):
             return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
         import numpy as np
 
-        return float(
-            np.interp(probability, [raw for raw, _ in self.steps], [found for _, found in self.steps])
-        )
+        raw, calibrated = np.array(self.steps).T
+        return float(np.interp(probability, raw, calibrated))
 
     def apply_to(self, verdict: Verdict) -> float:
-        """Give the calibrated probability of a verdict."""
         return self.apply(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
 
 
-class Calibration(BaseModel):
+class Calibration(Fitted):
     """A curve, and what it was fitted on: it acts on nothing else.
 
     judge       name and sha256 of the model file
@@ -82,11 +73,9 @@ class Calibration(BaseModel):
     prompts     prompt -> sha256, those that made statements and verdicts in this language
     judgements  judgement -> version
     options     those that give the probabilities another meaning
-    fitted_on   for people to read: metric, data set, labels, date, ...
+    fitted_on   for people to read: metric, data set, labels, date
     figures     cross-validated on that data: name -> (figure, ends of its 95 % interval)
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     judge: dict[str, str]
     language: str
@@ -95,7 +84,7 @@ class Calibration(BaseModel):
     options: dict[str, str]
     curve: Curve
     fitted_on: dict[str, Any]
-    figures: dict[str, tuple[float, float, float]] = {}
+    figures: dict[str, tuple[float, float, float]] = Field(default={})
 
     def fits(self, recipe: Mapping[str, Any]) -> bool:
         """Tell whether `recipe` (see `recipe` below) is what it was fitted on."""
@@ -103,9 +92,7 @@ class Calibration(BaseModel):
         return {**own, "model": self.judge["sha256"]} == dict(recipe)
 
 
-Curves = Mapping[str, Curve]
-"""By language; a language that is not there stays raw."""
-
+Curves = Mapping[str, Curve]  # by language; what is in another one stays raw
 RAW: Curves = {}
 
 
@@ -117,14 +104,14 @@ def calibrate(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
     """
     if not curves:
         return records
-    support, made = records.get(JUDGEMENT), records.get("statements")
-    if not isinstance(support, SupportRecord) or not isinstance(made, StatementsRecord):
+    raw, made = records.get(JUDGEMENT), records.get("statements")
+    if not isinstance(raw, SupportRecord) or not isinstance(made, StatementsRecord):
         return records
-    if support.by != "llm" or not support.windows or made.language not in curves:
+    if raw.by != "llm" or not raw.windows or made.language not in curves:
         return records
     curve = curves[made.language]
-    verdicts = tuple(v.model_copy(update={"probability": curve.apply_to(v)}) for v in support.verdicts)
-    return {**records, JUDGEMENT: support.model_copy(update={"verdicts": verdicts})}
+    verdicts = tuple(v.model_copy(update={"probability": curve.apply_to(v)}) for v in raw.verdicts)
+    return {**records, JUDGEMENT: raw.model_copy(update={"verdicts": verdicts})}
 
 
 def all_supported(probabilities: Sequence[float]) -> float:
@@ -138,47 +125,45 @@ def all_supported(probabilities: Sequence[float]) -> float:
 
 
 def recipe(
-    model_sha256: str, options: Options, language: str, heads: Mapping[str, Head] = NO_HEADS
+    model_sha256: str, options: Options, language: str, heads: Mapping[str, Head] = {}
 ) -> dict[str, Any]:
     """Give what a calibration has to have been fitted on to act on verdicts made so, in JSON values."""
     forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
     if options.support_by == "auto" and (head := heads.get(language)) and head.long_answers >= ENOUGH:
         forms["support_by"] = "auto"  # only short responses are asked about
-    by = ["support_reasoned" if options.verdict == "reasoned" else "support"]
-    by += ["statements"] if options.statements != "sentences" else []
+    prompts = ["support_reasoned" if options.verdict == "reasoned" else "support"]
+    prompts += ["statements"] if options.statements == "llm" else []
     return {
         "model": model_sha256,
         "language": language,
-        "prompts": {name: options.prompt(name, language).sha256 for name in sorted(by)},
-        "judgements": {row.name: row.version for row in in_order([JUDGEMENT])},
+        "prompts": {name: options.prompt(name, language).sha256 for name in sorted(prompts)},
+        "judgements": {"statements": statements.VERSION, JUDGEMENT: support.VERSION},
         "options": forms,
     }
 
 
 def calibrations_for(
-    model_sha256: str, options: Options, heads: Mapping[str, Head] = NO_HEADS
+    model_sha256: str, options: Options, heads: Mapping[str, Head] = {}
 ) -> dict[str, Calibration]:
     """Give those of `options.calibration` that fit the judge, its heads and the options, by language.
 
     Often there is none. Raises InputError for a file that can't be used, or that holds none that fits.
     """
-    if options.calibration == "none" or options.support_by in ("head", "hhem"):
+    text = options.calibration
+    if text == "none" or options.support_by in ("head", "hhem"):
         return {}
-    text = file_text("calibration", options.calibration)
+    known = shipped() if text == "auto" else _parsed(text, "the given calibration")
     wanted = {language: recipe(model_sha256, options, language, heads) for language in LANGUAGES}
-    if text == "auto":
-        return {language: one for language in LANGUAGES for one in shipped() if one.fits(wanted[language])}
-    where = text.path if isinstance(text, FileText) else "the given calibration"
-    fitting = {x: one for x in LANGUAGES for one in _parsed(text, where) if one.fits(wanted[x])}
-    if not fitting:
+    fitting = {language: one for language in LANGUAGES for one in known if one.fits(wanted[language])}
+    if text != "auto" and not fitting:
         raise InputError(
-            f"{where}: it was fitted on another judge, other prompts or other options, "
-            "and is never applied to these; make one with `localeval card`, or leave it out."
+            "the given calibration was fitted on another judge, other prompts or other options, and is never "
+            "applied to these; make one with `localeval card`, or leave it out."
         )
     return fitting
 
 
-def curves_for(model_sha256: str, options: Options, heads: Mapping[str, Head] = NO_HEADS) -> Curves:
+def curves_for(model_sha256: str, options: Options, heads: Mapping[str, Head] = {}) -> Curves:
     """Give the curves of `calibrations_for`, by language."""
     return {own: one.curve for own, one in calibrations_for(model_sha256, options, heads).items()}
 
@@ -212,7 +197,7 @@ def _parsed(text: str, where: str) -> tuple[Calibration, ...]:
 
 
 def curves_to_json(curves: Curves) -> dict[str, Any]:
-    """Give the curves as a signature keeps them, in JSON values. Nothing else of them moves a score."""
+    """Give the curves as a signature keeps them, in JSON values."""
     return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
 
 
