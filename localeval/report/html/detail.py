@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice, pairwise, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
 from localeval.judgements.context import response_of
-from localeval.text.injection import Injection
 
 if TYPE_CHECKING:
     from localeval.runs.result import SampleResult
@@ -16,37 +15,33 @@ if TYPE_CHECKING:
 LONGEST_TEXT, LONGEST_CONTEXTS, LONGEST_STATEMENT = 20_000, 60_000, 6_000  # the contexts together
 MOST_LISTED = 200
 
+# Who decided on the statements of the response, and on those of the reference, in the words of the page.
 _OF_RESPONSE = {
     "support": "in_contexts",
     "support_hhem": "in_contexts_hhem",
     "response_in_reference": "in_reference",
 }
 _OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response": "in_response"}
-_BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")
-"""Judgements whose evidence lies in the contexts."""
+_BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")  # their evidence lies in the contexts
 
 
-def detail(one: SampleResult, attacks: list[Injection], threshold: float) -> dict[str, Any]:
+def detail(one: SampleResult, threshold: float) -> dict[str, Any]:
     """Gather what there is to see of one sample, for sample.html."""
     all_records = dict(one.as_scored())  # each is read once
     records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
-    sample, needed = one.sample, records.get("needed")
+    sample, response, needed = one.sample, response_of(one.sample), records.get("needed")
     made = records.get("statements") or records.get("grounding")
-    response = [] if sample.response is None else _response(response_of(sample), records)
-    contexts = sample.retrieved_contexts or []
-    shown = _contexts(contexts, records, threshold)
+    pieces = _response(response, records)
+    contexts = _contexts(sample.retrieved_contexts or [], records, threshold)
     draws = _draws(records)
     return {
-        "id": sample.id,
-        "question": sample.user_input,
-        "reference": sample.reference,
-        "response": sample.response,
-        "pieces": response,
-        "response_left_out": max(0, len(response_of(sample)) - LONGEST_TEXT),
-        "doubtful": any(mark and mark.doubtful for _, mark in response),
-        "contexts": shown,
-        "contexts_left_out": len(contexts) - len(shown),
+        "sample": sample,
         "scores": one.scores,
+        "pieces": pieces,
+        "response_left_out": max(0, len(response) - LONGEST_TEXT),
+        "doubtful": any(mark and mark.doubtful for _, mark in pieces),
+        "contexts": contexts,
+        "contexts_left_out": len(sample.retrieved_contexts or []) - len(contexts),
         "stated": [
             *_stated("statements", _OF_RESPONSE, records, threshold),
             *_stated("reference_statements", _OF_REFERENCE, records, threshold),
@@ -59,7 +54,6 @@ def detail(one: SampleResult, attacks: list[Injection], threshold: float) -> dic
         "thinking": getattr(made, "thinking_removed", False),
         "other_language": getattr(made, "language", "") == "other",
         "windows": most_windows(records),
-        "attacks": attacks,
         "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
     }
 
@@ -172,16 +166,16 @@ def _stated(
 
     `sentence` and `source` name the elements that belong to a statement, "" where there is none.
     """
-    made, judged = records.get(of), {n: records[n].verdicts for n in labels if n in records}
+    made, judged = records.get(of), [name for name in labels if name in records]
     if made is None or not judged:
         return []
-    decisive = next(iter(judged))
-    reasons = getattr(records.get("reasons"), "reasons", ()) if decisive == "support" else ()
+    in_contexts = judged[0] in _BY_CONTEXTS
+    reasons = getattr(records.get("reasons"), "reasons", ()) if judged[0] == "support" else ()
     statements = []
-    for i, verdicts in enumerate(islice(zip(*judged.values(), strict=True), MOST_LISTED)):
+    for i, verdicts in enumerate(zip(*(records[name].verdicts for name in judged), strict=True)):
         by, first = dict(zip(judged, verdicts, strict=True)), verdicts[0]
         both = {by[name].probability >= threshold for name in ("support", "support_hhem") if name in by}
-        seen = first.evidence if decisive in _BY_CONTEXTS else None
+        seen = first.evidence if in_contexts else None
         statements.append(
             {
                 "verdict": first,
@@ -193,9 +187,9 @@ def _stated(
                 "split": len(both) > 1,
             }
         )
-    left_out = len(judged[decisive]) - len(statements)
-    against = labels[decisive].removesuffix("_hhem")
-    return [{"label": of, "statements": statements, "against": against, "left_out": left_out}]
+    against = labels[judged[0]].removesuffix("_hhem")
+    left_out = max(0, len(statements) - MOST_LISTED)
+    return [{"label": of, "statements": statements[:MOST_LISTED], "against": against, "left_out": left_out}]
 
 
 def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -99,6 +99,19 @@ def cut(text: str, room: int) -> str:
     return text if len(data) <= room else data[: max(0, room - 3)].decode("utf-8", "ignore") + "…"
 
 
+def clock(seconds: float) -> str:
+    """Show a length of time.
+
+    >>> clock(42.26), clock(61), clock(3 * 3600 + 125)
+    ('42.3 s', '1:01 min', '3:02:05 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
 def for_script(value: Any) -> str:
     """Write `value` as JSON that can stand inside a script element: it holds no mark that could end one.
 
