@@ -11,6 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from localeval.judgements.journal import JournalFile
 from localeval.metrics.signature import differing
 from localeval.runs.config import load_config, read_model
 from localeval.runs.folder import SHARD, Run, check, finish, load
-from localeval.runs.result import Network, Result, SampleResult
+from localeval.runs.result import Network, Result
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, writing
 from localeval.system.versions import digest
@@ -50,28 +51,22 @@ class Shard(NamedTuple):
         return cls(int(found[1]), int(found[2]))
 
     def take(self, samples: Samples) -> tuple[Samples, ShardFile]:
-        """Return the samples of this part, by their ids alone, and what is to be noted of them.
+        """Return the samples of this part, by the hash of their ids alone, and what is to be noted of them.
 
         Raises InputError where no sample falls into it.
         """
-        places = [at for at, sample in enumerate(samples) if _hash(sample.id) % self.of == self.number - 1]
+        places = []
+        for at, sample in enumerate(samples):
+            hashed = hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()
+            if int.from_bytes(hashed[:8], "big") % self.of == self.number - 1:
+                places.append(at)
         if not places:
-            raise InputError(f"{samples.name}: no sample falls into shard {self}; choose fewer parts.")
-        noted = ShardFile(
-            number=self.number,
-            of=self.of,
-            places=places,
-            samples=len(samples),
-            ids=digest([sample.id for sample in samples]),
-        )
+            raise InputError(
+                f"{samples.name}: no sample falls into shard {self.number}/{self.of}; choose fewer parts."
+            )
+        ids = digest([sample.id for sample in samples])
+        noted = ShardFile(number=self.number, of=self.of, places=places, samples=len(samples), ids=ids)
         return Samples([samples[at] for at in places], samples.name, samples.skipped), noted
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
 class ShardFile(BaseModel):
@@ -102,47 +97,45 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
 
     >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """
-    folders = list(map(Path, runs))
-    if Path(output).resolve() in {folder.resolve() for folder in folders}:
+    folders, output = list(map(Path, runs)), Path(output)
+    if output.resolve() in {folder.resolve() for folder in folders}:
         raise InputError(f"{output} is one of the shards; choose another folder with -o.")
     shards = [read_model(folder / SHARD, ShardFile, "shard", "evaluate --shard") for folder in folders]
-    _check(folders, shards)
+    _check_parts(folders, shards)
     results = [load(folder) for folder in folders]
-    first = results[0].signature
+    first = results[0]
     for folder, result in zip(folders, results, strict=True):
-        moving, environment = differing(first, result.signature)
-        if moving or result.metrics != results[0].metrics:
-            what = "; ".join(moving) or f"metrics ({results[0].metrics} and {result.metrics})"
+        moving, environment = differing(first.signature, result.signature)
+        if moving or result.metrics != first.metrics:
+            what = "; ".join(moving) or f"metrics ({first.metrics} and {result.metrics})"
             raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
-    placed: dict[int, tuple[SampleResult, JournalFile]] = {}
-    for folder, shard, result in zip(folders, shards, results, strict=True):
-        lines = JournalFile(folder / JOURNAL)
-        placed |= {at: (one, lines) for at, one in zip(shard.places, result.samples, strict=True)}
-    in_order = [placed[at] for at in range(len(placed))]
-    samples = Samples([one.sample for one, _ in in_order], "the shards")
-    check(Path(output), samples, folders[0])
-    copied: list[SampleResult] = []
-    with Run.open(Path(output), samples, load_config(folders[0]), lambda: None) as run:
-        for one, lines in in_order:
+    places = {at: (part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places)}
+    in_order = [places[at] for at in range(len(places))]
+    samples = Samples([results[part].samples[i].sample for part, i in in_order], "the shards")
+    check(output, samples, folders[0])
+    journals = [JournalFile(folder / JOURNAL) for folder in folders]
+    with Run.open(output, samples, load_config(folders[0]), lambda: None) as run:
+        copied = []
+        for part, i in in_order:
+            one = results[part].samples[i]
             keys: dict[str, str] = dict(getattr(one.records, "at", {}))
-            for key in dict.fromkeys(keys.values()):
+            for key in keys.values():
                 if run.journal.get(key) is None:
-                    run.journal.copy(lines, key)
-            scores, records = one.scores, run.journal.records({}, keys)
-            copied.append(SampleResult(one.sample, scores, records, one.curves, one.threshold))
+                    run.journal.copy(journals[part], key)
+            copied.append(replace(one, records=run.journal.records({}, keys)))
         counted = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),
             refused=None if None in counted else sum(filter(None, counted)),
         )
-        whole = Result(copied, results[0].metrics, first, network=network, skipped=results[0].skipped)
-        finish(Path(output), whole)
+        whole = Result(copied, first.metrics, first.signature, network=network, skipped=first.skipped)
+        finish(output, whole)
     return whole
 
 
-def _check(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:
+def _check_parts(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:
     """Raise InputError unless these are all parts of one whole, each once."""
     if not shards:
         raise InputError("merge takes the folders of all shards of a run, and there is none.")
