@@ -10,15 +10,8 @@ from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from localeval.samples import Sample
 from localeval.text.display import printable
@@ -71,10 +64,8 @@ class LiveLine:
         due = done == len(samples) or self._clock() - self._said >= SECONDS_BETWEEN_LINES
         if due and not self._quiet and self.bar is None:
             self._said = self._clock()
-            line = ", ".join(
-                filter(None, (f"{self._title}: {done}/{len(samples)}", workers, self.time_left()))
-            )
-            _say("; ".join(filter(None, (line, self.means()))))
+            line = _joined(", ", f"{self._title}: {done}/{len(samples)}", workers, self.time_left())
+            _say(_joined("; ", line, self.means()))
 
     def __call__(self, done: int, samples: Sequence[Sample]) -> None:
         self.took(done, samples, {})
@@ -95,20 +86,20 @@ class LiveLine:
     def _draw(self, done: int, total: int, workers: str) -> None:
         if self.bar is not None:
             self.bar.start()
-            left = ", ".join(filter(None, (workers, self.time_left())))
+            left = _joined(", ", workers, self.time_left())
             room, means = self.bar.console.width - WIDTH_WITHOUT_MEANS, self.means()
             if len(means) > room:
                 means = means[: room - 1] + "…" if room > 1 else ""
             self.bar.update(self.bar.task_ids[0], completed=done, total=total, left=left, means=means)
 
 
-def _bar(title: str) -> Progress:
+def _bar(title: str) -> bars.Progress:
     console = Console(stderr=True)
-    middle: list[ProgressColumn] = [MofNCompleteColumn()]
+    middle: list[bars.ProgressColumn] = [bars.MofNCompleteColumn()]
     if console.width >= WIDTH_WITHOUT_MEANS:  # on a narrower line the count and the time left come first
-        middle = [BarColumn(bar_width=console.width // 8), *middle, TimeElapsedColumn()]
-    ends = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("left", "means")]
-    bar = Progress(TextColumn(title), *middle, *ends, console=console)
+        middle = [bars.BarColumn(bar_width=console.width // 8), *middle, bars.TimeElapsedColumn()]
+    ends = [bars.TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("left", "means")]
+    bar = bars.Progress(bars.TextColumn(title), *middle, *ends, console=console)
     bar.add_task("", total=None, left="", means="")
     return bar
 
@@ -122,6 +113,11 @@ def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLi
     finally:
         if line.bar is not None:
             line.bar.stop()
+
+
+def _joined(mark: str, *parts: str) -> str:
+    """Join those that are not empty."""
+    return mark.join(filter(None, parts))
 
 
 def _say(line: str) -> None:

@@ -1,10 +1,13 @@
-"""A result as a table for the terminal. Text from samples is shown, never interpreted."""
+"""Tables as plain text, and a result as one. Text from samples is shown, never interpreted."""
 
 from __future__ import annotations
 
+import io
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -12,7 +15,6 @@ from localeval.judgements import most_windows
 from localeval.metrics import METRICS
 from localeval.metrics.score import explained
 from localeval.prompts import FENCES
-from localeval.report.terminal import new_table, printed
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
 from localeval.text.language import language
@@ -23,6 +25,23 @@ if TYPE_CHECKING:
 MOST_ROWS = 50
 MOST_COLUMNS = 4
 MOST_NAMED = 5
+
+
+def new_table(first: str, *numbers: str) -> Table:
+    """Make a table with its first column, and columns of numbers, which stand at their right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(first)
+    for column in numbers:
+        table.add_column(column, justify="right")
+    return table
+
+
+def printed(table: Table, width: int) -> list[str]:
+    """Return its lines, at most `width` wide, without space at their ends."""
+    out = io.StringIO()
+    # In Jupyter rich would show the table by itself, and write nothing.
+    Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False).print(table)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
 def as_text(result: Result) -> str:

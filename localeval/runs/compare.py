@@ -1,10 +1,4 @@
-"""Two runs over the same samples: what changed, and whether it is more than chance.
-
-    before, after = load("runs/before"), load("runs/after")
-    compare(before, after).metrics["faithfulness"].value.p
-
-Samples are paired by their ids. A difference is always the second run minus the first.
-"""
+"""Two runs over the same samples, paired by their ids: what changed, and whether it is more than chance."""
 
 from __future__ import annotations
 
@@ -19,8 +13,7 @@ from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
 from localeval.metrics.signature import differing
 from localeval.metrics.summary import SIGNIFICANT
-from localeval.report.terminal import new_table, printed
-from localeval.report.text import number
+from localeval.report.text import new_table, number, printed
 from localeval.runs.folder import load
 from localeval.runs.result import Result
 from localeval.text.display import digits, join_some, printable
@@ -36,11 +29,10 @@ Finding = Literal["better", "worse", "differs", "no difference shown", "nothing 
 class Difference:
     """The same number of the same samples in both runs.
 
-    a, b        means over the pairs, 0 to 1
-    difference  b - a, -1 to 1
-    interval    its 95 % interval (`localeval.metrics.statistics`); None for one pair
-    p           of a paired permutation test, a mid-p value: how often chance alone would differ as much;
-                two-sided, not corrected for the number of metrics
+    a, b        means over the pairs, 0 to 1; `difference` is b - a
+    interval    the 95 % interval of `difference`; None for one pair
+    p           of a paired permutation test: how often chance alone would differ as much; two-sided, a mid-p
+                value, not corrected for the number of metrics
     """
 
     a: float
@@ -65,14 +57,12 @@ class LargestChange:
 class Compared:
     """One metric in both runs.
 
-    value, soft  None when no sample was scored in both
-    finding      of `value`, at p < 0.05; for a rate of a fault a higher one is "worse". It "differs" where
-                 neither run tells whether more is better, and the metric is not registered here
-    pairs        samples scored in both runs; no other enters the means
-    scored       (in the first run, in the second), of all samples of that run
-    undefined    (in the first run, in the second) of the samples that both runs have
-    failed       likewise
-    moved        the samples whose `soft` changed most, at most five, the largest change first
+    value, soft        None when no sample was scored in both
+    finding            of `value`, at p < 0.05; it "differs" where nobody tells whether more is better
+    pairs              samples scored in both runs; no other enters the means
+    scored             (in the first run, in the second), of all samples of that run
+    undefined, failed  the same of the samples that both runs have
+    moved              the samples whose `soft` changed most, at most five, the largest change first
     """
 
     value: Difference | None
@@ -89,10 +79,10 @@ class Compared:
 class Comparison:
     """What `compare` finds; `print(comparison)` shows a table.
 
-    metrics    by name, those that both runs have
-    paired     samples that both runs have; `only_a` and `only_b` are how many only one has
-    forced     fields of the signature that move numbers and differ, compared all the same
-    warnings   what else to know: one sentence each
+    metrics   by name, those that both runs have
+    paired    samples that both runs have; `only_a` and `only_b` are how many only one has
+    forced    fields of the signature that move numbers and differ, compared all the same
+    warnings  what else to know: one sentence each
     """
 
     a: str

@@ -28,7 +28,7 @@ from localeval.metrics import Metric
 from localeval.metrics.signature import answers
 from localeval.metrics.summary import judgements_for, split_scorable
 from localeval.prompts.options import Options
-from localeval.report.terminal import new_table, printed
+from localeval.report.text import new_table, printed
 from localeval.samples import Sample
 from localeval.text.display import join_some
 

@@ -1,11 +1,8 @@
 """A result as one HTML page that loads nothing and sends nothing.
 
-Every sample's scores are in it, and the texts and verdicts of the worst ones, each in a `noscript` element:
-they can be read without script, and a browser with script parses one only when a reader opens it.
-
-Text from samples and models is escaped by Jinja where it stands in the page, and where the script reads it by
-`for_script`; the script puts that into text nodes only. A content security policy allows the page's own style
-and script, by their hashes, and nothing else.
+The worst samples stand in it in full, each in a `noscript` element: a browser with script parses one only
+when a reader opens it. Text from outside is escaped by Jinja, or where the script reads it by `for_script`;
+the script puts that into text nodes only. A content security policy allows the page's own style and script.
 """
 
 from __future__ import annotations
@@ -77,7 +74,7 @@ def pieces(
 
     title      stands at its head: the name of the run, say
     agreement  metric -> one sentence of how well the judge agrees with people on it; by default what is known
-               of the calibration in force. Of every other metric the page says that no figures are known
+               of the calibration and heads in force
     cost       what the run took
     """
     metrics, threshold = result.metrics, result.signature.threshold
@@ -118,13 +115,12 @@ def pieces(
 class _Listed(NamedTuple):
     """What the page says of all samples.
 
-    rows       of each sample the JSON that the page's script shows: [place in the input, id, question,
-               response, flags, then for each metric [value, soft] or the number of one of `reasons`]
-    order      numbers of the samples (from 0), worst first
-    reasons    (status, reason) of every score without a value
-    attacks    of the samples whose text reads like an attack, what was found in it
-    languages  how many samples are in each
-    tenths     metric -> how many of its values lie in each tenth of 0 to 1
+    rows     of each sample the JSON that the page's script shows: [place in the input, id, question,
+             response, flags, then for each metric [value, soft] or the number of one of `reasons`]
+    order    numbers of the samples (from 0), worst first
+    reasons  (status, reason) of every score without a value
+    attacks  number of a sample -> what in it reads like an attack
+    tenths   metric -> how many of its values lie in each tenth of 0 to 1
     """
 
     rows: list[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -133,26 +134,24 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
     A sentence is marked where it is the evidence of a statement or its need was judged, and has its
     probability where the question needs it.
     """
-    marks: dict[int, dict[tuple[int, int], Mark]] = {}
-
-    def mark(place: Any, probability: float | None) -> None:
-        found = Mark(place.start, place.end, f"c{place.context}-{place.start}", probability)
-        marks.setdefault(place.context, {}).setdefault((place.start, place.end), found)
-
-    if record := records.get("needed"):
-        for sentence, is_needed in zip(record.sentences, record.decided(threshold), strict=True):
-            mark(sentence, sentence.probability if is_needed else None)
+    places: list[tuple[Any, float | None]] = []
+    if needed := records.get("needed"):
+        for sentence, is_needed in zip(needed.sentences, needed.decided(threshold), strict=True):
+            places.append((sentence, sentence.probability if is_needed else None))
     for judgement in _BY_CONTEXTS:
-        for verdict in getattr(records.get(judgement), "verdicts", ()):
-            if verdict.evidence is not None:
-                mark(verdict.evidence, None)
+        verdicts = getattr(records.get(judgement), "verdicts", ())
+        places += [(verdict.evidence, None) for verdict in verdicts if verdict.evidence is not None]
+    marks: dict[int, dict[tuple[int, int], Mark]] = defaultdict(dict)
+    for place, probability in places:
+        mark = Mark(place.start, place.end, f"c{place.context}-{place.start}", probability)
+        marks[place.context].setdefault((place.start, place.end), mark)
     useful = getattr(records.get("useful"), "contexts", ())
     shown: list[dict[str, Any]] = []
     room = LONGEST_CONTEXTS
     for i, text in enumerate(contexts[:MOST_LISTED]):
         if room <= 0:
             break
-        pieces = in_pieces(text, marks.get(i, {}).values(), room)
+        pieces = in_pieces(text, marks[i].values(), room)
         probability = useful[i] if i < len(useful) else None
         shown.append({"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability})
         room -= len(text)
