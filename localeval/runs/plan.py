@@ -1,8 +1,7 @@
 """What a run will ask and take, found by a dry run, and as the table that `--plan` prints.
 
 Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the rows
-of its prompt are those of the run. How long replies will be is estimated; and until statements are written,
-each sentence counts as one.
+of its prompt are those of the run. Replies are estimated, and each sentence counts as one statement.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ LOOKED_AT = 100  # samples that are looked at before a run, in one or two second
 class Work:
     """What there is to do of one judgement.
 
-    by        who answers: "judge", "embedder" or "classifier". Rows are the judge's
-    to_make   judgements that will be asked for
-    kept      those that the journal holds
-    again     those that an earlier sample of the run has the answer of, since it asks for the same
-    spent     rows: of trunk, branch and leaves as they will be; forced, decoded and guessed estimated
+    by       who answers: "judge", "embedder" or "classifier"
+    to_make  judgements that will be asked for
+    kept     those that the journal holds
+    again    those that an earlier sample of the run asks for too
+    spent    the judge's rows: of prompts as they will be, of replies estimated
     """
 
     judgement: str
@@ -72,12 +71,11 @@ class Plan:
     samples    how many there are
     looked_at  how many of them, evenly spread, were looked at; what is told of all is reckoned from these
     work       for each judgement, in the order in which they are made
-    windows    ids of samples whose contexts are read in windows -> how many windows, of those looked at
-    too_long   ids of samples of which a judgement will fail with `context_too_long`, of those looked at
+    windows    of those looked at, id -> in how many windows its contexts are read
+    too_long   of those looked at, ids of which a judgement will fail with `context_too_long`
     rows       of each sample, where all were looked at; else empty
     speed      what a row costs on this machine; None where it was not measured
-    memory     bytes that the judge needs with the states of the trunks; None where no model is to be loaded,
-               or a GPU holds it
+    memory     bytes that the judge needs; None where no model is to be loaded, or a GPU holds it
     free       bytes that are there; None where the system does not tell
     """
 

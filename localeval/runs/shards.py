@@ -1,7 +1,6 @@
-"""A run shared out among machines that don't know each other: shards, and the run that they make together.
+"""A run shared out among machines that don't know each other, and the one run that its shards make.
 
-`evaluate --shard 2/5` judges a fifth of the data, by a hash of the samples' ids, in a run of its own. Its
-`shard.json` says which one it is, and where its samples stand in the whole. `merge` makes the one run.
+A shard is a run of its own. Its `shard.json` says which one it is, and where its samples stand in the whole.
 """
 
 from __future__ import annotations
@@ -89,11 +88,10 @@ def note_shard(folder: Path, noted: ShardFile | None) -> None:
 
 
 def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
-    """Make one run, in the folder `output`, of all shards of it.
+    """Make one run, in the folder `output`, of all its shards: the files that one machine would have written.
 
-    Means and intervals are computed anew from the scores; the files are those that one machine would have
-    written. Raises InputError for what is no finished shard, or where one is missing or there twice;
-    NotComparable, with the fields, for shards that were made differently.
+    Raises InputError for what is no finished shard, or where one is missing or there twice; NotComparable,
+    with the fields, for shards that were made differently.
 
     >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """

@@ -33,10 +33,8 @@ from localeval.system.arguments import real
 class Verified:
     """What `verify` found.
 
-    again       judgements made again
-    judged      judgements that the run holds
-    difference  "" or the first place in which a record is not what the run holds, or a line of its journal
-                not what was written
+    again       judgements made again, of the `judged` that the run holds
+    difference  "" or the first place in which a record, or a line of the journal, is not what it was
     left_out    judgements in which the engine failed, beside `judged`: the next call of the run makes them
     """
 
@@ -67,9 +65,9 @@ def verify(
     share  of the judgements, above 0 and up to 1; at least one is made
     judge  by default the run's own, loaded with the run's settings
 
-    Raises InputError for a folder without a run, for a metric of it that is not registered here, for a judge
-    whose model, settings or packages are other ones (then other bits are no fault), and for a finished run of
-    which some judgement can't be asked again as it was, and what `Judge.load` raises.
+    Raises InputError for a folder without a run, a metric that is not registered here, a judge whose model,
+    settings or packages are other ones (then other bits are no fault), and a finished run of which some
+    judgement can't be asked again as it was; and what `Judge.load` raises.
 
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''

@@ -63,10 +63,9 @@ def spans(texts: Mapping[str, str]) -> Markup:
 
 def definition(metric: str) -> Markup | str:
     """Say what a metric is; one of the caller's own only in the language in which it was given."""
-    if metric not in METRICS:
-        return ""
-    english, chinese = METRICS[metric].definition, labels()["zh"]["metrics"].get(metric)
-    return spans({"en": english, "zh": chinese}) if chinese else english
+    english = METRICS[metric].definition if metric in METRICS else ""
+    chinese = labels()["zh"]["metrics"].get(metric)
+    return spans({"en": english, "zh": chinese}) if english and chinese else english
 
 
 def reason(code: str) -> Markup | str:
@@ -74,8 +73,7 @@ def reason(code: str) -> Markup | str:
     if code.startswith("missing_"):
         column = code.removeprefix("missing_")
         return spans({x: labels()[x]["reasons"]["missing"].format(column=column) for x in LANGUAGES})
-    chinese = labels()["zh"]["reasons"].get(code)
-    return spans({"en": REASONS[code], "zh": chinese}) if chinese and code in REASONS else code
+    return spans({"en": REASONS[code], "zh": labels()["zh"]["reasons"][code]}) if code in REASONS else code
 
 
 def shown(text: str) -> str:
