@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -84,8 +85,8 @@ def verify(
         return judgements_for(split_scorable(metrics, sample)[1], options)
 
     rows = in_order([name for one in samples for name in needed(one)])
-    own = judge or _judge_of(folder, config, models_used(rows, options))
-    try:
+    loaded = nullcontext(judge) if judge else _judge_of(folder, config, models_used(rows, options))
+    with loaded as own:
         if where := difference(config.engine.model_dump(), own.signature_of_engine()):
             raise InputError(
                 f"{folder}: the run was made with another engine, so other bits are no fault "
@@ -104,9 +105,6 @@ def verify(
             if progress is not None:
                 progress(done, drawn)
         return Verified(len(chosen), len(kept), left_out=left_out)
-    finally:
-        if judge is None:
-            own.close()
 
 
 def _held(
