@@ -28,26 +28,22 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
         if one.judge["sha256"] == signature.judge["sha256"] and curves.get(one.language) == one.curve
     ]
     if fitted:
-        figures = _figures("agreement_figures", fitted, error="calibration_error", skill="skill")
+        figures = _figures("agreement_figures", fitted)
         told["full_support"] = spans(figures)
         told["faithfulness"] = spans({x: words("of_full_support", x, figures=figures[x]) for x in LANGUAGES})
     used = [head for head in heads.shipped() if signature.heads.get(head.language) == head.sha256]
     if used:
-        told["groundedness"] = spans(_figures("head_figures", used, auroc="auroc", error="calibration_error"))
+        told["groundedness"] = spans(_figures("head_figures", used))
     return told
 
 
-def _figures(label: str, fitted: Sequence[Calibration | heads.Head], **names: str) -> dict[str, str]:
-    """Word in each language of the page what these were measured to be worth; `names` names the figures."""
+def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str, str]:
+    """Word in each language of the page what these were measured to be worth."""
     told = {}
     for x in LANGUAGES:
         parts = []
         for one in fitted:
-            figures = {}
-            for place, name in names.items():
-                figure, low, high = (f"{number:.2f}" for number in one.figures[name])
-                figures[place] = words("figure", x, figure=figure, low=low, high=high)
             spoken, n = words(f"spoken_{one.language}", x), one.fitted_on["labels"]
-            parts.append(words(label, x, spoken=spoken, n=n, **figures))
+            parts.append(words(label, x, spoken=spoken, n=n, **one.figures))
         told[x] = words("and", x).join(parts)
     return told
