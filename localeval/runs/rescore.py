@@ -51,12 +51,12 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices, config.engine.settings.get("n_gpu_layers", 0))
     curves = curves_for(config.engine.model, choices, heads)
-    engine: Any = None  # nobody is asked; of embedder and classifier a key needs the signature
-    embedder, classifier = (
-        partial(SimpleNamespace, signature=partial(config.beside.get, name, {}))
-        for name in ("embedder", "classifier")
-    )
-    context = JudgeContext(engine, choices, embedder, classifier, heads=heads)
+
+    def not_loaded(name: str) -> Any:  # of embedder and classifier a key needs only what they were
+        return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))
+
+    engine: Any = None  # nobody is asked
+    context = JudgeContext(engine, choices, not_loaded("embedder"), not_loaded("classifier"), heads=heads)
     lookup = RecordLookup(Path(folder), context, config.engine)
     # A reason is of a verdict, and stays only where that is decided as it was.
     keeps_reasons = curves_to_json(curves) == then.calibration and choices.threshold == then.threshold
