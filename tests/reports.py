@@ -19,6 +19,7 @@ from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.summary import compute, undefined_reason
 from localeval.prompts.options import DEFAULTS
 from localeval.runs.result import Result, SampleResult
+from localeval.samples import Skipped
 from localeval.text.language import language
 from localeval.text.overlap import context_sentences
 from localeval.text.sentences import split
@@ -166,7 +167,8 @@ HOSTILE = [
 
 
 def hostile() -> Result:
-    """One sample for each of `HOSTILE`, which stands in every field of it, and one that failed with it."""
+    """One sample for each of `HOSTILE`, which stands in every field of it, one that failed with it, and a row
+    that could not be read."""
     made = []
     for i, text in enumerate(HOSTILE):
         sample = Sample(
@@ -175,4 +177,5 @@ def hostile() -> Result:
         made.append(judged(sample, [0.3], lambda _, text=text: text))  # type: ignore[misc]
         made.append(failed(sample.model_copy(update={"id": f"failed {i} {text}"}), text))
     of = signature(METRICS_SHOWN)
-    return Result(made, METRICS_SHOWN, of.model_copy(update={"judge": {**of.judge, "name": HOSTILE[0]}}))
+    named = of.model_copy(update={"judge": {**of.judge, "name": HOSTILE[0]}})
+    return Result(made, METRICS_SHOWN, named, skipped=[Skipped(text, text) for text in HOSTILE])

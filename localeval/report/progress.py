@@ -10,12 +10,13 @@ from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from rich import progress as bars
+from rich.console import Console
+
 from localeval.samples import Sample
 from localeval.text.display import printable
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from localeval.metrics import Score
     from localeval.runs.plan import Plan
 
@@ -25,7 +26,7 @@ WIDTH_WITHOUT_MEANS = 66  # title, bar, count, time taken and time left
 
 
 class LiveLine:
-    """Show a run on stderr: the plan before it, then a line that is drawn again, or one now and then.
+    """Show a run on stderr: its plan, then a line that a terminal draws again; elsewhere one now and then.
 
     A `Watch` for `evaluate`, and a progress callback where there are no scores.
     """
@@ -34,20 +35,17 @@ class LiveLine:
         self._title, self._clock = title, clock
         self._quiet = quiet or sys.stderr is None  # None where the shell closed it, as 2>&- does
         self.bar = _bar(title) if not self._quiet and sys.stderr.isatty() else None
-        self._done = self._total = 0
         self._said = clock()
-        self._workers = ""
         self._sizes: list[int] = []  # what the samples up to each one cost together
         self._ends = deque([(clock(), 0)], LAST_SAMPLES + 1)  # when samples ended, and their sizes so far
         self._sums: dict[str, tuple[float, int]] = {}
 
     def begin(self, plan: Plan) -> None:
         """Say what the run will take; nothing is shown before this or the first sample."""
-        self._total = plan.samples
         self._ends[0] = (self._clock(), 0)
         for line in [] if self._quiet else plan.summary():
             _say(line)
-        self._draw()
+        self._draw(0, plan.samples, "")
 
     def took(
         self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score], workers: str = ""
@@ -56,21 +54,18 @@ class LiveLine:
 
         workers  who judges now, as "3 workers on 2 nodes"
         """
-        self._workers = workers
         self._sizes = self._sizes or [0, *accumulate(map(_size, samples))]
-        self._done, self._total = done, len(samples)
         self._ends.append((self._clock(), self._sizes[done]))
         for metric, score in scores.items():
             if score.value is not None:
                 total, n = self._sums.get(metric, (0.0, 0))
                 self._sums[metric] = (total + score.value, n + 1)
-        self._draw()
-        due = done == self._total or self._clock() - self._said >= SECONDS_BETWEEN_LINES
+        self._draw(done, len(samples), workers)
+        due = done == len(samples) or self._clock() - self._said >= SECONDS_BETWEEN_LINES
         if due and not self._quiet and self.bar is None:
             self._said = self._clock()
-            parts = (f"{self._title}: {done}/{self._total}", self._workers, self.time_left())
-            line = ", ".join(filter(None, parts))
-            _say("; ".join(filter(None, (line, self.means()))))
+            line = _joined(", ", f"{self._title}: {done}/{len(samples)}", workers, self.time_left())
+            _say(_joined("; ", line, self.means()))
 
     def __call__(self, done: int, samples: Sequence[Sample]) -> None:
         self.took(done, samples, {})
@@ -88,27 +83,23 @@ class LiveLine:
         """Show the mean of `value` of each metric, over the samples scored so far."""
         return ", ".join(f"{printable(metric)} {total / n:.3f}" for metric, (total, n) in self._sums.items())
 
-    def _draw(self) -> None:
-        if (bar := self.bar) is not None:
-            bar.start()
-            room, means = max(0, bar.console.width - WIDTH_WITHOUT_MEANS), self.means()
-            means = means if len(means) <= room else means[: room - 1] + "…" if room > 1 else ""
-            total = self._total or None
-            left = ", ".join(filter(None, (self._workers, self.time_left())))
-            bar.update(bar.task_ids[0], completed=self._done, total=total, left=left, means=means)
+    def _draw(self, done: int, total: int, workers: str) -> None:
+        if self.bar is not None:
+            self.bar.start()
+            left = _joined(", ", workers, self.time_left())
+            room, means = self.bar.console.width - WIDTH_WITHOUT_MEANS, self.means()
+            if len(means) > room:
+                means = means[: room - 1] + "…" if room > 1 else ""
+            self.bar.update(self.bar.task_ids[0], completed=done, total=total, left=left, means=means)
 
 
-def _bar(title: str) -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+def _bar(title: str) -> bars.Progress:
     console = Console(stderr=True)
-    wide = console.width >= WIDTH_WITHOUT_MEANS  # on a narrower line the count and the time left come first
-    left, means = (TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("left", "means"))
-    columns = [TextColumn(title), MofNCompleteColumn(), left, means]
-    if wide:
-        columns[1:2] = [BarColumn(bar_width=console.width // 8), MofNCompleteColumn(), TimeElapsedColumn()]
-    bar = Progress(*columns, console=console)
+    middle: list[bars.ProgressColumn] = [bars.MofNCompleteColumn()]
+    if console.width >= WIDTH_WITHOUT_MEANS:  # on a narrower line the count and the time left come first
+        middle = [bars.BarColumn(bar_width=console.width // 8), *middle, bars.TimeElapsedColumn()]
+    ends = [bars.TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("left", "means")]
+    bar = bars.Progress(bars.TextColumn(title), *middle, *ends, console=console)
     bar.add_task("", total=None, left="", means="")
     return bar
 
@@ -124,9 +115,13 @@ def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLi
             line.bar.stop()
 
 
+def _joined(mark: str, *parts: str) -> str:
+    """Join those that are not empty."""
+    return mark.join(filter(None, parts))
+
+
 def _say(line: str) -> None:
-    # Where stderr can't be written, the run goes on without it.
-    with suppress(OSError):
+    with suppress(OSError):  # where stderr can't be written, the run goes on without it
         print(line, file=sys.stderr, flush=True)
 
 

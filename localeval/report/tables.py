@@ -1,14 +1,8 @@
-"""A result as tables: `scores.csv`, `statements.csv`, and a pandas DataFrame.
+"""A result as tables: `scores.csv`, `statements.csv` (see localeval/runs/README.md), and a DataFrame.
 
-scores.csv      one row a sample: id, and for each metric its value (under the metric's name), `_soft`,
-                `_status` and `_reason`, empty where there is none
-statements.csv  one row a statement and judgement: id, judgement ("support" is the response held against the
-                contexts), sentence, statement, probability, verdict (1 from the run's threshold, else 0),
-                evidence, context (the number of the evidence's context, from 0), unknown_numbers (those of
-                the statement that what it is held against names nowhere, by spaces) and reason
-
-Both are UTF-8 with a byte order mark, without which spreadsheets read Chinese as something else; lines end in
-\\n, and numbers are written in full. Rows are made one sample at a time, so that memory does not grow.
+In statements.csv the judgement "support" is the response held against the contexts, a verdict is 1 from the
+run's threshold, contexts count from 0, and unknown numbers are those that the other text names nowhere.
+Rows are made one sample at a time, so that memory does not grow.
 """
 
 from __future__ import annotations
@@ -28,7 +22,7 @@ from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord
 
 if TYPE_CHECKING:
-    from localeval.runs.result import Result, SampleResult
+    from localeval.runs.result import Result
 
 SCORES, STATEMENTS = "scores.csv", "statements.csv"
 STATEMENT_COLUMNS = (
@@ -44,9 +38,8 @@ Cell = str | float | None
 
 def as_csv(result: Result) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield (name of the file, its lines) for both files; a line is made when it is asked for."""
-    statements = chain.from_iterable(map(_statement_rows, result.samples, repeat(result.signature.threshold)))
     yield SCORES, _lines(_score_columns(result.metrics), _score_rows(result))
-    yield STATEMENTS, _lines(STATEMENT_COLUMNS, statements)
+    yield STATEMENTS, _lines(STATEMENT_COLUMNS, _statement_rows(result))
 
 
 def _score_columns(metrics: Sequence[str]) -> list[str]:
@@ -61,30 +54,31 @@ def _score_rows(result: Result) -> Iterator[list[Cell]]:
         yield row
 
 
-def _statement_rows(one: SampleResult, threshold: float) -> Iterator[list[Cell]]:
-    """Yield a row for each statement, or each sentence that was read, of each judgement of a sample."""
+def _statement_rows(result: Result) -> Iterator[list[Cell]]:
+    """Yield a row for each statement, or each sentence that was read, of each judgement of each sample."""
+    for one in result.samples:
+        records = one.as_scored()
+        for name, record in records.items():
+            for sentence, statement, decided, *more in _decided(name, record, records):
+                p, seen = decided.probability, decided.evidence
+                evidence = [seen.text, seen.context] if seen else ["", None]
+                verdict = int(p >= result.signature.threshold)
+                yield [one.sample.id, name, sentence, statement, p, verdict, *evidence, *more]
 
-    def row(judgement: str, sentence: str, statement: str, decided: Any, *more: str) -> list[Cell]:
-        seen, p = decided.evidence, decided.probability
-        evidence = (seen.text, seen.context) if seen else ("", None)
-        return [one.sample.id, judgement, sentence, statement, p, int(p >= threshold), *evidence, *more]
 
-    records = one.as_scored()
-    for name, record in records.items():
-        if isinstance(record, GroundingRecord):
-            for read in record.sentences:
-                yield row(name, read.sentence, read.sentence, read, "", "")
-        elif name in JUDGEMENTS and isinstance(record, SupportRecord):
-            made = records.get(JUDGEMENTS[name].needs[0])
-            if not isinstance(made, StatementsRecord):
-                continue  # a judgement that could not be made
+def _decided(name: str, record: Any, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield (sentence, statement, what was decided, unknown numbers, reason) of a judgement's record."""
+    if isinstance(record, GroundingRecord):
+        for read in record.sentences:
+            yield read.sentence, read.sentence, read, "", ""
+    elif name in JUDGEMENTS and isinstance(record, SupportRecord):
+        made = records.get(JUDGEMENTS[name].needs[0])
+        if isinstance(made, StatementsRecord):
             reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
             for verdict, reason in zip(record.verdicts, chain(reasons, repeat("")), strict=False):
-                sentence, numbers = (
-                    made.sentences[verdict.sentence].sentence,
-                    " ".join(verdict.unknown_numbers),
-                )
-                yield row(name, sentence, verdict.statement, verdict, numbers, reason or verdict.reason or "")
+                sentence, numbers = made.sentences[verdict.sentence].sentence, verdict.unknown_numbers
+                why = reason or verdict.reason or ""
+                yield sentence, verdict.statement, verdict, " ".join(numbers), why
 
 
 def cell(content: Cell) -> Cell:

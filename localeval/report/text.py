@@ -1,23 +1,25 @@
-"""A result as a table for the terminal. Text from samples is shown, never interpreted."""
+"""Tables as plain text, and a result as one. Text from samples is shown, never interpreted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from itertools import islice
 from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from localeval.judgements import most_windows
 from localeval.metrics import METRICS
 from localeval.metrics.score import explained
-from localeval.metrics.summary import Summary
 from localeval.prompts import FENCES
-from localeval.report.terminal import new_table, printed
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
 from localeval.text.language import language
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from localeval.runs.result import Result, SampleResult
 
 MOST_ROWS = 50
@@ -25,32 +27,49 @@ MOST_COLUMNS = 4
 MOST_NAMED = 5
 
 
-def as_text(result: Result, width: int | None = None) -> str:
-    """Show one row a sample (the first 50), means with 95 % intervals, counts and signature.
+def new_table(first: str, *numbers: str) -> Table:
+    """Make a table with its first column, and columns of numbers, which stand at their right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column(first)
+    for column in numbers:
+        table.add_column(column, justify="right")
+    return table
+
+
+def printed(table: Table, width: int) -> list[str]:
+    """Return its lines, at most `width` wide, without space at their ends."""
+    out = io.StringIO()
+    # In Jupyter rich would show the table by itself, and write nothing.
+    Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False).print(table)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def as_text(result: Result) -> str:
+    """Show one row a sample (the first 50), means with 95 % intervals, counts, notes and signature.
 
     With more than four metrics one row a metric instead: the scores of each sample would fit no screen.
-    Columns are aligned by display width, so Chinese ids and English ones line up. `width` is what is enough
-    for the metrics, at least 100, unless said.
+    Columns are aligned by display width, so Chinese ids and English ones line up.
     """
-    wide = len(result.metrics) > MOST_COLUMNS
-    enough = 100 if wide else max(100, 70 + sum(len(metric) + 10 for metric in result.metrics))
-    means = {metric: result[metric] for metric in result.metrics}
-    lines = printed(_by_metric(means) if wide else _by_sample(result, means), width or enough)
-    without_row = result.samples if wide else result.samples[MOST_ROWS:]
-    if not wide:
-        lines += [f"... and {len(without_row)} more samples."] * bool(without_row) + [""]
-        for name, mean in means.items():
+    means = [(name, result[name]) for name in result.metrics]
+    if len(means) > MOST_COLUMNS:
+        rows, lines = 0, printed(_by_metric(result), 100)
+    else:
+        rows, width = MOST_ROWS, max(100, 70 + sum(len(name) + 10 for name in result.metrics))
+        lines = printed(_by_sample(result), width)
+        more = len(result.samples) - rows
+        lines += [f"... and {more} more samples."] * (more > 0) + [""]
+        for name, mean in means:
             lines.append(f"{name}: {mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed")
-    for name, mean in means.items():
+    for name, mean in means:
         if mean.failed:
             lines.append(
                 f"{name}: with the {mean.failed} failed, the mean lies between {number(mean.lowest)} (if all "
                 f"were 0) and {number(mean.highest)} (if all were 1)"
             )
     notes: dict[str, list[str]] = {}
-    for sample in without_row:
-        for note in _notes_on_texts(sample, result):
-            notes.setdefault(note.partition(":")[0], []).append(sample.sample.id)
+    for one in islice(result.samples, rows, None):  # those without a row
+        for note in _notes_on_texts(one, result):
+            notes.setdefault(note.partition(":")[0], []).append(one.sample.id)
     lines += [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
     lines += language_warnings(result)
     if result.signature.raw:
@@ -73,48 +92,46 @@ def as_text(result: Result, width: int | None = None) -> str:
     return printable_lines("\n".join([*lines, f"signature {result.signature}"]))
 
 
-def _by_sample(result: Result, means: Mapping[str, Summary]) -> Table:
-    from rich.text import Text
-
+def _by_sample(result: Result) -> Table:
     table = new_table("sample")
     table.columns[0].overflow, table.columns[0].max_width = "fold", 40
-    for metric in means:
+    for metric in result.metrics:
         table.add_column(Text(printable(metric)), justify="right")
         table.add_column("soft", justify="right")
     counted = _uses_support(result)
     if counted:
         table.add_column("statements", justify="right")
     table.add_column("note")
-    for sample in result.samples[:MOST_ROWS]:
-        cells, notes = [printable(sample.sample.id)], dict[str, list[str]]()
-        for metric in means:
-            score = sample.scores[metric]
+    for one in islice(result.samples, MOST_ROWS):
+        cells, why = [one.sample.id], dict[str, list[str]]()
+        for metric in result.metrics:
+            score = one.scores[metric]
             cells += [number(score.value), number(score.soft)]
             if score.status != "scored":
-                notes.setdefault(f"{score.status}: {score.reason}", []).append(metric)
+                why.setdefault(f"{score.status}: {score.reason}", []).append(metric)
         if counted:
-            verdicts = getattr(sample.records.get("support"), "verdicts", None)
+            verdicts = getattr(one.records.get("support"), "verdicts", None)
             cells.append("" if verdicts is None else str(len(verdicts)))
-        told = [why if len(means) == 1 else f"{', '.join(names)} {why}" for why, names in notes.items()]
-        if (windows := most_windows(sample.records)) > 1:
-            told.append(f"contexts read in windows: {windows}")
-        table.add_row(*map(Text, [*cells, "; ".join([*told, *_notes_on_texts(sample, result)])]))
+        single = len(result.metrics) == 1
+        notes = [told if single else f"{', '.join(metrics)} {told}" for told, metrics in why.items()]
+        if (windows := most_windows(one.records)) > 1:
+            notes.append(f"contexts read in windows: {windows}")
+        notes += _notes_on_texts(one, result)
+        table.add_row(*(Text(printable(cell)) for cell in [*cells, "; ".join(notes)]))
     table.add_section()
-    table.add_row("mean", *(number(cell) for mean in means.values() for cell in (mean.value, mean.soft)))
-    intervals = [each for mean in means.values() for each in (mean.interval, mean.soft_interval)]
+    means = [result[metric] for metric in result.metrics]
+    table.add_row("mean", *(number(cell) for mean in means for cell in (mean.value, mean.soft)))
+    intervals = [interval for mean in means for interval in (mean.interval, mean.soft_interval)]
     if any(intervals):
         for end, label in enumerate(("95 % from", "95 % to")):
             table.add_row(label, *(number(interval and interval[end]) for interval in intervals))
     return table
 
 
-def _by_metric(means: Mapping[str, Summary]) -> Table:
-    from rich.text import Text
-
-    table = new_table("metric")
-    for column in ("mean", "95 %", "soft", "95 %", "scored", "undefined", "failed"):
-        table.add_column(column, justify="right")
-    for metric, mean in means.items():
+def _by_metric(result: Result) -> Table:
+    table = new_table("metric", "mean", "95 %", "soft", "95 %", "scored", "undefined", "failed")
+    for metric in result.metrics:
+        mean = result[metric]
         cells = (number(mean.value), span(mean.interval), number(mean.soft), span(mean.soft_interval))
         counts = map(str, (mean.scored, mean.undefined, mean.failed))
         table.add_row(Text(printable(metric)), *cells, *counts)
@@ -135,13 +152,13 @@ def _uses_support(result: Result) -> bool:
     return any("support" in METRICS[name].judgements for name in result.metrics if name in METRICS)
 
 
-def _notes_on_texts(sample: SampleResult, result: Result) -> list[str]:
+def _notes_on_texts(one: SampleResult, result: Result) -> list[str]:
     notes = []
-    made = sample.records.get("statements") or sample.records.get("grounding")
+    made = one.records.get("statements") or one.records.get("grounding")
     spoken, calibrated = getattr(made, "language", ""), result.signature.calibration
     if spoken == "other":
         notes.append("neither English nor Chinese")
-    if getattr(sample.records.get("support"), "by", "llm") == "head" and _uses_support(result):
+    if getattr(one.records.get("support"), "by", "llm") == "head" and _uses_support(result):
         notes.append("read")
     elif calibrated and spoken not in ("", *calibrated):
         notes.append("raw probabilities")
@@ -149,7 +166,7 @@ def _notes_on_texts(sample: SampleResult, result: Result) -> list[str]:
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
         notes.append("statements cut")
-    if columns := dict.fromkeys(found.column for found in find_injections(sample.sample, FENCES)):
+    if columns := dict.fromkeys(found.column for found in find_injections(one.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes
 
@@ -176,5 +193,5 @@ def language_warnings(result: Result) -> list[str]:
 
 def reasons_told(result: Result) -> list[str]:
     """Explain each reason code in the result, a line each."""
-    codes = {s.reason for sample in result.samples for s in sample.scores.values() if s.reason}
+    codes = {s.reason for one in result.samples for s in one.scores.values() if s.reason}
     return [explained(code) for code in sorted(codes)]

@@ -1,10 +1,4 @@
-"""Two runs over the same samples: what changed, and whether it is more than chance.
-
-    before, after = load("runs/before"), load("runs/after")
-    compare(before, after).metrics["faithfulness"].value.p
-
-Samples are paired by their ids. A difference is always the second run minus the first.
-"""
+"""Two runs over the same samples, paired by their ids: what changed, and whether it is more than chance."""
 
 from __future__ import annotations
 
@@ -13,20 +7,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.text import Text
+
 from localeval.errors import InputError, NotComparable
+from localeval.metrics import Score
 from localeval.metrics.signature import differing
 from localeval.metrics.summary import SIGNIFICANT
-from localeval.report.terminal import new_table, printed
-from localeval.report.text import number
+from localeval.report.text import new_table, number, printed
 from localeval.runs.folder import load
-from localeval.runs.result import Result, SampleResult
+from localeval.runs.result import Result
 from localeval.text.display import digits, join_some, printable
 
-MOST_MOVED = 5
-SCHEMA = 1
-"""Of `Comparison.to_dict`; another number is another form."""
-
-_WIDTH, _SHOWN, _LEAST_P = 110, 5, 0.0001
+MOST_MOVED = MOST_NAMED = 5
+LEAST_P = 0.0001  # a smaller one is shown as "< 0.0001"
+SCHEMA = 1  # of `Comparison.to_dict`; another number is another form
 
 Finding = Literal["better", "worse", "differs", "no difference shown", "nothing to compare"]
 
@@ -35,11 +29,10 @@ Finding = Literal["better", "worse", "differs", "no difference shown", "nothing 
 class Difference:
     """The same number of the same samples in both runs.
 
-    a, b        means over the pairs, 0 to 1
-    difference  b - a, -1 to 1
-    interval    its 95 % interval (`localeval.metrics.statistics`); None for one pair
-    p           of a paired permutation test, a mid-p value: how often chance alone would differ as much;
-                two-sided, not corrected for the number of metrics
+    a, b        means over the pairs, 0 to 1; `difference` is b - a
+    interval    the 95 % interval of `difference`; None for one pair
+    p           of a paired permutation test: how often chance alone would differ as much; two-sided, a mid-p
+                value, not corrected for the number of metrics
     """
 
     a: float
@@ -64,15 +57,12 @@ class LargestChange:
 class Compared:
     """One metric in both runs.
 
-    value, soft  None when no sample was scored in both
-    finding      of `value`, at p < 0.05; for a rate of a fault a higher one is "worse". It "differs" where
-                 neither run tells whether more is better: a metric of the caller's that is not registered
-                 here, in runs of an older version
-    pairs        samples scored in both runs; no other enters the means
-    scored       (in the first run, in the second), of all samples of that run
-    undefined    (in the first run, in the second) of the samples that both runs have
-    failed       likewise
-    moved        the samples whose `soft` changed most, at most five, the largest change first
+    value, soft        None when no sample was scored in both
+    finding            of `value`, at p < 0.05; it "differs" where nobody tells whether more is better
+    pairs              samples scored in both runs; no other enters the means
+    scored             (in the first run, in the second), of all samples of that run
+    undefined, failed  the same of the samples that both runs have
+    moved              the samples whose `soft` changed most, at most five, the largest change first
     """
 
     value: Difference | None
@@ -89,10 +79,10 @@ class Compared:
 class Comparison:
     """What `compare` finds; `print(comparison)` shows a table.
 
-    metrics    by name, those that both runs have
-    paired     samples that both runs have; `only_a` and `only_b` are how many only one has
-    forced     fields of the signature that move numbers and differ, compared all the same
-    warnings   what else to know: one sentence each
+    metrics   by name, those that both runs have
+    paired    samples that both runs have; `only_a` and `only_b` are how many only one has
+    forced    fields of the signature that move numbers and differ, compared all the same
+    warnings  what else to know: one sentence each
     """
 
     a: str
@@ -115,17 +105,13 @@ class Comparison:
     def __str__(self) -> str:
         """Show the value and the soft score of each metric in a row, then the samples that moved most.
 
-        What is no pair of scores is counted below the table. Text from samples is shown, never interpreted.
+        Text from samples is shown, never interpreted.
         """
-        from rich.text import Text
-
-        table, moved = new_table("metric"), new_table("moved most")
-        for column in ("A", "B", "B - A", "95 %", "p"):
-            table.add_column(column, justify="right")
+        table = new_table("metric", "A", "B", "B - A", "95 %", "p")
         table.add_column("finding")
-        moved.add_column("sample", overflow="fold", max_width=40)
-        for column in ("A", "B", "soft A", "soft B", "soft B - A"):
-            moved.add_column(column, justify="right")
+        moved = new_table("moved most", "sample", "A", "B", "soft A", "soft B", "soft B - A")
+        names = moved.columns[1]
+        names.justify, names.overflow, names.max_width = "left", "fold", 40
         counts = []
         for name, found in self.metrics.items():
             table.add_row(Text(printable(name)), *_cells(found.value), found.finding)
@@ -133,16 +119,16 @@ class Comparison:
             undefined, failed = (f"{a} in A, {b} in B" for a, b in (found.undefined, found.failed))
             counts.append(f"{name}: {found.pairs} scored in both; undefined {undefined}; failed {failed}")
             for i, one in enumerate(found.moved):
-                scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
                 label = "" if i else printable(name)
+                scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
                 change = _signed(one.soft_b - one.soft_a)
                 moved.add_row(Text(label), Text(printable(one.id)), *scores, change)
         notes = [f"{self.paired} samples in both; {self.only_a} only in A, {self.only_b} only in B"]
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
         notes += [*self.warnings, f"A {self.a}", f"B {self.b}"]
-        changes = ["", *printed(moved, _WIDTH)] if moved.row_count else []
-        lines = [*printed(table, _WIDTH), *map(printable, counts), *changes, "", *map(printable, notes)]
+        changes = ["", *printed(moved, 110)] if moved.row_count else []
+        lines = [*printed(table, 110), *map(printable, counts), *changes, "", *map(printable, notes)]
         return "\n".join(lines)
 
 
@@ -167,47 +153,72 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
             f"these runs were made differently, so their difference would say little: {'; '.join(moving)}. "
             "Judge one of them again as the other was, or compare them all the same (`compare --force`)."
         )
-    others = {one.sample.id: one for one in second.samples}
-    pairs = [(one, others[one.sample.id]) for one in first.samples if one.sample.id in others]
-    if not pairs:
+    places = {one.sample.id: at for at, one in enumerate(second.samples)}
+    paired, changed = 0, []
+    scores: dict[str, list[tuple[str, Score, Score]]] = {name: [] for name in names}
+    for one in first.samples:
+        if one.sample.id in places:
+            other = second.samples[places[one.sample.id]]
+            paired += 1
+            if one.sample.user_input != other.sample.user_input:
+                changed.append(one.sample.id)
+            for name in names:
+                scores[name].append((one.sample.id, one.scores[name], other.scores[name]))
+    if not paired:
         raise InputError("the runs have no sample in common: no id of the first is in the second.")
+    warnings = []
+    if surroundings:
+        warnings.append(f"not made in the same surroundings: {'; '.join(surroundings)}")
+    alone = [
+        f"only in {side}: {', '.join(name for name in run.metrics if name not in names)}"
+        for side, run in (("A", first), ("B", second))
+        if len(run.metrics) > len(names)
+    ]
+    if alone:
+        warnings.append(f"metrics that are not compared: {'; '.join(alone)}")
+    if changed:
+        who = f"{len(changed)} of {paired} samples with the same id"
+        warnings.append(f"{who} ask another question in each run: {join_some(changed, MOST_NAMED)}")
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
-        metrics={name: _compared(name, first, second, pairs) for name in names},
-        paired=len(pairs),
-        only_a=len(first.samples) - len(pairs),
-        only_b=len(second.samples) - len(pairs),
+        metrics={name: _compared(name, first, second, scores[name]) for name in names},
+        paired=paired,
+        only_a=len(first.samples) - paired,
+        only_b=len(second.samples) - paired,
         forced=tuple(moving),
-        warnings=tuple(_warnings(first, second, pairs, surroundings)),
+        warnings=tuple(warnings),
     )
 
 
-Pairs = Sequence[tuple[SampleResult, SampleResult]]
-
-
-def _compared(metric: str, first: Result, second: Result, pairs: Pairs) -> Compared:
-    both = [(one.sample.id, one.scores[metric], other.scores[metric]) for one, other in pairs]
+def _compared(
+    metric: str, first: Result, second: Result, both: Sequence[tuple[str, Score, Score]]
+) -> Compared:
+    """Compare a metric by its scores of the samples that both runs have."""
     scored = [
         LargestChange(name, a.value, b.value, a.soft, b.soft)
         for name, a, b in both
         if a.value is not None and a.soft is not None and b.value is not None and b.soft is not None
     ]
+    value = _difference([m.a for m in scored], [m.b for m in scored])
+    higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
+    finding: Finding
+    if value is None:
+        finding = "nothing to compare"
+    elif value.p >= SIGNIFICANT:
+        finding = "no difference shown"
+    elif higher is None:
+        finding = "differs"
+    else:
+        finding = "better" if (value.difference > 0) == higher else "worse"
 
     def counted(status: str) -> tuple[int, int]:
         return sum(a.status == status for _, a, _ in both), sum(b.status == status for _, _, b in both)
 
-    value = _difference([(m.a, m.b) for m in scored])
     moved = sorted((m for m in scored if m.soft_a != m.soft_b), key=lambda m: -abs(m.soft_b - m.soft_a))
-    finding: Finding = "nothing to compare"
-    if value is not None and value.p >= SIGNIFICANT:
-        finding = "no difference shown"
-    elif value is not None:
-        higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
-        finding = "differs" if higher is None else "better" if (value.difference > 0) == higher else "worse"
     return Compared(
         value=value,
-        soft=_difference([(m.soft_a, m.soft_b) for m in scored]),
+        soft=_difference([m.soft_a for m in scored], [m.soft_b for m in scored]),
         finding=finding,
         pairs=len(scored),
         scored=(first[metric].scored, second[metric].scored),
@@ -217,37 +228,21 @@ def _compared(metric: str, first: Result, second: Result, pairs: Pairs) -> Compa
     )
 
 
-def _difference(pairs: Sequence[tuple[float, float]]) -> Difference | None:
+def _difference(before: Sequence[float], after: Sequence[float]) -> Difference | None:
     from localeval.metrics.statistics import bootstrap_ci, paired_permutation_test
 
-    if not pairs:
+    if not before:
         return None
-    apart, n = [b - a for a, b in pairs], len(pairs)
-    a, b = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
-    return Difference(a, b, sum(apart) / n, bootstrap_ci(apart, -1, 1), paired_permutation_test(apart))
-
-
-def _warnings(first: Result, second: Result, pairs: Pairs, surroundings: Sequence[str]) -> list[str]:
-    """Say what else to know: other surroundings, metrics of one run alone, ids of another question."""
-    found = [f"not made in the same surroundings: {'; '.join(surroundings)}"] if surroundings else []
-    alone = [
-        f"only in {side}: {', '.join(names)}"
-        for side, run, other in (("A", first, second), ("B", second, first))
-        if (names := [name for name in run.metrics if name not in other.metrics])
-    ]
-    found += [f"metrics that are not compared: {'; '.join(alone)}"] if alone else []
-    changed = [a.sample.id for a, b in pairs if a.sample.user_input != b.sample.user_input]
-    if changed:
-        who = f"{len(changed)} of {len(pairs)} samples with the same id"
-        found.append(f"{who} ask another question in each run: {join_some(changed, _SHOWN)}")
-    return found
+    apart = [b - a for a, b in zip(before, after, strict=True)]
+    a, b, difference = (sum(numbers) / len(apart) for numbers in (before, after, apart))
+    return Difference(a, b, difference, bootstrap_ci(apart, -1, 1), paired_permutation_test(apart))
 
 
 def _cells(difference: Difference | None) -> list[str]:
     if difference is None:
         return ["-"] * 5
     between = " to ".join(map(_signed, difference.interval)) if difference.interval else "-"
-    p = f"< {_LEAST_P}" if difference.p < _LEAST_P else digits(difference.p, SIGNIFICANT)
+    p = f"< {LEAST_P}" if difference.p < LEAST_P else digits(difference.p, SIGNIFICANT)
     return [number(difference.a), number(difference.b), _signed(difference.difference), between, p]
 
 

@@ -37,7 +37,7 @@ class RunConfig(BaseModel):
 
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
     options   those of `localeval.prompts.options.Options`, files as their text
-    signature what the numbers are made with; None in a run that the oldest version began
+    signature what the numbers are made with
     beside    signatures of embedder and classifier, as far as metrics of any call in this folder used them
     skipped   the rows of the data that could not be read and were left out, on demand
     watched   whether every process that judged here refused the network and counted what tried
@@ -51,15 +51,10 @@ class RunConfig(BaseModel):
     classifier: str
     engine: EngineConfig
     options: dict[str, Any]
-    signature: Signature | None = None
+    signature: Signature
     beside: dict[str, dict[str, Any]] = {}
     skipped: list[Skipped] = []
     watched: bool = True
-
-    @field_validator("signature", mode="before")
-    @classmethod
-    def _none_in_the_oldest(cls, given: Any) -> Any:
-        return given or None
 
     @field_validator("options")
     @classmethod

@@ -1,13 +1,7 @@
 """Gates: what a run must reach, so that a script can stop where it does not; also as JUnit XML, for CI.
 
-    faithfulness=0.8              the mean of value is at least 0.8
-    faithfulness:lower=0.75       so is the lower end of its 95 % interval
-    faithfulness:soft=0.8         the mean of soft; faithfulness:soft:lower likewise
-    hallucination=0.1             for a rate of a fault, with `over`: the mean is at most 0.1
-    hallucination:upper=0.15      so is the upper end of its interval
-
-A gate is missed, too, where no sample was scored, or where there is no interval: it can't be said to hold.
-So is "no drop" where fewer than half of what the baseline scored was scored again.
+How they are written: localeval/runs/README.md. A gate is missed, too, where no sample was scored, or where
+there is no interval: it can't be said to hold.
 """
 
 from __future__ import annotations
@@ -41,7 +35,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on one number of a metric: the mean, or the end of its interval that is worse.
+    """A bound on one number of a metric: the mean, or the `end` of its interval that is worse.
 
     over  the number may not lie above the limit, instead of below it
     """
@@ -78,8 +72,7 @@ class Bound:
         return cls(metric, limit, "soft" in parts, side in parts, over)
 
     def check(self, result: Result) -> Outcome:
-        if self.metric not in result.metrics:
-            return Outcome(str(self), "the run has no such metric", missed=True)
+        """Hold it against a result. Raises InputError where that has no such metric."""
         mean = result[self.metric]
         interval = mean.soft_interval if self.soft else mean.interval
         at_end = interval and interval[self.over]
@@ -107,8 +100,7 @@ def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], 
         compared = compare(baseline, result)
     except LocalevalError as error:
         return [Outcome(f"no drop from {printable(where)}", str(error), missed=True)], ()
-    warnings = list(compared.warnings)
-    none = "none of them is compared"
+    warnings, none = list(compared.warnings), "none of them is compared"
     if compared.only_a or compared.only_b:
         alone = f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}"
         warnings.append(f"{alone}; {none}")
@@ -122,19 +114,18 @@ def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], 
 def dropped(compared: Comparison, where: str) -> list[Outcome]:
     """Give a gate for each metric that both runs have: it did not get worse than in the first run, `where`.
 
-    Worse is a lower mean of value, or a higher one of a rate of a fault, with p < 0.05
-    (`localeval.runs.compare`), of the samples that were scored in both. Where these are fewer than
-    half of those that the first run scored, the gate is missed.
+    Worse is what `localeval.runs.compare` finds so over the samples that were scored in both. Where these are
+    fewer than half of those that the first run scored, the gate is missed.
     """
     outcomes = []
     for metric, found in compared.metrics.items():
         few = found.pairs < _LEAST_SHARE * found.scored[0]
         seen = "no sample was scored in both runs"
         if found.value is not None:
-            over = f"{found.finding} over {found.pairs} of {found.scored[0]} samples"
+            seen = "fewer than half of the samples were scored again: " if few else ""
+            seen += f"{found.finding} over {found.pairs} of {found.scored[0]} samples "
             p = digits(found.value.p, SIGNIFICANT)
-            too_few = "fewer than half of the samples were scored again: " if few else ""
-            seen = f"{too_few}{over} ({found.value.a:.4f} before, {found.value.b:.4f} now, p = {p})"
+            seen += f"({found.value.a:.4f} before, {found.value.b:.4f} now, p = {p})"
         missed = few or found.finding in ("worse", "differs", "nothing to compare")
         outcomes.append(Outcome(f"{metric}: no drop from {printable(where)}", seen, missed))
     return outcomes

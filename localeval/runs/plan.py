@@ -1,8 +1,7 @@
 """What a run will ask and take, found by a dry run, and as the table that `--plan` prints.
 
 Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the rows
-of its prompt are those of the run. How long replies will be is estimated; and until statements are written,
-each sentence counts as one.
+of its prompt are those of the run. Replies are estimated, and each sentence counts as one statement.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -21,13 +21,13 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.judge import Judge
-from localeval.judgements import Failure, JudgeContext, Judgement, ask, walk
+from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, ask, walk
 from localeval.judgements.journal import JournalFile, find, is_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import answers
 from localeval.metrics.summary import judgements_for, split_scorable
 from localeval.prompts.options import Options
-from localeval.report.terminal import new_table, printed
+from localeval.report.text import new_table, printed
 from localeval.samples import Sample
 from localeval.text.display import join_some
 
@@ -38,24 +38,22 @@ LOG = logging.getLogger("localeval")
 Records = dict[str, BaseModel]
 
 FILE = "plan.json"
-SCHEMA = 1
-"""Of `plan.json`; another number is another form."""
+SCHEMA = 1  # of `plan.json`; another number is another form
 
 SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
 BEHIND = 1500  # tokens that stand before a row on the way: a trunk of worked examples and half a branch
 LOOKED_AT = 100  # samples that are looked at before a run, in one or two seconds
-_KINDS = ("trunk", "branch", "leaves", "forced", "decoded", "guessed")
 
 
 @dataclass(frozen=True)
 class Work:
     """What there is to do of one judgement.
 
-    by        who answers: "judge", "embedder" or "classifier". Rows are the judge's
-    to_make   judgements that will be asked for
-    kept      those that the journal holds
-    again     those that an earlier sample of the run has the answer of, since it asks for the same
-    spent     rows: of trunk, branch and leaves as they will be; forced, decoded and guessed estimated
+    by       who answers: "judge", "embedder" or "classifier"
+    to_make  judgements that will be asked for
+    kept     those that the journal holds
+    again    those that an earlier sample of the run asks for too
+    spent    the judge's rows: of prompts as they will be, of replies estimated
     """
 
     judgement: str
@@ -73,12 +71,11 @@ class Plan:
     samples    how many there are
     looked_at  how many of them, evenly spread, were looked at; what is told of all is reckoned from these
     work       for each judgement, in the order in which they are made
-    windows    ids of samples whose contexts are read in windows -> how many windows, of those looked at
-    too_long   ids of samples of which a judgement will fail with `context_too_long`, of those looked at
+    windows    of those looked at, id -> in how many windows its contexts are read
+    too_long   of those looked at, ids of which a judgement will fail with `context_too_long`
     rows       of each sample, where all were looked at; else empty
     speed      what a row costs on this machine; None where it was not measured
-    memory     bytes that the judge needs with the states of the trunks; None where no model is to be loaded,
-               or a GPU holds it
+    memory     bytes that the judge needs; None where no model is to be loaded, or a GPU holds it
     free       bytes that are there; None where the system does not tell
     """
 
@@ -141,9 +138,9 @@ class Plan:
 
     def __str__(self) -> str:
         """Show one row a judgement, one for all of them; below it time, memory and what is too long."""
-        table = new_table("judgement")
-        for column in ("to make", "from the journal", "prompt rows", "reply rows, about", "time, about"):
-            table.add_column(column, justify="right")
+        table = new_table(
+            *("judgement", "to make", "from the journal", "prompt rows", "reply rows, about", "time, about")
+        )
 
         def row(name: str, to_make: int, kept: int, spent: TokenUsage, by: str = "judge") -> None:
             written = spent.decoded + spent.guessed + spent.forced
@@ -175,21 +172,23 @@ class Plan:
         return self.speed.cost(spent) if self.speed else None
 
     def _notes(self, unknown: str) -> Iterator[str]:
-        others = sorted({one.by for one in self.work if one.to_make and one.by != "judge"})
-        beside = f", and the {' and the '.join(others)} beside" if others else ""
-        known = f"about {_time(self.seconds)} and some seconds to load the model{beside}."
-        memory = ""
+        """Say time and memory, with `unknown` in place of a time that was not measured; what is too long."""
+        time, memory = unknown, ""
+        if self.seconds is not None:
+            others = sorted({one.by for one in self.work if one.to_make and one.by != "judge"})
+            beside = f", and the {' and the '.join(others)} beside" if others else ""
+            time = f"about {_time(self.seconds)} and some seconds to load the model{beside}."
         if self.memory is not None:
             free = f", {self.free / 1e9:.1f} GB are free" if self.free is not None else ""
             memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{'' if self.fits else f': {SMALLER}'}."
-        yield f"Time: {unknown if self.seconds is None else known}{memory}"
+        yield f"Time: {time}{memory}"
         among = "" if self.looked_at == self.samples else f" of {self.looked_at:,}"
-        for what, ids in (
-            (f"Contexts read in windows (up to {max(self.windows.values(), default=0)})", [*self.windows]),
-            ("Too long, and will fail with context_too_long", [*self.too_long]),
-        ):
-            if ids:
-                yield f"{what}: {_samples(len(ids))}{among} ({join_some(ids, 5)})."
+        if self.windows:
+            what = f"Contexts read in windows (up to {max(self.windows.values())})"
+            yield f"{what}: {_samples(len(self.windows))}{among} ({join_some([*self.windows], 5)})."
+        if self.too_long:
+            what = "Too long, and will fail with context_too_long"
+            yield f"{what}: {_samples(len(self.too_long))}{among} ({join_some(self.too_long, 5)})."
         if among:
             yield f"Reckoned from {self.looked_at:,} of the {self.samples:,} samples."
 
@@ -199,7 +198,8 @@ def _sum(spent: Iterable[TokenUsage]) -> TokenUsage:
 
 
 def _rows(spent: TokenUsage) -> dict[str, Any]:
-    return {"rows": spent.rows, "rows_by_kind": {kind: getattr(spent, kind) for kind in _KINDS}}
+    kinds = ("trunk", "branch", "leaves", "forced", "decoded", "guessed")
+    return {"rows": spent.rows, "rows_by_kind": {kind: getattr(spent, kind) for kind in kinds}}
 
 
 def _samples(n: int) -> str:
@@ -264,19 +264,24 @@ def make_plan(
 
 
 class _DryRun:
-    """Goes through samples one by one, as the run will, and counts."""
+    """Goes through samples one by one, as the run will, and counts.
+
+    windows, too_long  as in `Plan`
+    """
 
     def __init__(self, judge: Judge, options: Options, journal: JournalFile | None) -> None:
         self._judge, self._options, self._journal = judge, options, journal
         self._context = judge.context(options)
         self.engine = DryRunEngine(judge.engine)
         no_embedder: Any = None  # nothing stands on what the embedder makes, so that it is never asked
-        self._dry = JudgeContext(self.engine, options, no_embedder, _Undecided, heads=self._context.heads)
+        classifier: Any = SimpleNamespace(support=lambda _, statements: ([0.5] * len(statements), 1))
+        heads = self._context.heads
+        self._dry = JudgeContext(self.engine, options, no_embedder, lambda: classifier, heads=heads)
         # For what an earlier sample asked already: the engine is not asked again, and stands as it stood.
         self._repeated = replace(self._dry, engine=DryRunEngine(judge.engine))
         self._asked: set[str] = set()
-        self._counts: dict[tuple[str, str], Counter[str]] = {}  # judgement and who answers -> field of Work
-        self._calls: dict[str, list[TokenUsage]] = defaultdict(list)
+        self._counts = defaultdict[str, Counter[str]](Counter)  # judgement -> field of Work
+        self._spent = defaultdict[str, TokenUsage](TokenUsage)
         self.windows: dict[str, int] = {}
         self.too_long: dict[str, None] = {}
 
@@ -287,8 +292,7 @@ class _DryRun:
 
         def make(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
             nonlocal rows
-            by = answers(row, self._options)
-            count = self._counts.setdefault((row.name, by), Counter())
+            by, count = answers(row, self._options), self._counts[row.name]
             key = ""  # where only an opened model could tell, and the journal can't hold it anyway
             if by == "judge" or (self._journal is not None and not invented & set(row.needs)):
                 key = self._judge.key(row, self._context, sample, records)
@@ -306,8 +310,9 @@ class _DryRun:
                 return ask(row, self._repeated, sample, records), key
             self.engine.asked = []
             record = ask(row, self._dry, sample, records)
-            self._calls[row.name] += self.engine.asked
-            rows += sum(one.rows for one in self.engine.asked)
+            spent = _sum(self.engine.asked)
+            self._spent[row.name] = _sum([self._spent[row.name], spent])
+            rows += spent.rows
             if (windows := getattr(record, "windows", 1)) > 1:
                 self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
             if isinstance(record, Failure) and record.failed == "context_too_long":
@@ -320,19 +325,9 @@ class _DryRun:
     def work(self, share: float) -> tuple[Work, ...]:
         """Scale the counts: a sample stands for `share` samples, and a trunk is computed once in any run."""
         found = []
-        for (name, by), count in self._counts.items():
-            spent = _sum(self._calls[name])
-            rows = {kind: round(share * rows) for kind, rows in spent._asdict().items() if kind != "trunk"}
+        for name, count in self._counts.items():
+            spent = self._spent[name]
+            scaled = TokenUsage(*(round(share * rows) for rows in spent))._replace(trunk=spent.trunk)
             counts = {field: round(share * number) for field, number in count.items()}
-            found.append(Work(name, by, **counts, spent=TokenUsage(trunk=spent.trunk, **rows)))
+            found.append(Work(name, answers(JUDGEMENTS[name], self._options), **counts, spent=scaled))
         return tuple(found)
-
-
-class _Undecided:
-    """Stands in the classifier's place."""
-
-    def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:  # noqa: ARG002
-        return [0.5] * len(statements), 1
-
-    def signature(self) -> dict[str, Any]:
-        return {}

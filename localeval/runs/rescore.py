@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,7 +15,7 @@ from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, walk
 from localeval.judgements.calibration import curves_for, curves_to_json
 from localeval.judgements.heads import heads_for
-from localeval.judgements.journal import FILE, JournaledRecords, JournalFile, find, key_of
+from localeval.judgements.journal import FILE, JournalFile, find, key_of
 from localeval.metrics.signature import build_signature
 from localeval.metrics.summary import choose_metrics, compute, split_scorable
 from localeval.prompts.options import ARITHMETIC, Options
@@ -23,6 +24,8 @@ from localeval.runs.config import EngineConfig
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
+
+Records = Mapping[str, BaseModel]
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -43,44 +46,42 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             f"{other[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
             "For another judging use `evaluate`."
         )
-    path = Path(folder)
-    samples, config = run_folder.read(path)
-    if (then := config.signature) is None:
-        raise InputError(f"{folder}: an older version began this run; give its `evaluate` command again.")
-    chosen = choose_metrics(metrics or config.metrics)
+    samples, config = run_folder.read(Path(folder))
+    then, chosen = config.signature, choose_metrics(metrics or config.metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices, config.engine.settings.get("n_gpu_layers", 0))
     curves = curves_for(config.engine.model, choices, heads)
-    models: Any = {name: _NotLoaded(config.beside.get(name, {})) for name in ("embedder", "classifier")}
+
+    def not_loaded(name: str) -> Any:  # of embedder and classifier a key needs only what they were
+        return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))
+
     engine: Any = None  # nobody is asked
-    context = JudgeContext(
-        engine, choices, lambda: models["embedder"], lambda: models["classifier"], heads=heads
-    )
-    lookup = RecordLookup(path, context, config.engine)
+    context = JudgeContext(engine, choices, not_loaded("embedder"), not_loaded("classifier"), heads=heads)
+    lookup = RecordLookup(Path(folder), context, config.engine)
     # A reason is of a verdict, and stays only where that is decided as it was.
     keeps_reasons = curves_to_json(curves) == then.calibration and choices.threshold == then.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
     def stored(
-        row: Judgement, sample: Sample, records: Mapping[str, BaseModel]
+        own: Mapping[str, str], row: Judgement, sample: Sample, records: Records
     ) -> tuple[BaseModel, str] | None:
-        key = lookup.own(sample, row.name) if then.judgements.get(row.name) == row.version else ""
-        if not key or (record := lookup.find(row, key)) is None:
+        key = own.get(row.name, "") if then.judgements.get(row.name) == row.version else ""
+        if not key or (record := find(lookup.lines, row, key)) is None:
             key = lookup.key(row, sample, records)
-            record = lookup.find(row, key)
+            record = find(lookup.lines, row, key)
         if record is None:
             missing[row.name].append(sample.id)
             return None
         return record, key
 
     made = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
-    for place, sample in enumerate(samples):
+    for place, (sample, own) in enumerate(lookup.with_keys(samples)):
         scores, judged = split_scorable(chosen, sample)
-        records, at = walk(sample, [name for m in judged for name in m.judgements], stored)
+        records, at = walk(sample, [name for m in judged for name in m.judgements], partial(stored, own))
         if not missing:
             scores |= {m.name: compute(m, records, choices, curves) for m in judged}
-            if "support" in at and keeps_reasons and (reasons := lookup.own(sample, "reasons")):
-                at["reasons"] = reasons
+            if "support" in at and keeps_reasons and "reasons" in own:
+                at["reasons"] = own["reasons"]
             made.put(place, {m.name: scores[m.name] for m in chosen}, records, at)
     if missing:
         told_of = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
@@ -92,44 +93,25 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     now = build_signature(then.model_copy(update=config.beside), chosen, choices)
     prompts = {name: then.prompts.get(name, current) for name, current in now.prompts.items()}
     signature = now.model_copy(update={"prompts": prompts})
-    return Result(made, [m.name for m in chosen], signature, network=lookup.network, skipped=config.skipped)
-
-
-@dataclass(frozen=True)
-class _NotLoaded:
-    """What is known of a model that is not loaded."""
-
-    kept: Mapping[str, Any]
-
-    def signature(self) -> dict[str, Any]:
-        return dict(self.kept)
+    network = lookup.result.network if lookup.result else None
+    return Result(made, [m.name for m in chosen], signature, network=network, skipped=config.skipped)
 
 
 class RecordLookup:
-    """The records of a run's journal.
-
-    results  judgement -> key of each sample, as the run's results have it; empty where it is not finished
-    network  what the results tell of it; None where the run is not finished
-    """
+    """The records of a run's journal, and its results, where it is finished."""
 
     def __init__(self, folder: Path, context: JudgeContext, engine: EngineConfig) -> None:
         self.lines = JournalFile(folder / FILE)
+        self.result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self._context, self._engine = context, engine.model_dump()
-        result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
-        self.network = result.network if result else None
-        self.results = {
-            one.sample.id: one.records.at
-            for one in (result.samples if result else [])
-            if isinstance(one.records, JournaledRecords)
-        }
 
-    def own(self, sample: Sample, judgement: str) -> str:
-        """Return the key that the run's results name; "" where they name none."""
-        return self.results.get(sample.id, {}).get(judgement, "")
+    def with_keys(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Mapping[str, str]]]:
+        """Yield each of the run's samples with judgement -> key, as its results have it; nothing without."""
+        if self.result is None:
+            yield from ((sample, {}) for sample in samples)
+        else:
+            yield from ((one.sample, getattr(one.records, "at", {})) for one in self.result.samples)
 
-    def key(self, row: Judgement, sample: Sample, records: Mapping[str, BaseModel]) -> str:
+    def key(self, row: Judgement, sample: Sample, records: Records) -> str:
         """Compute what this version keeps the record under."""
         return key_of(row, self._context, sample, records, self._engine)
-
-    def find(self, row: Judgement, key: str) -> BaseModel | None:
-        return find(self.lines, row, key)

@@ -1,7 +1,6 @@
-"""A run shared out among machines that don't know each other: shards, and the run that they make together.
+"""A run shared out among machines that don't know each other, and the one run that its shards make.
 
-`evaluate --shard 2/5` judges a fifth of the data, by a hash of the samples' ids, in a run of its own. Its
-`shard.json` says which one it is, and where its samples stand in the whole. `merge` makes the one run.
+A shard is a run of its own. Its `shard.json` says which one it is, and where its samples stand in the whole.
 """
 
 from __future__ import annotations
@@ -50,28 +49,22 @@ class Shard(NamedTuple):
         return cls(int(found[1]), int(found[2]))
 
     def take(self, samples: Samples) -> tuple[Samples, ShardFile]:
-        """Return the samples of this part, by their ids alone, and what is to be noted of them.
+        """Return the samples of this part, by the hash of their ids alone, and what is to be noted of them.
 
         Raises InputError where no sample falls into it.
         """
-        places = [at for at, sample in enumerate(samples) if _hash(sample.id) % self.of == self.number - 1]
+        places = []
+        for at, sample in enumerate(samples):
+            hashed = hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()
+            if int.from_bytes(hashed[:8], "big") % self.of == self.number - 1:
+                places.append(at)
         if not places:
-            raise InputError(f"{samples.name}: no sample falls into shard {self}; choose fewer parts.")
-        noted = ShardFile(
-            number=self.number,
-            of=self.of,
-            places=places,
-            samples=len(samples),
-            ids=digest([sample.id for sample in samples]),
-        )
+            raise InputError(
+                f"{samples.name}: no sample falls into shard {self.number}/{self.of}; choose fewer parts."
+            )
+        ids = digest([sample.id for sample in samples])
+        noted = ShardFile(number=self.number, of=self.of, places=places, samples=len(samples), ids=ids)
         return samples.choose(places), noted
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
 class ShardFile(BaseModel):
@@ -94,39 +87,37 @@ def note_shard(folder: Path, noted: ShardFile | None) -> None:
 
 
 def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
-    """Make one run, in the folder `output`, of all shards of it.
+    """Make one run, in the folder `output`, of all its shards: the files that one machine would have written.
 
-    Means and intervals are computed anew from the scores; the files are those that one machine would have
-    written. Raises InputError for what is no finished shard, or where one is missing or there twice;
-    NotComparable, with the fields, for shards that were made differently.
+    Raises InputError for what is no finished shard, or where one is missing or there twice; NotComparable,
+    with the fields, for shards that were made differently.
 
     >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """
-    folders = list(map(Path, runs))
-    if Path(output).resolve() in {folder.resolve() for folder in folders}:
+    folders, output = list(map(Path, runs)), Path(output)
+    if output.resolve() in {folder.resolve() for folder in folders}:
         raise InputError(f"{output} is one of the shards; choose another folder with -o.")
     shards = [read_model(folder / SHARD, ShardFile, "shard", "evaluate --shard") for folder in folders]
-    _check(folders, shards)
+    _check_parts(folders, shards)
     results = [load(folder) for folder in folders]
-    first = results[0].signature
+    first = results[0]
     for folder, result in zip(folders, results, strict=True):
-        moving, environment = differing(first, result.signature)
-        if moving or result.metrics != results[0].metrics:
-            what = "; ".join(moving) or f"metrics ({results[0].metrics} and {result.metrics})"
+        moving, environment = differing(first.signature, result.signature)
+        if moving or result.metrics != first.metrics:
+            what = "; ".join(moving) or f"metrics ({first.metrics} and {result.metrics})"
             raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
     parts = sorted((at, part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places))
     samples = Samples((results[part].samples[i].sample for _, part, i in parts), "the shards")
-    check(Path(output), samples, folders[0])
-    with Run.open(Path(output), samples, load_config(folders[0]), lambda: None) as run:
-        one = results[0].samples[0]
-        scored = ScoredSamples(samples, run.journal.lines, one.curves, one.threshold)
-        journals = [JournalFile(folder / JOURNAL) for folder in folders]
+    check(output, samples, folders[0])
+    journals, like = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]
+    with Run.open(output, samples, load_config(folders[0]), lambda: None) as run:
+        scored = ScoredSamples(samples, run.journal.lines, like.curves, like.threshold)
         for at, part, i in parts:
             one = results[part].samples[i]
             keys: dict[str, str] = dict(getattr(one.records, "at", {}))
-            for key in dict.fromkeys(keys.values()):
+            for key in keys.values():
                 if run.journal.get(key) is None:
                     run.journal.copy(journals[part], key)
             scored.put(at, one.scores, {}, keys)
@@ -135,12 +126,12 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             watched=all(result.network.watched for result in results),
             refused=None if None in counted else sum(filter(None, counted)),
         )
-        whole = Result(scored, results[0].metrics, first, network=network, skipped=results[0].skipped)
-        finish(Path(output), whole)
+        whole = Result(scored, first.metrics, first.signature, network=network, skipped=first.skipped)
+        finish(output, whole)
     return whole
 
 
-def _check(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:
+def _check_parts(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:
     """Raise InputError unless these are all parts of one whole, each once."""
     if not shards:
         raise InputError("merge takes the folders of all shards of a run, and there is none.")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -16,7 +18,7 @@ from localeval.engine.auxiliary_models import is_own
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import Judgement, in_order, walk
-from localeval.judgements.journal import FILE, JournalFile, is_believed
+from localeval.judgements.journal import FILE, JournalFile, find, is_believed
 from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_for, split_scorable
 from localeval.prompts.options import Options
@@ -32,10 +34,8 @@ from localeval.system.arguments import real
 class Verified:
     """What `verify` found.
 
-    again       judgements made again
-    judged      judgements that the run holds
-    difference  "" or the first place in which a record is not what the run holds, or a line of its journal
-                not what was written
+    again       judgements made again, of the `judged` that the run holds
+    difference  "" or the first place in which a record, or a line of the journal, is not what it was
     left_out    judgements in which the engine failed, beside `judged`: the next call of the run makes them
     """
 
@@ -45,18 +45,13 @@ class Verified:
     left_out: int = 0
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """One judgement of the run: what it stands on, and the record that the journal holds."""
+class _Kept(NamedTuple):
+    """One judgement of the run: `records` that it stands on, and the `record` that the journal holds."""
 
     row: Judgement
     sample: Sample
     records: dict[str, BaseModel]
     record: BaseModel
-
-
-Wanted = Sequence[tuple[Sample, Sequence[str]]]
-"""Samples with the judgements that the run's metrics need of them."""
 
 
 def verify(
@@ -71,9 +66,9 @@ def verify(
     share  of the judgements, above 0 and up to 1; at least one is made
     judge  by default the run's own, loaded with the run's settings
 
-    Raises InputError for a folder without a run, for a metric of it that is not registered here, for a judge
-    whose model, settings or packages are other ones (then other bits are no fault), and for a finished run of
-    which some judgement can't be asked again as it was, and what `Judge.load` raises.
+    Raises InputError for a folder without a run, a metric that is not registered here, a judge whose model,
+    settings or packages are other ones (then other bits are no fault), and a finished run of which some
+    judgement can't be asked again as it was; and what `Judge.load` raises.
 
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
@@ -85,64 +80,76 @@ def verify(
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)
     if damaged := JournalFile(path / FILE).damaged:
         return Verified(0, 0, f"{FILE}, line {damaged[0]}: not what was written")
-    wanted = [(one, judgements_for(split_scorable(metrics, one)[1], options)) for one in samples]
-    own = judge or _judge_of(config, wanted, options, folder)
-    try:
+
+    def needed(sample: Sample) -> list[str]:
+        return judgements_for(split_scorable(metrics, sample)[1], options)
+
+    rows = in_order([name for one in samples for name in needed(one)])
+    loaded = nullcontext(judge) if judge else _judge_of(folder, config, models_used(rows, options))
+    with loaded as own:
         if where := difference(config.engine.model_dump(), own.signature_of_engine()):
             raise InputError(
                 f"{folder}: the run was made with another engine, so other bits are no fault "
                 f"(engine{where}); verify it with the same model, settings and packages."
             )
         context = own.context(options)
-        kept, left_out = _held(folder, wanted, RecordLookup(path, context, config.engine))
+        lookup = RecordLookup(path, context, config.engine)
+        kept, left_out = _held(folder, lookup.with_keys(samples), needed, lookup)
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
+        drawn = [one.sample for one in chosen]
         for done, one in enumerate(chosen, 1):
             fresh = own.again(one.row, context, one.sample, one.records)
             if where := difference(one.record.model_dump(mode="json"), fresh.model_dump(mode="json")):
                 told = f"sample {one.sample.id}, {one.row.name}{where}"
                 return Verified(done, len(kept), told, left_out)
             if progress is not None:
-                progress(done, [one.sample for one in chosen])
+                progress(done, drawn)
         return Verified(len(chosen), len(kept), left_out=left_out)
-    finally:
-        if judge is None:
-            own.close()
 
 
-def _held(folder: str | Path, wanted: Wanted, lookup: RecordLookup) -> tuple[list[_Kept], int]:
+def _held(
+    folder: str | Path,
+    samples: Iterable[tuple[Sample, Mapping[str, str]]],
+    needed: Callable[[Sample], list[str]],
+    lookup: RecordLookup,
+) -> tuple[list[_Kept], int]:
     """Collect the judgements that the results name, or else the journal has, and count the engine's failures.
 
     Raises InputError where something can't be made again as it was made, or nothing is there.
     """
     kept: list[_Kept] = []
-    counts: Counter[str] = Counter()  # of the engine's failures under "", of other keys by judgement
+    left_out, other_keys = 0, Counter[str]()
 
-    def stored(row: Judgement, sample: Sample, records: dict[str, BaseModel]) -> tuple[BaseModel, str] | None:
+    def stored(
+        own: Mapping[str, str], row: Judgement, sample: Sample, records: dict[str, BaseModel]
+    ) -> tuple[BaseModel, str] | None:
+        nonlocal left_out
         now = lookup.key(row, sample, records)
-        key = lookup.own(sample, row.name) or now
-        if (record := lookup.find(row, key)) is None:
-            if lookup.own(sample, row.name):
+        key = own.get(row.name, now)
+        if (record := find(lookup.lines, row, key)) is None:
+            if row.name in own:
                 raise InputError(
                     f"{folder}: the journal does not hold {row.name} of sample {sample.id} (missing or "
                     "damaged); give the run's `evaluate` command again, it makes what is missing."
                 )
             return None
-        if is_believed(record) and key == now:
-            kept.append(_Kept(row, sample, dict(records), record))
+        if not is_believed(record):
+            left_out += 1
+        elif key != now:
+            other_keys[row.name] += 1
         else:
-            counts[row.name if is_believed(record) else ""] += 1
+            kept.append(_Kept(row, sample, dict(records), record))
         return record, key
 
-    for sample, names in wanted:
+    for sample, own in samples:
         # Also of other metrics, whose scores may stand in the results since a `rescore`.
-        walk(sample, [*lookup.results.get(sample.id, ()), *names], stored)
-    left_out = counts.pop("", 0)
-    if counts:
-        told = ", ".join(f"{count} of {name}" for name, count in counts.items())
+        walk(sample, [*own, *needed(sample)], partial(stored, own))
+    if other_keys:
+        told = ", ".join(f"{count} of {name}" for name, count in other_keys.items())
         raise InputError(
-            f"{folder}: {counts.total()} judgements of the run can't be made again as they were ({told}): "
-            f"this version of localeval or its prompts, the embedder, the classifier or {run_folder.SAMPLES} "
-            "is not the run's; verify it with those that it was made with."
+            f"{folder}: {other_keys.total()} judgements of the run can't be made again as they were "
+            f"({told}): this version of localeval or its prompts, the embedder, the classifier or "
+            f"{run_folder.SAMPLES} is not the run's; verify it with those that it was made with."
         )
     if not kept:
         raise InputError(
@@ -152,9 +159,8 @@ def _held(folder: str | Path, wanted: Wanted, lookup: RecordLookup) -> tuple[lis
     return kept, left_out
 
 
-def _judge_of(config: RunConfig, wanted: Wanted, options: Options, folder: str | Path) -> Judge:
-    """Load the run's own judge. A model beside it that is not used may be any."""
-    used = models_used(in_order([name for _, names in wanted for name in names]), options)
+def _judge_of(folder: str | Path, config: RunConfig, used: set[str]) -> Judge:
+    """Load the run's own judge. A model beside it that is not `used` may be any."""
     beside: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
         if not is_own(source):

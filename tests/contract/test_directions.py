@@ -50,13 +50,11 @@ def high(tmp_path: Path) -> Path:
     return made(tmp_path / "high", 0.2)
 
 
-def forget(*runs: Path, **told: bool) -> None:
-    """Results as an older version wrote them, or with another direction."""
-    for run in runs:
-        kept = json.loads((run / RESULTS).read_text("utf-8"))
-        del kept["summary"][NAME]["higher_is_better"]
-        kept["summary"][NAME] |= told
-        (run / RESULTS).write_text(json.dumps(kept), encoding="utf-8")
+def told(run: Path, higher_is_better: bool | None) -> None:
+    """Results with another direction, or as an older version wrote them, with none."""
+    kept = json.loads((run / RESULTS).read_text("utf-8"))
+    kept["summary"][NAME]["higher_is_better"] = higher_is_better
+    (run / RESULTS).write_text(json.dumps(kept), encoding="utf-8")
 
 
 def finding(a: Path, b: Path) -> str:
@@ -74,18 +72,15 @@ def test_a_fault_that_rose_is_worse_where_nobody_has_registered_the_metric(low: 
     assert (gate(low, high), gate(high, low)) == (1, 0)
 
 
-def test_where_nobody_tells_the_direction_runs_differ_and_a_registered_metric_needs_none_told(
+def test_one_run_that_tells_the_direction_is_enough_and_where_nobody_does_runs_differ(
     low: Path, high: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forget(low, high)
+    told(low, None)
+    assert finding(low, high) == "worse"
+    told(high, True)
+    assert finding(low, high) == "better"
+    told(high, None)
     assert finding(low, high) == finding(high, low) == "differs"
     assert gate(high, low) == 1
-    monkeypatch.setitem(METRICS, NAME, FAULT)
+    monkeypatch.setitem(METRICS, NAME, FAULT)  # a registered metric needs none told
     assert finding(low, high) == "worse"
-
-
-def test_one_run_that_tells_the_direction_is_enough(low: Path, high: Path) -> None:
-    forget(low)
-    assert finding(low, high) == "worse"
-    forget(high, higher_is_better=True)
-    assert finding(low, high) == "better"

@@ -11,7 +11,7 @@ import pytest
 from localeval import Result, evaluate, read_samples, rescore
 from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
-from tests.reports import HOSTILE, Page
+from tests.reports import Page
 
 GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
 BAD = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
@@ -64,15 +64,6 @@ def test_the_table_counts_them_and_names_five_and_the_report_lists_at_most_so_ma
     assert "sample 101:" in text
     assert "sample 102:" not in text
     assert "and 3 more" in text
-
-
-def test_what_a_reason_holds_stands_in_the_report_as_text(tmp_path: Path) -> None:
-    plain, hostile = (
-        Page(page(judged([GOOD, *({**BAD, "retrieved_contexts": text[:40]} for text in texts)]), tmp_path))
-        for texts in (["Tea."], HOSTILE)
-    )
-    assert {tag for tag, _ in hostile.elements} <= {tag for tag, _ in plain.elements}
-    assert "<script>" in hostile.text
 
 
 def test_a_run_scored_again_or_gone_on_with_keeps_them(data: Path, tmp_path: Path) -> None:

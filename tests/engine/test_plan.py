@@ -13,13 +13,13 @@ from localeval import Judge, Plan, evaluate, plan
 from localeval.cli import main
 from localeval.engine.benchmark import Speed
 from localeval.engine.engine import Engine
-from localeval.engine.interface import ContextTooLong, EngineError, TokenUsage
+from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
 from localeval.runs.plan import FILE as PLAN
-from localeval.runs.plan import Work, make_plan
+from localeval.runs.plan import make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.heads import HEADS
@@ -154,16 +154,6 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path, watch=second)
     assert (second.plan.to_make, second.plan.kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == kept
-
-
-def test_time_and_memory_are_said_with_what_to_do_where_it_does_not_fit() -> None:
-    work = Work("support", "judge", to_make=3, spent=TokenUsage(branch=100))
-    told = Plan(2, 2, (work,), speed=Speed(2.0, 2.0, 2.0), memory=2_000_000_000, free=1_500_000_000)
-    first, second = told.summary()
-    assert first == "Plan: 2 samples, 3 judgements to make, about 100 rows."
-    assert "about 3 min 20 s" in second
-    assert "2.0 GB needed, 1.5 GB are free: choose a smaller model" in second
-    assert told.to_dict()["fits"] is False
 
 
 def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,6 @@ EIGHTH = scored([0.7, 0.8, 0.9])  # a mean of 0.8, but for its last bits
         (HALF, "faithfulness:lower=0", False),
         (HALF, "faithfulness:soft:lower=0.375", True),
         (EIGHTH, "faithfulness=0.8", False),
-        (HALF, "context_recall=0", True),  # not computed
         (scored([1.0]), "faithfulness:lower=0", True),  # one score has no interval
         # Of a rate of a fault the bound lies above.
         (HALF, "hallucination=0.5", False),

@@ -43,22 +43,26 @@ def rows_of(page: str) -> list[list[Any]]:
     return rows
 
 
+def page_of(result: Result, **given: Any) -> str:
+    return "".join(html.pieces(result, **given))
+
+
 def text_of(result: Result, **given: Any) -> str:
-    return " ".join(Page(html.page(result, **given)).text.split())
+    return " ".join(Page(page_of(result, **given)).text.split())
 
 
 @pytest.mark.parametrize("made", [small, hostile])
 def test_the_page_names_no_address_and_no_handler(made: Callable[[], Result]) -> None:
-    page = Page(html.page(made(), **GIVEN))
+    page = Page(page_of(made(), **GIVEN))
     for tag, attributes in page.elements:
         assert not {"src", "srcset", "style", "action", "data", "srcdoc", "formaction"} & set(attributes), tag
         assert not [name for name in attributes if name.startswith("on")], tag
         assert (attributes.get("href") or "#").startswith(("#", "data:,"))
-    assert {tag for tag, _ in page.elements} <= {tag for tag, _ in Page(html.page(small())).elements}
+    assert {tag for tag, _ in page.elements} <= {tag for tag, _ in Page(page_of(small())).elements}
 
 
 def test_every_hostile_text_stands_in_the_page_as_text() -> None:
-    page = html.page(hostile(), **GIVEN)
+    page = page_of(hostile(), **GIVEN)
     text = Page(page).text
     assert [one for one in HOSTILE if shown(one) not in text] == []
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", page)
@@ -66,7 +70,7 @@ def test_every_hostile_text_stands_in_the_page_as_text() -> None:
 
 
 def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> None:
-    page = html.page(small())
+    page = page_of(small())
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
@@ -111,7 +115,7 @@ def test_the_order_is_worst_first_with_faults_turned_round_and_tenths_are_counte
     }
     names = ("faithfulness", "hallucination")
     result = plain({name: dict(zip(names, pair, strict=True)) for name, pair in scores.items()})
-    page = html.page(result)
+    page = page_of(result)
     order = [row[1] for row in rows_of(page)]
     assert order == ["worst", "softer", "soft", "best", "failed", "undefined"]
     # In each tenth from 0 to 1 so many values of faithfulness: 0.2, two of 0.5, and 1.
@@ -140,8 +144,9 @@ def test_the_page_shows_means_intervals_bounds_signature_and_what_is_behind_the_
 def test_both_languages_say_the_same_things() -> None:
     english, chinese = labels()["en"], labels()["zh"]
     assert set(english) == set(chinese)
-    named = {key: {*re.findall(r"\{\w+\}", str(text))} for key, text in english.items() if key != "reasons"}
-    assert named == {key: {*re.findall(r"\{\w+\}", str(chinese[key]))} for key in named}
+    for key, text in english.items():
+        if isinstance(text, str):
+            assert {*re.findall(r"\{.+?\}", text)} == {*re.findall(r"\{.+?\}", chinese[key])}
     assert set(chinese["metrics"]) == set(METRICS)
     assert set(chinese["reasons"]) == {*REASONS, "missing"}
     assert {f"attack_{kind}" for kind in KINDS} == {key for key in english if key.startswith("attack_")}
@@ -157,9 +162,9 @@ def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone
     text = text_of(result)
     assert "which is all that the embedder reads: 2" in text
     assert "which is all that HHEM reads: 2" in text
-    assert '<html lang="zh">' in html.page(result)
+    assert '<html lang="zh">' in page_of(result)
     assert "which is all that" not in text_of(small())
-    assert '<html lang="en">' in html.page(small())
+    assert '<html lang="en">' in page_of(small())
 
 
 def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) -> None:
@@ -267,10 +272,8 @@ def test_text_that_a_spreadsheet_would_calculate_has_an_apostrophe_before_it(sig
         assert str(cell(f"{before}{sign}cmd|' /C calc'!A0")).startswith("'")
     for before in ("a;", "a\t", "a; ", "a\n", 'a;"', "=b;"):  # where some spreadsheets begin a cell
         assert str(cell(f"{before}{sign}1+1")).removeprefix("'") == f"{before}'{sign}1+1"
-
-
-def test_other_text_and_numbers_stay_as_they_are_but_for_control_characters() -> None:
-    for content in ("a=b", "2-1", "", "茶\n\t", -0.5, None):
+    # Other text and numbers stay as they are, but for control characters.
+    for content in (f"a{sign}b", f"2{sign}1", "", "茶\n\t", -0.5, None):
         assert cell(content) == content
     assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
 

@@ -1,43 +1,47 @@
 """A result as one HTML page that loads nothing and sends nothing.
 
-Every sample's scores are in it, and the texts and verdicts of the worst ones, each in a `noscript` element:
-they can be read without script, and a browser with script parses one only when a reader opens it.
-
-Text from samples and models is escaped by Jinja where it stands in the page, and where the script reads it by
-`for_script`; the script puts that into text nodes only. A content security policy allows the page's own style
-and script, by their hashes, and nothing else.
+The worst samples stand in it in full, each in a `noscript` element: a browser with script parses one only
+when a reader opens it. Text from outside is escaped by Jinja, or where the script reads it by `for_script`;
+the script puts that into text nodes only. A content security policy allows the page's own style and script.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from localeval.report.html import overview, shown
+from localeval.prompts import FENCES
+from localeval.report.html import shown
+from localeval.report.html.agreement import known_agreement
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
 from localeval.report.text import number, span
 from localeval.system.files import atomic_write, writing_to
+from localeval.text.injection import Injection, find_injections
+from localeval.text.language import language
 
 if TYPE_CHECKING:
+    from localeval.metrics import Score
     from localeval.runs.result import Result
 
 MOST_DETAILS = 500
 MOST_BYTES = 20_000_000
+MOST_IN_NOTEBOOK = 20
+MOST_NAMED = 100  # disagreements of judge and HHEM, and rows of the data that were left out
 LIST_BYTES = 8_000_000  # for the questions and responses that the list shows and searches
 LONGEST, LONGEST_ID = 4_000, 240  # bytes of each
 FLAGGED, SPLIT = 1, 2  # bits of a row
 
 
-@dataclass(frozen=True)
-class RunCost:
+class RunCost(NamedTuple):
     """What all judgements of a run took: seconds, and rows (tokens put through the model)."""
 
     seconds: float
@@ -53,14 +57,11 @@ def write(result: Result, path: str | Path, **given: Any) -> None:
         atomic_write(Path(path), pieces(result, **given), "replace")
 
 
-def page(result: Result, **given: Any) -> str:
-    """Return the report as text; `given` is what `pieces` takes beside."""
-    return "".join(pieces(result, **given))
-
-
 def notebook(result: Result) -> str:
     """Make the means, the first 20 samples and the signature: HTML without style sheet or script."""
-    return environment().get_template("notebook.html").render(result=result, most=20)
+    first = islice(result.samples, MOST_IN_NOTEBOOK)
+    more = max(0, len(result.samples) - MOST_IN_NOTEBOOK)
+    return _environment().get_template("notebook.html").render(result=result, samples=first, more=more)
 
 
 def pieces(
@@ -73,76 +74,102 @@ def pieces(
 
     title      stands at its head: the name of the run, say
     agreement  metric -> one sentence of how well the judge agrees with people on it; by default what is known
-               of the calibration in force. Of every other metric the page says that no figures are known
+               of the calibration and heads in force
     cost       what the run took
     """
-    seen = overview.look_over(result)
-    cards = overview.cards(result, overview.known_agreement(result) if agreement is None else agreement)
-    both = {"faithfulness", "faithfulness_hhem"} <= set(result.metrics)  # else no record is read in vain
-    differ = result.disagreements(result.signature.threshold) if both else []
+    metrics, threshold = result.metrics, result.signature.threshold
+    both = {"faithfulness", "faithfulness_hhem"} <= set(metrics)  # else no record is read in vain
+    differ = result.disagreements(threshold) if both else []
+    lower = {name: not result.higher_is_better.get(name, True) for name in metrics}
     cut_at = min(LONGEST, LIST_BYTES // (2 * max(1, len(result.samples))))
-    rows, reasons = _rows(result, seen, {d.sample for d in differ}, cut_at)
-    room, threshold = MOST_BYTES - 200_000 - sum(map(_size, rows)), result.signature.threshold
-    sample, details = environment().get_template("sample.html"), list[str]()
-    for i in seen.order[:MOST_DETAILS]:  # the worst samples, as many as fit
-        d = detail(result.samples[i], seen.flagged.get(i, []), threshold)
-        text = sample.render(d=d, place=len(details), threshold=threshold, metrics=result.metrics)
+    listed = _listed(result, lower, {d.sample for d in differ}, cut_at)
+    room = MOST_BYTES - 200_000 - sum(map(_size, listed.rows))
+    sample, details = _environment().get_template("sample.html"), list[str]()
+    for i in listed.order[:MOST_DETAILS]:  # the worst samples, as many as fit
+        d = detail(result.samples[i], threshold)
+        attacks = listed.attacks.get(i, [])
+        text = sample.render(d=d, attacks=attacks, place=len(details), threshold=threshold, metrics=metrics)
         room -= _size(text)
         if room < 0:
             break
         details.append(text)
-    style, script = _file("style.css"), _file("script.js")
-    data = {"metrics": result.metrics, "lower": [card["lower"] for card in cards], "reasons": reasons}
-    return (
-        environment()
-        .get_template("page.html")
-        .generate(
-            result=result,
-            title=title,
-            language="zh" if seen.chinese else "en",
-            cards=cards,
-            cost=cost,
-            skipped=result.skipped[: overview.MOST_SKIPPED],
-            flagged=len(seen.flagged),
-            foreign=seen.foreign,
-            differ=differ[: overview.MOST_DISAGREEMENTS],
-            differ_count=len(differ),
-            style=style,
-            script=script,
-            style_hash=_hash(style),
-            script_hash=_hash(script),
-            details=details,
-            cut_at=cut_at if cut_at < LONGEST else 0,
-            data=shown.for_script(data),
-            rows=rows,
-        )
+    data = {"metrics": metrics, "lower": list(lower.values()), "reasons": listed.reasons}
+    page = _environment().get_template("page.html")
+    return page.generate(
+        result=result,
+        title=title,
+        language="zh" if 2 * listed.languages["zh"] > len(listed.rows) else "en",
+        lower=lower,
+        agreement=known_agreement(result.signature) if agreement is None else agreement,
+        cost=cost,
+        listed=listed,
+        foreign=len(listed.rows) - listed.languages["en"],
+        differ=differ,
+        most_named=MOST_NAMED,
+        details=details,
+        cut_at=cut_at if cut_at < LONGEST else 0,
+        data=shown.for_script(data),
     )
 
 
-def _rows(
-    result: Result, seen: overview.Overview, split: Collection[str], cut_at: int
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """Make a line of JSON for every sample, worst first, which the page's script shows a part of at a time.
+class _Listed(NamedTuple):
+    """What the page says of all samples.
 
-    [place in the input, id, question, response, flags, then for each metric [value, soft] or the number of a
-    (status, reason), which are returned beside]. Questions and responses are cut at `cut_at` bytes.
+    rows     of each sample the JSON that the page's script shows: [place in the input, id, question,
+             response, flags, then for each metric [value, soft] or the number of one of `reasons`]
+    order    numbers of the samples (from 0), worst first
+    reasons  (status, reason) of every score without a value
+    attacks  number of a sample -> what in it reads like an attack
+    tenths   metric -> how many of its values lie in each tenth of 0 to 1
     """
-    cut, plain = shown.cut, shown.shown
-    reasons: dict[tuple[str, str], int] = {}
-    rows = []
-    for i in seen.order:
-        one = result.samples[i]
-        flags = FLAGGED * (i in seen.flagged) | SPLIT * (one.sample.id in split)
-        row: list[object] = [i + 1, cut(plain(one.sample.id), LONGEST_ID)]
-        row += [cut(plain(text or ""), cut_at) for text in (one.sample.user_input, one.sample.response)]
-        row.append(flags)
-        for score in map(one.scores.__getitem__, result.metrics):
+
+    rows: list[str]
+    order: list[int]
+    reasons: list[tuple[str, str]]
+    attacks: dict[int, list[Injection]]
+    languages: Counter[str]
+    tenths: dict[str, list[int]]
+
+
+def _listed(result: Result, lower: Mapping[str, bool], split: Collection[str], cut_at: int) -> _Listed:
+    """Look at each sample once. Questions and responses are cut at `cut_at` bytes."""
+    rows, badness = list[str](), list[tuple[int, list[float]]]()
+    reasons, attacks = dict[tuple[str, str], int](), dict[int, list[Injection]]()
+    languages, tenths = Counter[str](), {name: [0] * 10 for name in result.metrics}
+    for i, one in enumerate(result.samples):
+        sample = one.sample
+        languages[language(f"{sample.user_input or ''} {sample.response or ''}")] += 1
+        if found := find_injections(sample, FENCES):
+            attacks[i] = found
+        texts = ((sample.id, LONGEST_ID), (sample.user_input, cut_at), (sample.response, cut_at))
+        row: list[object] = [i + 1, *(shown.cut(shown.shown(text or ""), most) for text, most in texts)]
+        row.append(FLAGGED * bool(found) | SPLIT * (sample.id in split))
+        for name in result.metrics:
+            score = one.scores[name]
             if score.value is None or score.soft is None:
                 row.append(reasons.setdefault((score.status, score.reason), len(reasons)))
             else:
                 row.append([round(score.value, 4), round(score.soft, 4)])
+                tenths[name][min(int(score.value * 10 + 1e-9), 9)] += 1
         rows.append(shown.for_script(row))
-    return rows, [*reasons]
+        badness.append(_badness(one.scores, lower))
+    order = sorted(range(len(rows)), key=badness.__getitem__)
+    return _Listed(rows, order, list(reasons), attacks, languages, tenths)
+
+
+def _badness(scores: Mapping[str, Score], lower: Mapping[str, bool]) -> tuple[int, list[float]]:
+    """Rank a sample, the worst lowest: scored ones first, then those that failed, then undefined ones.
+
+    Scored ones by the mean of the values, turned round where lower is better, and equal ones by that of soft.
+    """
+    turned = [
+        (1 - s.value, 1 - s.soft) if lower[name] else (s.value, s.soft)
+        for name, s in scores.items()
+        if s.value is not None and s.soft is not None
+    ]
+    failed = any(score.status == "failed" for score in scores.values())
+    means = [sum(column) / len(turned) for column in zip(*turned, strict=True)]
+    return 0 if turned else 1 if failed else 2, means
 
 
 def _size(text: str) -> int:
@@ -153,12 +180,13 @@ def _file(name: str) -> str:
     return resources.files("localeval.report.html").joinpath(name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def _digest(text: str) -> str:
+    """Return what the content security policy knows an element's text by."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 @lru_cache
-def environment() -> Environment:
+def _environment() -> Environment:
     """Return Jinja with the page's files, words and filters; all that is put into a template is escaped."""
     made = Environment(
         loader=FunctionLoader(_file),
@@ -168,6 +196,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(t=shown.both, words=shown.words, definition=shown.definition, reason=shown.reason)
-    made.globals.update(longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
-    made.filters.update(shown=shown.shown, cut=shown.cut, number=number, span=span, clock=overview.clock)
+    made.globals.update(file=_file, longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
+    made.filters.update(shown=shown.shown, cut=shown.cut, clock=shown.clock)
+    made.filters.update(number=number, span=span, digest=_digest)
     return made

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice, pairwise, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
 from localeval.judgements.context import response_of
-from localeval.text.injection import Injection
 
 if TYPE_CHECKING:
     from localeval.runs.result import SampleResult
@@ -16,37 +16,33 @@ if TYPE_CHECKING:
 LONGEST_TEXT, LONGEST_CONTEXTS, LONGEST_STATEMENT = 20_000, 60_000, 6_000  # the contexts together
 MOST_LISTED = 200
 
+# Who decided on the statements of the response, and on those of the reference, in the words of the page.
 _OF_RESPONSE = {
     "support": "in_contexts",
     "support_hhem": "in_contexts_hhem",
     "response_in_reference": "in_reference",
 }
 _OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response": "in_response"}
-_BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")
-"""Judgements whose evidence lies in the contexts."""
+_BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")  # their evidence lies in the contexts
 
 
-def detail(one: SampleResult, attacks: list[Injection], threshold: float) -> dict[str, Any]:
+def detail(one: SampleResult, threshold: float) -> dict[str, Any]:
     """Gather what there is to see of one sample, for sample.html."""
     all_records = dict(one.as_scored())  # each is read once
     records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
-    sample, needed = one.sample, records.get("needed")
+    sample, response, needed = one.sample, response_of(one.sample), records.get("needed")
     made = records.get("statements") or records.get("grounding")
-    response = [] if sample.response is None else _response(response_of(sample), records)
-    contexts = sample.retrieved_contexts or []
-    shown = _contexts(contexts, records, threshold)
+    pieces = _response(response, records)
+    contexts = _contexts(sample.retrieved_contexts or [], records, threshold)
     draws = _draws(records)
     return {
-        "id": sample.id,
-        "question": sample.user_input,
-        "reference": sample.reference,
-        "response": sample.response,
-        "pieces": response,
-        "response_left_out": max(0, len(response_of(sample)) - LONGEST_TEXT),
-        "doubtful": any(mark and mark.doubtful for _, mark in response),
-        "contexts": shown,
-        "contexts_left_out": len(contexts) - len(shown),
+        "sample": sample,
         "scores": one.scores,
+        "pieces": pieces,
+        "response_left_out": max(0, len(response) - LONGEST_TEXT),
+        "doubtful": any(mark and mark.doubtful for _, mark in pieces),
+        "contexts": contexts,
+        "contexts_left_out": len(sample.retrieved_contexts or []) - len(contexts),
         "stated": [
             *_stated("statements", _OF_RESPONSE, records, threshold),
             *_stated("reference_statements", _OF_REFERENCE, records, threshold),
@@ -59,7 +55,6 @@ def detail(one: SampleResult, attacks: list[Injection], threshold: float) -> dic
         "thinking": getattr(made, "thinking_removed", False),
         "other_language": getattr(made, "language", "") == "other",
         "windows": most_windows(records),
-        "attacks": attacks,
         "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
     }
 
@@ -139,26 +134,24 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
     A sentence is marked where it is the evidence of a statement or its need was judged, and has its
     probability where the question needs it.
     """
-    marks: dict[int, dict[tuple[int, int], Mark]] = {}
-
-    def mark(place: Any, probability: float | None) -> None:
-        found = Mark(place.start, place.end, f"c{place.context}-{place.start}", probability)
-        marks.setdefault(place.context, {}).setdefault((place.start, place.end), found)
-
-    if record := records.get("needed"):
-        for sentence, is_needed in zip(record.sentences, record.decided(threshold), strict=True):
-            mark(sentence, sentence.probability if is_needed else None)
+    places: list[tuple[Any, float | None]] = []
+    if needed := records.get("needed"):
+        for sentence, is_needed in zip(needed.sentences, needed.decided(threshold), strict=True):
+            places.append((sentence, sentence.probability if is_needed else None))
     for judgement in _BY_CONTEXTS:
-        for verdict in getattr(records.get(judgement), "verdicts", ()):
-            if verdict.evidence is not None:
-                mark(verdict.evidence, None)
+        verdicts = getattr(records.get(judgement), "verdicts", ())
+        places += [(verdict.evidence, None) for verdict in verdicts if verdict.evidence is not None]
+    marks: dict[int, dict[tuple[int, int], Mark]] = defaultdict(dict)
+    for place, probability in places:
+        mark = Mark(place.start, place.end, f"c{place.context}-{place.start}", probability)
+        marks[place.context].setdefault((place.start, place.end), mark)
     useful = getattr(records.get("useful"), "contexts", ())
     shown: list[dict[str, Any]] = []
     room = LONGEST_CONTEXTS
     for i, text in enumerate(contexts[:MOST_LISTED]):
         if room <= 0:
             break
-        pieces = in_pieces(text, marks.get(i, {}).values(), room)
+        pieces = in_pieces(text, marks[i].values(), room)
         probability = useful[i] if i < len(useful) else None
         shown.append({"pieces": pieces, "left_out": max(0, len(text) - room), "useful": probability})
         room -= len(text)
@@ -172,16 +165,16 @@ def _stated(
 
     `sentence` and `source` name the elements that belong to a statement, "" where there is none.
     """
-    made, judged = records.get(of), {n: records[n].verdicts for n in labels if n in records}
+    made, judged = records.get(of), [name for name in labels if name in records]
     if made is None or not judged:
         return []
-    decisive = next(iter(judged))
-    reasons = getattr(records.get("reasons"), "reasons", ()) if decisive == "support" else ()
+    in_contexts = judged[0] in _BY_CONTEXTS
+    reasons = getattr(records.get("reasons"), "reasons", ()) if judged[0] == "support" else ()
     statements = []
-    for i, verdicts in enumerate(islice(zip(*judged.values(), strict=True), MOST_LISTED)):
+    for i, verdicts in enumerate(zip(*(records[name].verdicts for name in judged), strict=True)):
         by, first = dict(zip(judged, verdicts, strict=True)), verdicts[0]
         both = {by[name].probability >= threshold for name in ("support", "support_hhem") if name in by}
-        seen = first.evidence if decisive in _BY_CONTEXTS else None
+        seen = first.evidence if in_contexts else None
         statements.append(
             {
                 "verdict": first,
@@ -193,9 +186,9 @@ def _stated(
                 "split": len(both) > 1,
             }
         )
-    left_out = len(judged[decisive]) - len(statements)
-    against = labels[decisive].removesuffix("_hhem")
-    return [{"label": of, "statements": statements, "against": against, "left_out": left_out}]
+    against = labels[judged[0]].removesuffix("_hhem")
+    left_out = max(0, len(statements) - MOST_LISTED)
+    return [{"label": of, "statements": statements[:MOST_LISTED], "against": against, "left_out": left_out}]
 
 
 def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -205,12 +198,9 @@ def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
     by_question: dict[str, list[tuple[float, float | None]]] = {}
     for draw, cosine in zip_longest(made, cosines[: len(made)]):
         by_question.setdefault(draw.question, []).append((draw.sufficient, cosine))
-    return [
-        {
-            "question": q,
-            "cosine": own[0][1],
-            "times": len(own),
-            "sufficient": sum(p for p, _ in own) / len(own),
-        }
-        for q, own in by_question.items()
-    ]
+    shown = []
+    for question, own in by_question.items():
+        sufficient = sum(probability for probability, _ in own) / len(own)
+        row = {"question": question, "times": len(own), "cosine": own[0][1], "sufficient": sufficient}
+        shown.append(row)
+    return shown

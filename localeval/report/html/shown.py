@@ -63,10 +63,9 @@ def spans(texts: Mapping[str, str]) -> Markup:
 
 def definition(metric: str) -> Markup | str:
     """Say what a metric is; one of the caller's own only in the language in which it was given."""
-    if metric not in METRICS:
-        return ""
-    english, chinese = METRICS[metric].definition, labels()["zh"]["metrics"].get(metric)
-    return spans({"en": english, "zh": chinese}) if chinese else english
+    english = METRICS[metric].definition if metric in METRICS else ""
+    chinese = labels()["zh"]["metrics"].get(metric)
+    return spans({"en": english, "zh": chinese}) if english and chinese else english
 
 
 def reason(code: str) -> Markup | str:
@@ -74,8 +73,7 @@ def reason(code: str) -> Markup | str:
     if code.startswith("missing_"):
         column = code.removeprefix("missing_")
         return spans({x: labels()[x]["reasons"]["missing"].format(column=column) for x in LANGUAGES})
-    chinese = labels()["zh"]["reasons"].get(code)
-    return spans({"en": REASONS[code], "zh": chinese}) if chinese and code in REASONS else code
+    return spans({"en": REASONS[code], "zh": labels()["zh"]["reasons"][code]}) if code in REASONS else code
 
 
 def shown(text: str) -> str:
@@ -97,6 +95,19 @@ def cut(text: str, room: int) -> str:
     """
     data = text.encode("utf-8", "replace")
     return text if len(data) <= room else data[: max(0, room - 3)].decode("utf-8", "ignore") + "…"
+
+
+def clock(seconds: float) -> str:
+    """Show a length of time.
+
+    >>> clock(42.26), clock(61), clock(3 * 3600 + 125)
+    ('42.3 s', '1:01 min', '3:02:05 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
 
 
 def for_script(value: Any) -> str:

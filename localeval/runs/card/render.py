@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from importlib import resources
 
-from localeval.report.terminal import new_table, printed
+from localeval.report.text import new_table, printed
 from localeval.runs.card import Card
 from localeval.runs.card.figures import Part
 from localeval.text.display import printable, printable_lines
