@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -130,10 +131,12 @@ def summarize(scores: Iterable[Score]) -> Summary:
     """
     from localeval.metrics.statistics import bootstrap_ci
 
-    given = list(scores)
-    values = [score.value for score in given if score.value is not None]
-    softs = [score.soft for score in given if score.soft is not None]
-    count = Counter(score.status for score in given)
+    values, softs, count = array("d"), array("d"), Counter[str]()
+    for score in scores:
+        count[score.status] += 1
+        if score.value is not None and score.soft is not None:
+            values.append(score.value)
+            softs.append(score.soft)
     return Summary(
         _mean(values),
         _mean(softs),

@@ -76,6 +76,8 @@ def rank_sentences(
     >>> [[one.text for one in own] for own in found]
     [['Tea grows on hills.', 'Tea needs rain.'], ['Tea grows on hills.']]
     """
+    if not statements:
+        return []  # nothing is asked, so nothing is indexed
     places = term_positions([terms(s.text) for s in sentences])
     weight = {term: math.log(1 + len(sentences) / len(where)) for term, where in places.items()}
     of_unknown = math.log(1 + len(sentences))  # as of a term that one sentence has
@@ -86,7 +88,7 @@ def rank_sentences(
         shares = shared_weight(wanted, len(sentences), places, weight)
         sharing = [i for i, share in enumerate(shares) if share > 0]
         while sharing and len(chosen) < number:
-            new = shared_weight(wanted, len(sentences), places, weight)
+            new = shared_weight(wanted, len(sentences), places, weight) if chosen else shares
             ranked = {i: (new[i], shares[i]) for i in sharing}
             best = max(sharing, key=ranked.__getitem__)  # the first of equals
             if chosen and new[best] < least:
@@ -150,6 +152,11 @@ class SourceTerms(NamedTuple):
 
 def source_terms(texts: Sequence[str]) -> SourceTerms:
     """What a statement is looked for in."""
+    return _source_terms(tuple(texts))
+
+
+@lru_cache(maxsize=4)  # several judgements of a sample ask for that of the same contexts
+def _source_terms(texts: tuple[str, ...]) -> SourceTerms:
     none = frozenset[str]()
     return SourceTerms(none.union(*map(terms, texts)), none.union(*map(parse_numbers, texts)))
 
