@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 from pydantic import BaseModel
 
 from localeval.errors import FolderError, InputError
@@ -31,6 +32,7 @@ LOG = logging.getLogger("localeval")
 
 FILE, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
+_LATEST = 100_000
 MOST_IN_MEMORY = 1000  # a judge that lives as long as its service keeps no more
 
 _HEAD = b'{"key": "'
@@ -64,6 +66,29 @@ def head_of(line: bytes) -> dict[str, Any]:
     return head
 
 
+class _Places:
+    """Where the line of each key begins: 16 bytes a key, beside the latest hundred thousand."""
+
+    def __init__(self) -> None:
+        self._latest: dict[int, int] = {}  # by the hash of a key; a line is asked for its own
+        self._hashes, self._places = np.empty(0, np.int64), np.empty(0, np.int64)  # sorted by hash
+
+    def get(self, key: str) -> int | None:
+        if (hashed := hash(key)) in self._latest:
+            return self._latest[hashed]
+        at = int(np.searchsorted(self._hashes, hashed, side="right")) - 1  # of equal ones the last
+        return int(self._places[at]) if at >= 0 and self._hashes[at] == hashed else None
+
+    def put(self, key: str, place: int) -> None:
+        self._latest[hash(key)] = place
+        if len(self._latest) >= _LATEST:
+            hashes = np.concatenate([self._hashes, np.fromiter(self._latest, np.int64)])
+            places = np.concatenate([self._places, np.fromiter(self._latest.values(), np.int64)])
+            order = hashes.argsort(kind="stable")
+            self._hashes, self._places = hashes[order], places[order]
+            self._latest.clear()
+
+
 class JournalFile:
     """The whole lines of a journal file, by key. Memory holds where each begins; `get` reads it.
 
@@ -79,7 +104,7 @@ class JournalFile:
         self.torn = False
         self.size = 0
         self.reader: BinaryIO | None = None  # while a run goes on, so that no look opens the file anew
-        self._places: dict[int, int] = {}  # by the hash of a key, which takes less memory
+        self._places = _Places()
         if self.path.exists():
             with self._opened() as file:
                 for number, line in enumerate(file, 1):
@@ -97,7 +122,7 @@ class JournalFile:
 
     def entry(self, key: str) -> dict[str, Any] | None:
         """Read the whole line under `key`, as `get` does."""
-        if (place := self._places.get(hash(key))) is None:
+        if (place := self._places.get(key)) is None:
             return None
         with self._opened() as file:
             file.seek(place)
@@ -107,7 +132,7 @@ class JournalFile:
 
     def add(self, key: str, length: int) -> None:
         """Note a line of `length` bytes at the end."""
-        self._places[hash(key)] = self.size
+        self._places.put(key, self.size)
         self.size += length
 
     @contextmanager

@@ -110,8 +110,11 @@ def parsing(
         ) from error
 
 
+IN_MEMORY = 16_000_000  # bytes of lines; more are kept in a file
+
+
 class SpooledLines:
-    """Lines by their number, kept in memory up to 16 MB, and beyond in a file of the temporary folder.
+    """Lines by their number; many are kept in a file of the temporary folder, which ends with them.
 
     Any thread may read or append. Raises InputError where the temporary folder takes no more.
 
@@ -121,7 +124,7 @@ class SpooledLines:
     """
 
     def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=16_000_000)  # noqa: SIM115
+        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
         self._starts = array("Q", [0])  # where each line begins, and the next one would
         self._lock = Lock()
         weakref.finalize(self, self._file.close)

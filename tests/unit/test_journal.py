@@ -14,7 +14,7 @@ import pytest
 from localeval import Score, evaluate, rescore
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import FolderError
-from localeval.judgements.journal import DAMAGED, FILE, MOST_IN_MEMORY, Journal
+from localeval.judgements.journal import DAMAGED, FILE, MOST_IN_MEMORY, Journal, JournalFile
 from localeval.testing import FakeEngine, fake_judge
 
 TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
@@ -46,6 +46,19 @@ def test_a_changed_line_is_told_and_put_aside(tmp_path: Path, caplog: pytest.Log
     caplog.clear()
     with Journal(tmp_path):
         assert not caplog.text
+
+
+def test_a_long_journal_gives_the_latest_line_of_each_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localeval.judgements.journal._LATEST", 3)
+    with Journal(tmp_path) as journal:
+        for number in range(10):
+            journal.put(str(number), "support", "tea", {"n": number}, {})
+        journal.put("1", "support", "tea", {"n": "again"}, {})
+        assert [(journal.get(str(n)) or {})["n"] for n in (0, 1, 9)] == [0, "again", 9]
+        assert journal.get("10") is None
+    assert JournalFile(tmp_path / FILE).get("1") == {"n": "again"}
 
 
 @pytest.mark.parametrize("knows_locks", [True, False])

@@ -92,6 +92,18 @@ def test_a_large_run_keeps_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert f"The {shown} worst open to the text" in page
 
 
+def test_of_very_many_samples_the_worst_are_listed_and_as_many_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "MOST_LISTED", 6)
+    result = plain({str(tenth): {"faithfulness": Score(tenth / 10, tenth / 10)} for tenth in range(10)})
+    page = page_of(result)
+    listed = [int(row[1]) for row in rows_of(page)]
+    assert listed[:3] == [0, 1, 2]
+    assert len({*listed}) == 6
+    assert listed == sorted(listed)
+    assert "Of 10 samples 6 are listed" in Page(page).text
+    assert rows_of(page) == rows_of(page_of(result))
+
+
 def test_a_very_long_text_is_cut_and_the_page_says_so() -> None:
     one = small().samples[0]
     text = "Tea grows. " * 10_000  # 110,000 characters, of which 20,000 and of the contexts 60,000 are shown

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
@@ -17,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from localeval.prompts import FENCES
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from localeval.metrics import Score
     from localeval.runs.result import Result
 
+MOST_LISTED = 20_000  # of more samples the worst half of so many, and as many drawn from the others
 MOST_DETAILS = 500
 MOST_BYTES = 20_000_000
 MOST_IN_NOTEBOOK = 20
@@ -81,7 +84,7 @@ def pieces(
     both = {"faithfulness", "faithfulness_hhem"} <= set(metrics)  # else no record is read in vain
     differ = result.disagreements(threshold) if both else []
     lower = {name: not result.higher_is_better.get(name, True) for name in metrics}
-    cut_at = min(LONGEST, LIST_BYTES // (2 * max(1, len(result.samples))))
+    cut_at = min(LONGEST, LIST_BYTES // (2 * max(1, min(len(result.samples), MOST_LISTED))))
     listed = _listed(result, lower, {d.sample for d in differ}, cut_at)
     room = MOST_BYTES - 200_000 - sum(map(_size, listed.rows))
     sample, details = _environment().get_template("sample.html"), list[str]()
@@ -98,12 +101,12 @@ def pieces(
     return page.generate(
         result=result,
         title=title,
-        language="zh" if 2 * listed.languages["zh"] > len(listed.rows) else "en",
+        language="zh" if 2 * listed.languages["zh"] > len(result.samples) else "en",
         lower=lower,
         agreement=known_agreement(result.signature) if agreement is None else agreement,
         cost=cost,
         listed=listed,
-        foreign=len(listed.rows) - listed.languages["en"],
+        foreign=len(result.samples) - listed.languages["en"],
         differ=differ,
         most_named=MOST_NAMED,
         details=details,
@@ -113,18 +116,18 @@ def pieces(
 
 
 class _Listed(NamedTuple):
-    """What the page says of all samples.
+    """What the page says of all samples, and the rows of those that it lists.
 
-    rows     of each sample the JSON that the page's script shows: [place in the input, id, question,
+    order    numbers of the samples that are listed (from 0), worst first
+    rows     of each of these the JSON that the page's script shows: [place in the input, id, question,
              response, flags, then for each metric [value, soft] or the number of one of `reasons`]
-    order    numbers of the samples (from 0), worst first
     reasons  (status, reason) of every score without a value
     attacks  number of a sample -> what in it reads like an attack
     tenths   metric -> how many of its values lie in each tenth of 0 to 1
     """
 
-    rows: list[str]
     order: list[int]
+    rows: list[str]
     reasons: list[tuple[str, str]]
     attacks: dict[int, list[Injection]]
     languages: Counter[str]
@@ -132,32 +135,40 @@ class _Listed(NamedTuple):
 
 
 def _listed(result: Result, lower: Mapping[str, bool], split: Collection[str], cut_at: int) -> _Listed:
-    """Look at each sample once. Questions and responses are cut at `cut_at` bytes."""
-    rows, badness = list[str](), list[tuple[int, list[float]]]()
-    reasons, attacks = dict[tuple[str, str], int](), dict[int, list[Injection]]()
-    languages, tenths = Counter[str](), {name: [0] * 10 for name in result.metrics}
+    """Look over the samples, and write the rows of the worst. Texts are cut at `cut_at` bytes."""
+    attacks, languages = dict[int, list[Injection]](), Counter[str]()
+    tenths = {name: [0] * 10 for name in result.metrics}
+    badness = np.empty((len(result.samples), 3))
     for i, one in enumerate(result.samples):
         sample = one.sample
         languages[language(f"{sample.user_input or ''} {sample.response or ''}")] += 1
         if found := find_injections(sample, FENCES):
             attacks[i] = found
-        texts = ((sample.id, LONGEST_ID), (sample.user_input, cut_at), (sample.response, cut_at))
-        row: list[object] = [i + 1, *(shown.cut(shown.shown(text or ""), most) for text, most in texts)]
-        row.append(FLAGGED * bool(found) | SPLIT * (sample.id in split))
         for name in result.metrics:
-            score = one.scores[name]
+            if (value := one.scores[name].value) is not None:
+                tenths[name][min(int(value * 10 + 1e-9), 9)] += 1
+        badness[i] = _badness(one.scores, lower)
+    order: list[int] = np.lexsort(badness.T[::-1]).tolist()
+    if len(order) > MOST_LISTED:
+        worst = order[: MOST_LISTED // 2]
+        drawn = random.Random(0).sample(range(len(worst), len(order)), MOST_LISTED - len(worst))  # noqa: S311
+        order = [*worst, *(order[at] for at in sorted(drawn))]
+    rows, reasons = [], dict[tuple[str, str], int]()
+    for i in order:
+        one = result.samples[i]
+        texts = ((one.sample.id, LONGEST_ID), (one.sample.user_input, cut_at), (one.sample.response, cut_at))
+        row: list[object] = [i + 1, *(shown.cut(shown.shown(text or ""), most) for text, most in texts)]
+        row.append(FLAGGED * (i in attacks) | SPLIT * (one.sample.id in split))
+        for score in map(one.scores.__getitem__, result.metrics):
             if score.value is None or score.soft is None:
                 row.append(reasons.setdefault((score.status, score.reason), len(reasons)))
             else:
                 row.append([round(score.value, 4), round(score.soft, 4)])
-                tenths[name][min(int(score.value * 10 + 1e-9), 9)] += 1
         rows.append(shown.for_script(row))
-        badness.append(_badness(one.scores, lower))
-    order = sorted(range(len(rows)), key=badness.__getitem__)
-    return _Listed(rows, order, list(reasons), attacks, languages, tenths)
+    return _Listed(order, rows, list(reasons), attacks, languages, tenths)
 
 
-def _badness(scores: Mapping[str, Score], lower: Mapping[str, bool]) -> tuple[int, list[float]]:
+def _badness(scores: Mapping[str, Score], lower: Mapping[str, bool]) -> tuple[float, float, float]:
     """Rank a sample, the worst lowest: scored ones first, then those that failed, then undefined ones.
 
     Scored ones by the mean of the values, turned round where lower is better, and equal ones by that of soft.
@@ -167,9 +178,10 @@ def _badness(scores: Mapping[str, Score], lower: Mapping[str, bool]) -> tuple[in
         for name, s in scores.items()
         if s.value is not None and s.soft is not None
     ]
-    failed = any(score.status == "failed" for score in scores.values())
-    means = [sum(column) / len(turned) for column in zip(*turned, strict=True)]
-    return 0 if turned else 1 if failed else 2, means
+    if not turned:
+        return 1.0 if any(score.status == "failed" for score in scores.values()) else 2.0, 0.0, 0.0
+    value, soft = (sum(column) / len(turned) for column in zip(*turned, strict=True))
+    return 0.0, value, soft
 
 
 def _size(text: str) -> int:
