@@ -17,7 +17,7 @@ METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
 
 
 def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor a text nor a score: what is left is where its lines stand. Without a folder the records are held."""
+    """Nor a text nor a score: only where its lines stand. Without a folder the records are held."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
     scale = importlib.import_module("scale")
     samples = list(scale.samples(60))
