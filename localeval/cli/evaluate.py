@@ -116,6 +116,8 @@ def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Sam
         field, _, name = (part.strip() for part in pair.partition("="))
         if not (field and name):
             raise InputError(f"--columns: {pair.strip()!r} is not FIELD=NAME; write user_input=q,response=a.")
+        if field in names:
+            raise InputError(f"--columns: {field} is named twice; keep one.")
         names[field] = name
     samples = read_samples(file, columns=names, seed=seed, **reading)
     for skipped in samples.skipped[:_MOST_SHOWN]:
@@ -153,6 +155,8 @@ def score(
 ) -> None:
     judge, options = split(given)
     sample = {"user_input": user_input, "response": response, "reference": reference}
+    if response is None and not contexts:
+        raise InputError("there is nothing to score; give --response, --context, or both.")
     samples = read_samples([{**sample, "retrieved_contexts": list(contexts)}])
     metrics_for(metrics, samples)  # what they need and is not given is told before a model is looked for
     with Judge.load(**judge) as loaded:

@@ -116,6 +116,8 @@ def evaluate(
     else:
         data = dataset if isinstance(dataset, EvaluationDataset) else EvaluationDataset(dataset)
     chosen = [copy.copy(metric) for metric in metrics]
+    if not chosen:
+        raise InputError("metrics is empty; give a list of metrics, as [Faithfulness()].")
     judged: dict[str, list[SampleResult]] = {metric.column: [] for metric in chosen}
     if len(judged) < len(chosen):
         raise InputError(f"two metrics have one name ({', '.join(judged)}); give one another with name=.")

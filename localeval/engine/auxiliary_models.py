@@ -82,7 +82,8 @@ def _source(given: Any) -> str:
         return given if isinstance(given, str) and given in catalog.rows() else str(whole_path(given))
     if source := getattr(given, "source", None):
         return str(source)
-    return f"<{type(given).__name__} {digest(repr(given.signature()))[:16]}>"
+    told = getattr(given, "signature", str)()  # without one it is refused where it is needed
+    return f"<{type(given).__name__} {digest(repr(told))[:16]}>"
 
 
 def is_own(source: str) -> bool:
@@ -101,8 +102,9 @@ def check_told(model: Any, what: str) -> None:
     """Raise InputError where the caller's own embedder or classifier does not tell what it is."""
     try:
         _Signature.model_validate(model.signature())
-    except ValidationError as error:
+    except (AttributeError, ValidationError) as error:
+        fault = describe(error) if isinstance(error, ValidationError) else "there is none"
         raise InputError(
-            f"the {what} is a {type(model).__name__} whose signature() does not fit ({describe(error)}); "
+            f"the {what} is a {type(model).__name__} whose signature() does not fit ({fault}); "
             "it has to give a dict of JSON values with the texts name and sha256."
         ) from error

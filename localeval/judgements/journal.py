@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from localeval.errors import FolderError, InputError
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
 from localeval.samples import Sample
-from localeval.system.files import held, parsing
+from localeval.system.files import held, parsing, write_all
 from localeval.system.versions import digest
 from localeval.text.display import join_some
 
@@ -202,9 +202,7 @@ class Journal:
             return
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
-            left = memoryview(line)
-            while left:  # a file without a buffer may take less, and then says why at the next call
-                left = left[self._file.write(left) :]
+            write_all(self._file, line)
             if time.monotonic() - self._forced >= SECONDS_UNFORCED:
                 os.fsync(self._file.fileno())
                 self._forced = time.monotonic()

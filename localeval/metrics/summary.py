@@ -114,7 +114,7 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
     if score.value is None or score.soft is None:
-        return score
+        return Score(None, None, score.status, str(score.reason))
     value, soft = float(score.value), float(score.soft)  # a metric of the caller's may give numpy's numbers
     if not (0 <= value <= 1 and 0 <= soft <= 1):  # nan, above all, which JSON does not have
         raise InputError(f"the metric {metric.name} gave {score}; its value and soft have to lie in 0 to 1.")

@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from localeval.errors import PromptError
 from localeval.prompts.prefix import PromptPrefix
@@ -70,7 +70,7 @@ class Prompt(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    version: str | int
+    version: Annotated[str, BeforeValidator(str)]
     system: Annotated[str, AfterValidator(str.strip)]
     context: Annotated[str, AfterValidator(lambda text: text.lstrip("\n"))] = Field(alias="branch")
     items: dict[str, Annotated[str, AfterValidator(lambda text: text.rstrip("\n"))]] = Field(alias="leaves")
@@ -209,6 +209,9 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     usual = next(name for name in built_in.items if name not in named)
     fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in shown}
     for number, example in enumerate(prompt.examples, 1):
+        if strange := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
+            known, fault = ", ".join(fields), f"there is no leaf {shorten(strange[0])}"
+            raise PromptError(f"{where}: example {number}: {fault}; choose one of: {known}.")
         try:
             prompt.turns(example, usual, fields)
         except KeyError as error:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,7 +19,7 @@ from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
 from localeval.samples import Sample, Skipped
-from localeval.system.files import SpooledLines, atomic_write, writing_to
+from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
 from localeval.system.versions import digest
 
 SCHEMA = 1
@@ -68,7 +68,7 @@ class SampleResult:
         return calibrate(self.records, self.curves)
 
 
-class ScoredSamples(Sequence[SampleResult]):
+class ScoredSamples(StoredSequence[SampleResult]):
     """The scored samples of a run, in the order of its data; each look reads one, so that a million fit.
 
     journal  of the run's folder, where the records are read; None holds them in memory
@@ -99,20 +99,11 @@ class ScoredSamples(Sequence[SampleResult]):
     def __len__(self) -> int:
         return len(self._samples)
 
-    @overload
-    def __getitem__(self, place: int) -> SampleResult: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[SampleResult]: ...
-
-    def __getitem__(self, place: int | slice) -> SampleResult | list[SampleResult]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
-        at = range(len(self))[place]
-        told, keys = json.loads(self._lines[self._numbers[at]])
+    def _read(self, place: int) -> SampleResult:
+        told, keys = json.loads(self._lines[self._numbers[place]])
         scores = {name: Score(**score) for name, score in told.items()}
-        records = JournaledRecords(self._journal, keys) if self._journal else self._records[at]
-        return SampleResult(self._samples[at], scores, records, self._curves, self._threshold)
+        records = JournaledRecords(self._journal, keys) if self._journal else self._records[place]
+        return SampleResult(self._samples[place], scores, records, self._curves, self._threshold)
 
 
 def sample_sha256(sample: Sample) -> str:

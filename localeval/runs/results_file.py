@@ -68,10 +68,17 @@ def _parts(lines: Iterator[str]) -> tuple[Any, Iterator[Any]]:
     """Read all but the samples, and the samples one by one; a file that was laid out anew is read whole."""
     before = "".join(takewhile(lambda line: line != _SAMPLES, lines))
     if before.endswith(",\n"):
-        rows = takewhile(lambda line: line != _END, lines)
-        return json.loads(before[:-2] + "}"), (json.loads(line.rstrip().removesuffix(",")) for line in rows)
+        return json.loads(before[:-2] + "}"), _rows(lines)
     whole = json.loads(before)
     return whole, iter(whole["samples"])
+
+
+def _rows(lines: Iterator[str]) -> Iterator[Any]:
+    for line in lines:
+        if line == _END:
+            return
+        yield json.loads(line.rstrip().removesuffix(","))
+    raise ValueError("it ends in the middle")
 
 
 def taken(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:

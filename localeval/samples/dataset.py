@@ -9,13 +9,13 @@ from copy import copy
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
 from localeval.samples.readers import Row, Rows, file_rows, from_langsmith, source_name, table_rows
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.system.arguments import whole
-from localeval.system.files import SpooledLines
+from localeval.system.files import SpooledLines, StoredSequence
 from localeval.text.display import shorten, suggested
 
 # A file, or samples and mappings, or a table: a pandas or Polars DataFrame, a Dataset of Hugging Face.
@@ -33,7 +33,7 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Samples(Sequence[Sample]):
+class Samples(StoredSequence[Sample]):
     """The samples that were read. Large ones are kept in a temporary file: each look reads one of them.
 
     name     of the file or source, for messages
@@ -42,29 +42,14 @@ class Samples(Sequence[Sample]):
 
     def __init__(self, samples: Iterable[Sample], name: str, skipped: Sequence[Skipped] = ()) -> None:
         self.name, self.skipped = name, list(skipped)
-        self._lines = SpooledLines()
-        for one in samples:
-            self._lines.append(one.model_dump_json().encode())
+        self._lines = SpooledLines(one.model_dump_json().encode() for one in samples)
         self._chosen: Sequence[int] = range(len(self._lines))
 
     def __len__(self) -> int:
         return len(self._chosen)
 
-    @overload
-    def __getitem__(self, place: int) -> Sample: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Sample]: ...
-
-    def __getitem__(self, place: int | slice) -> Sample | list[Sample]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
+    def _read(self, place: int) -> Sample:
         return Sample.stored(self._lines[self._chosen[place]])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and [*self] == [*other]
-
-    __hash__ = None  # type: ignore[assignment]
 
     def choose(self, places: Iterable[int]) -> Samples:
         """Give the samples at these places, in this order."""

@@ -16,6 +16,7 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
+from pydantic_core import from_json
 
 from localeval.errors import InputError
 from localeval.system.arguments import describe
@@ -84,7 +85,9 @@ class Sample(BaseModel):
             raise InputError(f"{where}: {found} is no sample; give an object with named columns.")
         for name, value in given.items():
             try:  # what could not be written into a run's folder is refused
-                json.dumps([name, value], ensure_ascii=False, allow_nan=False).encode()
+                written = json.dumps([name, value], ensure_ascii=False, allow_nan=False).encode()
+                if not isinstance(value, str):
+                    from_json(written)  # which takes lists in lists only so deep
             except (TypeError, ValueError, RecursionError) as error:
                 fault = (
                     f"can't be written as JSON ({shorten(error)}); write text, a number, a list or an object"

@@ -6,12 +6,14 @@ import errno
 import os
 import tempfile
 import weakref
+from abc import abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import FileIO
+from operator import eq
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pydantic import ValidationError
 
@@ -110,47 +112,90 @@ def parsing(
         ) from error
 
 
+Item = TypeVar("Item", covariant=True)
 IN_MEMORY = 16_000_000  # bytes of lines; more are kept in a file
 
 
 class SpooledLines:
     """Lines by their number; many are kept in a file of the temporary folder, which ends with them.
 
-    Any thread may read or append. Raises InputError where the temporary folder takes no more.
+    One thread appends, any may read, and so may a process that was forked.
 
     >>> lines = SpooledLines()
     >>> lines.append(b"one"), lines.append(b"two"), lines[0]
     (0, 1, b'one')
     """
 
-    def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
+    def __init__(self, lines: Iterable[bytes] = ()) -> None:
         self._starts = array("Q", [0])  # where each line begins, and the next one would
-        self._lock = Lock()
-        weakref.finalize(self, self._file.close)
+        self._held = bytearray()  # all lines, while they are few
+        self._file: FileIO | None = None
+        for line in lines:
+            self.append(line)
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def __getitem__(self, number: int) -> bytes:
         start, end = self._starts[number], self._starts[number + 1]
-        with self._lock:
-            self._file.seek(start)
-            return self._file.read(end - start)
+        held, file = self._held, self._file  # in this order: what is in no file yet is held
+        return bytes(held[start:end]) if file is None else os.pread(file.fileno(), end - start, start)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SpooledLines, ([self[number] for number in range(len(self))],)
 
     def append(self, line: bytes) -> int:
-        """Keep a line, and give its number."""
+        """Keep a line, and give its number. Raises InputError where the temporary folder takes no more."""
+        if self._file is None and len(self._held) + len(line) <= IN_MEMORY:
+            self._held += line
+        else:
+            self._write(line)
+        self._starts.append(self._starts[-1] + len(line))
+        return len(self) - 1
+
+    def _write(self, line: bytes) -> None:
         try:
-            with self._lock:
-                self._file.seek(self._starts[-1])
-                self._file.write(line)
-                self._starts.append(self._starts[-1] + len(line))
-                return len(self) - 1
+            if self._file is None:
+                file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+                weakref.finalize(self, file.close)
+                write_all(file, self._held)
+                self._file, self._held = file, bytearray()
+            write_all(self._file, line)
         except OSError as error:
             raise InputError(
-                f"{tempfile.gettempdir()}: a temporary file can't be written there ({error.strerror}); make "
-                "room, or name another folder in the variable TMPDIR."
+                f"{tempfile.tempdir or 'the temporary folder'}: a temporary file can't be written there "
+                f"({error.strerror}); make room, or name another folder in the variable TMPDIR."
             ) from error
+
+
+def write_all(file: FileIO, data: bytes | bytearray) -> None:
+    """Write to a file without a buffer, which may take less, and then says why at the next call."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+
+
+class StoredSequence(Sequence[Item]):
+    """What is read one item at a time, by `_read`; a slice is a list."""
+
+    @abstractmethod
+    def _read(self, place: int) -> Item:
+        """Read the item at `place`, from 0."""
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Item]: ...
+
+    def __getitem__(self, place: int | slice) -> Item | list[Item]:
+        places = range(len(self))[place]
+        return self._read(places) if isinstance(places, int) else list(map(self._read, places))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:

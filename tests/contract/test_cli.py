@@ -114,6 +114,8 @@ def test_score_prints_one_line_a_metric_and_metrics_are_named_in_any_way(
         assert [line[0] for line in lines] == names
     _, value, word, soft = lines[0]
     assert (0 <= float(value) <= 1, word, 0 <= float(soft) <= 1) == (True, "soft", True)
+    assert "nothing to score" in refused("score", "--user-input", "Tea?")
+    assert "named twice" in refused("evaluate", "x", "--columns", "response=a,response=q")
     assert "2 are named" in refused("card", "x", "-m", names[0], "-m", names[1])
     run("rescore", judged(Path("run"), [0.9]), "-m", names[0], "-m", names[0])
 

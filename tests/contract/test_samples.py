@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import gzip
 import json
 import os
+import pickle
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -424,6 +426,38 @@ def ids(**how: Any) -> list[str]:
 def test_an_iterable_of_samples_and_mappings_gets_ids_by_place() -> None:
     rows: list[Sample | dict[str, str]] = [Sample(response="A."), {"id": "x"}, Sample(response="A.")]
     assert [sample.id for sample in read_samples(iter(rows))] == ["1", "x", "3"]
+
+
+def test_samples_that_are_kept_in_a_file_are_read_back_copied_and_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [{"id": str(n), "user_input": "茶" * n, "m": {"a": [n, None]}} for n in range(9)]
+    samples = read_samples(rows)
+    monkeypatch.setattr("localeval.system.files.IN_MEMORY", 100)
+    kept = read_samples(rows)
+    assert kept == samples == [Sample(**row) for row in rows]
+    assert pickle.loads(pickle.dumps(kept)) == copy.deepcopy(kept) == kept  # noqa: S301
+    assert (kept[-1], kept[2:4], len(kept)) == (samples[8], [*samples][2:4], 9)
+    with pytest.raises(IndexError):
+        kept[9]
+
+
+def test_no_room_in_the_temporary_folder_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localeval.system.files.IN_MEMORY", 100)
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    with pytest.raises(InputError, match="TMPDIR"):
+        read_samples([{"user_input": "Tea?" * 100}])
+
+
+@pytest.mark.parametrize("depth", [150, 205, 300, 5000])
+def test_a_column_of_lists_in_lists_is_read_or_refused(depth: int) -> None:
+    nested: Any = 1
+    for _ in range(depth):
+        nested = [nested]
+    rows = [{"user_input": "Tea?"}, {"user_input": "Coffee?", "m": nested}]
+    samples = read_samples(rows, skip_bad=True)
+    assert [one.user_input for one in samples] == ["Tea?", "Coffee?"][: len(samples)]
+    assert len(samples) + len(samples.skipped) == 2
 
 
 def test_a_limit_reads_the_first_and_nothing_behind_them(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 import localeval
 from localeval import InputError, Judge, evaluate, plan, prompts, read_samples, rescore
 from localeval.compat import Faithfulness, RunConfig
+from localeval.metrics import METRICS, Metric, Score, register
 from localeval.testing import FakeEngine, fake_judge
 from tests.runs import judged
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
@@ -209,6 +210,26 @@ def test_an_embedder_that_does_not_tell_what_it_is_is_refused_before_anything_is
     assert "embedder" in refused(lambda: evaluate([TEA], ["answer_relevance"], judge))
     assert "embedder" in refused(lambda: judge.score("answer_relevance", TEA))
     assert judge.engine.asked == 0
+
+
+def test_an_embedder_without_a_signature_ends_no_run_that_does_not_ask_it() -> None:
+    class Plain:
+        def embed(self, texts: Sequence[str]) -> Any:
+            return SteadyEmbedder().embed(texts)
+
+    judge = beside(Plain())  # type: ignore[arg-type]
+    assert evaluate([TEA], ["faithfulness"], judge).scores[0]["faithfulness"].status == "scored"
+    assert "embedder" in refused(lambda: evaluate([TEA], ["answer_relevance"], judge))
+
+
+def test_a_metric_of_ones_own_may_give_a_reason_of_another_type() -> None:
+    strange: Any = ValueError("too short")
+    register(Metric("strange", "1", ("response",), (), lambda *_: Score.undefined(strange), ""))
+    try:
+        [scores] = evaluate([TEA], ["strange"], steady_judge(SteadyEngine())).scores
+    finally:
+        del METRICS["strange"]
+    assert scores["strange"] == Score.undefined("too short")
 
 
 def test_vectors_may_come_as_lists() -> None:

@@ -117,6 +117,13 @@ def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], 
         load(run)
 
 
+def test_results_that_end_in_the_middle_are_refused(run: Path) -> None:
+    lines = (run / RESULTS).read_text("utf-8").splitlines(keepends=True)
+    (run / RESULTS).write_text("".join(lines[:-2]), encoding="utf-8")
+    with pytest.raises(InputError, match=f"{RESULTS} can't be used"):
+        load(run)
+
+
 def test_no_verdict_is_shown_beside_a_text_that_was_edited_since(run: Path) -> None:
     text = (run / SAMPLES).read_text("utf-8")
     (run / SAMPLES).write_text(text.replace('"more"', '"note"'), encoding="utf-8")
