@@ -200,7 +200,7 @@ def test_a_variable_with_a_wrong_value_is_exit_2_and_named(
         ("evaluate", "--example"),
         ("evaluate mine.jsonl --example", "--example"),
         ("nonsense", "nonsense"),
-        ("score", "the columns response"),
+        ("score", "nothing to score"),
         ("score -m answer_relevance --response Tea.", "the column user_input"),
         ("score -m context_recall --response Tea.", "the column reference"),
     ],
