@@ -113,12 +113,11 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    if score.value is None or score.soft is None:
-        return Score(None, None, score.status, str(score.reason))
-    value, soft = float(score.value), float(score.soft)  # a metric of the caller's may give numpy's numbers
-    if not (0 <= value <= 1 and 0 <= soft <= 1):  # nan, above all, which JSON does not have
+    # A metric of the caller's may give numpy's numbers, or nan, which JSON does not have.
+    value, soft = (None if one is None else float(one) for one in (score.value, score.soft))
+    if not all(0 <= one <= 1 for one in (value, soft) if one is not None):
         raise InputError(f"the metric {metric.name} gave {score}; its value and soft have to lie in 0 to 1.")
-    return Score(value, soft)
+    return Score(value, soft, score.status, str(score.reason))
 
 
 def summarize(scores: Iterable[Score]) -> Summary:
@@ -134,8 +133,9 @@ def summarize(scores: Iterable[Score]) -> Summary:
     values, softs, count = array("d"), array("d"), Counter[str]()
     for score in scores:
         count[score.status] += 1
-        if score.value is not None and score.soft is not None:
+        if score.value is not None:
             values.append(score.value)
+        if score.soft is not None:
             softs.append(score.soft)
     return Summary(
         _mean(values),

@@ -232,6 +232,17 @@ def test_a_metric_of_ones_own_may_give_a_reason_of_another_type() -> None:
     assert scores["strange"] == Score.undefined("too short")
 
 
+def test_a_metric_of_ones_own_may_give_a_value_alone() -> None:
+    half: Any = np.float32(0.5)
+    register(Metric("half", "1", ("response",), (), lambda *_: Score(half, None), ""))
+    try:
+        result = evaluate([TEA], ["half"], steady_judge(SteadyEngine()))
+    finally:
+        del METRICS["half"]
+    assert (result["half"].value, result["half"].soft) == (0.5, None)
+    assert result.scores == [{"half": Score(0.5, None)}]
+
+
 def test_vectors_may_come_as_lists() -> None:
     lists, arrays = (beside(one).score("answer_relevance", TEA) for one in (Own(GOOD), SteadyEmbedder()))
     assert lists == arrays
