@@ -122,7 +122,8 @@ def _prepared(
     samples: Source, metrics: Iterable[str] | None, output: str | Path | None, options: dict[str, Any]
 ) -> tuple[Options, Samples, Path | None, list[Metric]]:
     """Check what a caller gives, and the run's folder, before a model is looked for."""
-    choices, read = Options.read(options), read_samples(samples)
+    choices = Options.read(options)
+    read = samples if isinstance(samples, Samples) else read_samples(samples)
     if output == "":
         raise InputError("output is empty; name a folder, or leave it out.")
     folder = None if output is None else Path(output)
