@@ -134,15 +134,15 @@ class Judge:
         with self._lock:
             context = self.context(options)
 
-            def make(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str]:
-                key = self.key(row, context, sample, records)
-                record = find(journal, row, key)
+            def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str]:
+                key = self.key(judgement, context, sample, records)
+                record = find(journal, judgement, key)
                 if record is None or not is_believed(record):
                     before, start = self.engine.spent, time.perf_counter()
-                    record = ask(row, context, sample, records)
+                    record = ask(judgement, context, sample, records)
                     seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
-                    cost = {"seconds": seconds, "rows": spent.rows, "spent": spent._asdict()}
-                    journal.put(key, row.name, sample.id, record.model_dump(mode="json"), cost)
+                    cost = {"seconds": seconds, "rows": spent.total, "spent": spent.stored()}
+                    journal.put(key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
                 return record, key
 
             return walk(sample, wanted, make)
@@ -176,15 +176,17 @@ class Judge:
             with self._lock:
                 self.engine.check()
 
-    def again(self, row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:
+    def again(
+        self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records
+    ) -> BaseModel:
         """Make the record anew, whatever a journal holds. `records` are those that it stands on."""
         with self._lock:
             self._check_open()
-            return ask(row, context, sample, records)
+            return ask(judgement, context, sample, records)
 
-    def key(self, row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
+    def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
         """Compute what a journal keeps the record under: a digest of all that can change it."""
-        return key_of(row, context, sample, records, self.signature_of_engine())
+        return key_of(judgement, context, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
         """Tell what of this judge can change a record."""

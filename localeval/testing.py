@@ -84,18 +84,18 @@ def assert_score(
 
 @dataclass(frozen=True)
 class Call:
-    """Keep one call of `generate` as it was made; `seeds` has one for each leaf, or None was given."""
+    """Keep one call of `generate` as it was made; `seeds` has one for each item, or None was given."""
 
-    trunk: PromptPrefix
-    branch: str
-    leaves: tuple[str, ...]
+    prefix: PromptPrefix
+    context: str
+    items: tuple[str, ...]
     schema: type[BaseModel]
     temperature: float
     seeds: tuple[tuple[int, ...], ...] | None
 
 
 class FakeEngine:
-    """Give the queued answers, one a leaf, in order; raise AssertionError when they run out.
+    """Give the queued answers, one an item, in order; raise AssertionError when they run out.
 
     An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
     option: {"verdict": 0.9} is the first option with 0.9. An exception in the queue is raised. A "token"
@@ -111,36 +111,36 @@ class FakeEngine:
     def tokens(self, text: str) -> list[int]:
         return [ord(character) for character in text]
 
-    def frame(self, trunk: PromptPrefix) -> Frame:
-        return Frame(self.tokens(trunk.system + "".join(u + a for u, a in trunk.examples)), ())
+    def frame(self, prefix: PromptPrefix) -> Frame:
+        return Frame(self.tokens(prefix.system + "".join(u + a for u, a in prefix.examples)), ())
 
     def count(self, text: str) -> int:
         return len(text)
 
-    def stands(self, trunk: PromptPrefix) -> bool:
+    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
         return False
 
-    def room(self, trunk: PromptPrefix) -> int:
-        return self.settings.n_ctx - len(self.frame(trunk).before)
+    def room(self, prefix: PromptPrefix) -> int:
+        return self.settings.n_ctx - len(self.frame(prefix).before)
 
     def generate(
         self,
-        trunk: PromptPrefix,
-        branch: str,
-        leaves: Sequence[str],
+        prefix: PromptPrefix,
+        context: str,
+        items: Sequence[str],
         schema: type[T],
         *,
         budget: int | Sequence[int] = 256,
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        longest = max(map(len, leaves)) + (budget if isinstance(budget, int) else max(budget))
-        if len(branch) + longest > self.room(trunk):
+        longest = max(map(len, items)) + (budget if isinstance(budget, int) else max(budget))
+        if len(context) + longest > self.room(prefix):
             raise ContextTooLong("the fake's context is full")
         drawn = None if seeds is None else tuple(map(tuple, seeds))
-        self.calls.append(Call(trunk, branch, tuple(leaves), schema, temperature, drawn))
-        self.spent = self.spent.plus(branch=len(branch), leaves=sum(map(len, leaves)))
-        return [self._reply(schema) for _ in leaves]
+        self.calls.append(Call(prefix, context, tuple(items), schema, temperature, drawn))
+        self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
+        return [self._reply(schema) for _ in items]
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
         """Return states that hold nothing; a head makes its bias of them."""

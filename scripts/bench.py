@@ -1,4 +1,4 @@
-"""Judge samples one by one and compare the time with what their rows must cost on this machine."""
+"""Judge samples one by one and compare the time with what their tokens must cost on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.runs.evaluate import evaluate
 
-# Tokens that stand before a row on the way: a trunk of worked examples and half a branch.
+# Tokens that stand before another on the way: a prefix of worked examples and half a context.
 BEHIND = 1500
 
 
@@ -35,12 +35,12 @@ class Line:
     wall: float
 
     def figures(self, speed: Speed) -> dict[str, Any]:
-        own = self.spent.rows - self.spent.trunk
+        own = self.spent.total - self.spent.prefix
         floor = speed.cost(self.spent._replace(guessed=0))
         return {
             "sample": self.name,
             **self.spent._asdict(),
-            "rows_without_trunk": own,
+            "tokens_without_prefix": own,
             "wall": self.wall,
             "floor": floor,
             "floor_of_wall": floor / self.wall,
@@ -71,10 +71,10 @@ def main(
             before, start = judge.engine.spent, time.perf_counter()
             evaluate([sample], metrics.split(","), judge, statements=statements)
             lines.append(Line(sample.id, judge.engine.spent.since(before), time.perf_counter() - start))
-    lines = [line for line in lines if line.spent.rows]
+    lines = [line for line in lines if line.spent.total]
     if not lines:
         raise click.ClickException(f"{file}: the first {number} samples gave the judge nothing to do.")
-    # The first sample also loads the model and computes the trunks: what a run pays once.
+    # The first sample also loads the model and computes the prefixes: what a run pays once.
     once, rest = lines[0], lines[1:] or lines
     total = Line(
         "total", TokenUsage(*map(sum, zip(*(x.spent for x in rest), strict=True))), sum(x.wall for x in rest)
@@ -82,14 +82,14 @@ def main(
     found = {
         "machine": f"{platform.processor() or platform.machine()}, {settings.n_threads} threads",
         "settings": vars(settings),
-        "seconds_a_row": speed._asdict(),
-        f"seconds_a_row_behind_{BEHIND}": behind._asdict(),
+        "seconds_a_token": speed._asdict(),
+        f"seconds_a_token_behind_{BEHIND}": behind._asdict(),
         "peak_bytes": peak_memory(),
         "first": once.figures(speed),
         "samples": [line.figures(speed) for line in rest],
         "total": total.figures(speed),
         f"total_behind_{BEHIND}": total.figures(behind),
-        "median_rows_without_trunk": statistics.median(x.spent.rows - x.spent.trunk for x in rest),
+        "median_tokens_without_prefix": statistics.median(x.spent.total - x.spent.prefix for x in rest),
         "median_seconds": statistics.median(x.wall for x in rest),
     }
     print(json.dumps(found, indent=1) if as_json else as_table(found))
@@ -104,9 +104,9 @@ def peak_memory() -> int:
 
 
 COLUMNS = (
-    "trunk",
-    "branch",
-    "leaves",
+    "prefix",
+    "context",
+    "items",
     "forced",
     "decoded",
     "guessed",
@@ -128,23 +128,23 @@ def as_table(found: dict[str, Any]) -> str:
     console = Console(width=120)
     with console.capture() as capture:
         console.print(table)
-    speed, behind = found["seconds_a_row"], found[f"seconds_a_row_behind_{BEHIND}"]
+    speed, behind = found["seconds_a_token"], found[f"seconds_a_token_behind_{BEHIND}"]
     there = found[f"total_behind_{BEHIND}"]
     return (
         f"{capture.get()}\n"
-        f"{found['machine']}; ms a row: {_told(speed)}\n"
-        f"behind {BEHIND} tokens, as rows here stand: {_told(behind)}; by these, "
+        f"{found['machine']}; ms a token: {_told(speed)}\n"
+        f"behind {BEHIND} tokens, as tokens here stand: {_told(behind)}; by these, "
         f"floor / wall {there['floor_of_wall']:.2f} and wall / cost {there['wall_of_cost']:.2f}\n"
-        f"median: {found['median_rows_without_trunk']:.0f} rows without trunks, "
-        f"{found['median_seconds']:.1f} s a sample (but for the first, which pays for load and trunks)\n"
+        f"median: {found['median_tokens_without_prefix']:.0f} tokens without prefixes, "
+        f"{found['median_seconds']:.1f} s a sample (but for the first, which pays for load and prefixes)\n"
         f"outside llama_decode: {100 * found['total']['overhead']:.1f} % of the time; "
         f"peak memory {found['peak_bytes'] / 1e9:.2f} GB"
     )
 
 
 def _told(speed: dict[str, float]) -> str:
-    prompt, row, step = (1000 * speed[name] for name in ("prefill", "row", "step"))
-    return f"{prompt:.1f} in a prompt, {row:.1f} at 32 texts, {step:.1f} alone"
+    prompt, token, step = (1000 * speed[name] for name in ("prefill", "token", "step"))
+    return f"{prompt:.1f} in a prompt, {token:.1f} at 32 texts, {step:.1f} alone"
 
 
 if __name__ == "__main__":

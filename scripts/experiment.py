@@ -94,7 +94,7 @@ def edited(judgement: str, language: str, pairs: list[list[str]]) -> str:
 
 
 Found = dict[str, tuple[list[float], float, int]]
-"""Sample id -> (probabilities of its statements, seconds, rows)."""
+"""Sample id -> (probabilities of its statements, seconds, tokens)."""
 
 
 @click.command()
@@ -150,7 +150,7 @@ def decided(
                 kept = {
                     "p": probabilities,
                     "s": seconds,
-                    "rows": spent.rows - spent.trunk,
+                    "rows": spent.total - spent.prefix,
                 }
                 journal.put(key, "support", sample.id, kept, {})
             found[sample.id] = (kept["p"], kept["s"], kept["rows"])
@@ -171,13 +171,13 @@ def asked_of(context: JudgeContext, sample: Sample, made: Any, passages: bool) -
 
 
 HEAD = (
-    "| variant | rows | seconds | AUROC of the mean P | change | of the share | of the least P |\n"
+    "| variant | tokens | seconds | AUROC of the mean P | change | of the share | of the least P |\n"
     "|---|---|---|---|---|---|---|"
 )
 
 
 def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
-    """A table line: rows and seconds are of the support judgement alone, medians, without the trunk.
+    """A table line: tokens and seconds are of the support judgement alone, medians, without the prefix.
 
     The first variant has no change: drawn anew, 0 has an interval that says nothing of it.
     """

@@ -63,8 +63,8 @@ CAMPAIGNS = (
     ),
     Campaign(
         "engine",
-        "1,000 leaves for each schema and temperature: every reply parses, and the same bits come out",
-        tests("tests/engine/test_engine.py", LOCALEVAL_TEST_LEAVES="1000"),
+        "1,000 items for each schema and temperature: every reply parses, and the same bits come out",
+        tests("tests/engine/test_engine.py", LOCALEVAL_TEST_ITEMS="1000"),
     ),
     Campaign(
         "pack",

@@ -47,7 +47,7 @@ def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tiny_path: Path) -> Iterator[Engine]:
-    engine = Engine(tiny_path, EngineSettings(n_ctx=8192, n_threads=2))
+    engine = Engine(tiny_path, EngineSettings(n_ctx=8192, n_threads=1))
     yield engine
     engine.close()
 

@@ -78,16 +78,16 @@ class Obliging(SteadyEngine):
         return super().read(context, items, layers)
 
     def generate(
-        self, trunk: PromptPrefix, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
+        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
         start = time.process_time()
-        self._check(branch, leaves)
-        replies = super().generate(trunk, branch, leaves, schema)
+        self._check(context, items)
+        replies = super().generate(prefix, context, items, schema)
         self.seconds += time.process_time() - start
         return replies
 
-    def _check(self, branch: str, leaves: Sequence[str]) -> None:
-        if self.count(branch) + max(map(self.count, leaves)) > self.room(PromptPrefix("", ())):
+    def _check(self, context: str, items: Sequence[str]) -> None:
+        if self.count(context) + max(map(self.count, items)) > self.room(PromptPrefix("", ())):
             raise ContextTooLong("the context is full")
 
 

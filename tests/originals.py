@@ -9,7 +9,7 @@ from typing import Any
 
 import localeval
 from localeval import Judge
-from localeval.models.catalog import DEFAULT_JUDGE, rows
+from localeval.models.catalog import DEFAULT_JUDGE, entries
 from localeval.prompts import load
 from localeval.testing import FakeEngine, fake_judge
 
@@ -39,7 +39,7 @@ def judge(*answers: dict[str, Any] | Exception) -> Judge:
 
 def calibrated_judge(engine: FakeEngine) -> Judge:
     """A judge for which the calibration of the usual one is in force."""
-    file = rows()[DEFAULT_JUDGE].files[0]
+    file = entries()[DEFAULT_JUDGE].files[0]
     return Judge(engine, {"name": file.name, "sha256": file.sha256, "size": 0})
 
 

@@ -21,7 +21,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class SteadyEngine:
-    """`asked` counts the calls. A list of statements is the leaf's last line; a "token" is a character."""
+    """`asked` counts the calls. A list of statements is the item's last line; a "token" is a character."""
 
     def __init__(self, n_ctx: int = 100_000) -> None:
         self.settings = EngineSettings(n_ctx=n_ctx, n_threads=1)
@@ -34,25 +34,25 @@ class SteadyEngine:
     def count(self, text: str) -> int:
         return len(self.tokens(text))
 
-    def frame(self, trunk: PromptPrefix) -> Frame:
+    def frame(self, prefix: PromptPrefix) -> Frame:
         return Frame((), ())
 
-    def stands(self, trunk: PromptPrefix) -> bool:
+    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
         return False
 
-    def room(self, trunk: PromptPrefix) -> int:
+    def room(self, prefix: PromptPrefix) -> int:
         return self.settings.n_ctx
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
         return [blank_states(item, max(1, self.count(item)), layers) for item in items]
 
     def generate(
-        self, trunk: PromptPrefix, branch: str, leaves: Sequence[str], schema: type[T], **how: Any
+        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **how: Any
     ) -> list[Reply[T]]:
         self.asked += 1
-        return [self._reply(f"{branch}{leaf}{i}", leaf, schema) for i, leaf in enumerate(leaves)]
+        return [self._reply(f"{context}{item}{i}", item, schema) for i, item in enumerate(items)]
 
-    def _reply(self, text: str, leaf: str, schema: type[T]) -> Reply[T]:
+    def _reply(self, text: str, item: str, schema: type[T]) -> Reply[T]:
         drawn = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32
         values: dict[str, Any] = {}
         shares: dict[str, dict[Any, float]] = {}
@@ -64,7 +64,7 @@ class SteadyEngine:
             elif field.annotation is str:
                 values[name] = f"What is number {drawn:.6f}?"
             else:
-                values[name] = [leaf.strip().splitlines()[-1].removeprefix("Sentence: ")]
+                values[name] = [item.strip().splitlines()[-1].removeprefix("Sentence: ")]
         return Reply(schema(**values), "", shares)
 
     def close(self) -> None:

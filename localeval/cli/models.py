@@ -15,7 +15,7 @@ import click
 from localeval import models as store
 from localeval.cli import say
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
-from localeval.models.catalog import QUICK_START, rows
+from localeval.models.catalog import QUICK_START, entries
 from localeval.system.offline import offline
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def list_models(as_json: bool) -> None:
         click.echo(json.dumps(listing, indent=2, ensure_ascii=False))
         return
     table = [("NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE")]
-    for row, entry in zip(rows().values(), listing, strict=True):
-        size = f"{row.size / 1e9:.2f} GB" if row.size else "unknown"
-        spoken, state = ",".join(row.languages), str(entry["state"])
-        table.append((row.name, row.kind, size, f"{row.ram_gb} GB", spoken, state, row.licence))
+    for entry, listed in zip(entries().values(), listing, strict=True):
+        size = f"{entry.size / 1e9:.2f} GB" if entry.size else "unknown"
+        spoken, state = ",".join(entry.languages), str(listed["state"])
+        table.append((entry.name, entry.kind, size, f"{entry.ram_gb} GB", spoken, state, entry.licence))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
@@ -82,7 +82,7 @@ def model_path(name: str) -> None:
 
 
 def _described(files: store.ModelFiles) -> str:
-    if files.row is None:
+    if files.entry is None:
         checked = "not in the catalog: nothing to compare with"
     else:
         checked = "in part unpinned in the catalog" if files.unpinned else "as in the catalog"

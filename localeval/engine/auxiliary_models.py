@@ -79,7 +79,7 @@ class AuxiliaryModels:
 def _source(given: Any) -> str:
     """Return a catalog name as it is, a path from the root on, or an object's type and signature."""
     if isinstance(given, str | os.PathLike):
-        return given if isinstance(given, str) and given in catalog.rows() else str(whole_path(given))
+        return given if isinstance(given, str) and given in catalog.entries() else str(whole_path(given))
     if source := getattr(given, "source", None):
         return str(source)
     told = getattr(given, "signature", str)()  # without one it is refused where it is needed

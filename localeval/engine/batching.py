@@ -9,19 +9,19 @@ from localeval.engine.interface import ContextTooLong
 from localeval.prompts import join
 
 GLUE_TOKENS = 64
-"""Glue, options and closings are fed beside a leaf's budget: what they take is small and bounded."""
+"""Glue, options and closings are fed beside an item's budget: what they take is small and bounded."""
 
 MOST_WINDOWS = 8
 
 GROUP = 16
-"""Rows that llama.cpp's kernels for the usual quantizations take together."""
+"""Tokens that llama.cpp's kernels for the usual quantizations take together."""
 
 
 def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, width: int) -> list[range]:
-    """Split the leaves, in order, where the width or the context is full; give their numbers.
+    """Split the items, in order, where the width or the context is full; give their numbers.
 
-    `feeds` are the tokens of each leaf and `budgets` those of its reply, `stem` those of trunk and branch.
-    Raises ContextTooLong where one leaf is too much.
+    `feeds` are the tokens of each item and `budgets` those of its reply, `stem` those of prefix and context.
+    Raises ContextTooLong where one item is too much.
 
     >>> chunks([10, 10, 10], [26, 26, 26], stem=800, n_ctx=1000, width=32)
     [range(0, 2), range(2, 3)]
@@ -42,19 +42,19 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
     return found
 
 
-def even(rows: int, most: int) -> int:
-    """How many rows each call has when `rows` need several of at most `most`: all about as many.
+def even(tokens: int, most: int) -> int:
+    """How many tokens each call has when `tokens` need several of at most `most`: all about as many.
 
-    A last call of a few rows would cost as much as one of many. In whole groups.
+    A last call of a few tokens would cost as much as one of many. In whole groups.
 
     >>> even(520, 256), even(200, 256), even(0, 256)
     (176, 208, 0)
     """
-    calls = max(1, -(-rows // most))
-    return min(most, -(-rows // (calls * GROUP)) * GROUP)
+    calls = max(1, -(-tokens // most))
+    return min(most, -(-tokens // (calls * GROUP)) * GROUP)
 
 
-class Row(NamedTuple):
+class BatchToken(NamedTuple):
     """One token to decode: where it stands, in which sequences, and whether its logits are wanted."""
 
     token: int
@@ -64,15 +64,15 @@ class Row(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A token that leaves share: its place behind the branch, and the numbers of the leaves, in order."""
+    """A token that items share: its place behind the context, and the numbers of the items, in order."""
 
     token: int
     place: int
-    leaves: list[int]
+    items: list[int]
 
-    def row(self, end: int, wanted: bool) -> Row:
-        """The token's row behind a branch that ends at `end`; leaf i is sequence 1 + i."""
-        return Row(self.token, end + self.place, tuple(1 + leaf for leaf in self.leaves), wanted)
+    def batch_token(self, end: int, wanted: bool) -> BatchToken:
+        """Place the token behind a context that ends at `end`; item i is sequence 1 + i."""
+        return BatchToken(self.token, end + self.place, tuple(1 + item for item in self.items), wanted)
 
 
 def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
@@ -81,31 +81,31 @@ def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
     A node stands behind those that it follows, so that they can be decoded in this order.
 
     >>> nodes, ends = tree([[5, 6], [5, 7]])
-    >>> [(node.token, node.leaves) for node in nodes], ends
+    >>> [(node.token, node.items) for node in nodes], ends
     ([(5, [0, 1]), (6, [0]), (7, [1])], [1, 2])
     """
     nodes: list[Node] = []
     numbers: dict[tuple[int, int], int] = {}  # the node before, and the token -> the node
     ends = []
-    for leaf, feed in enumerate(feeds):
+    for item, feed in enumerate(feeds):
         before = -1
         for place, token in enumerate(feed):
             number = numbers.setdefault((before, token), len(nodes))
             if number == len(nodes):
                 nodes.append(Node(token, place, []))
-            nodes[number].leaves.append(leaf)
+            nodes[number].items.append(item)
             before = number
         ends.append(before)
     return nodes, ends
 
 
 def beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
-    """Count the nodes that belong to replies: those behind the first `asked` tokens of a leaf.
+    """Count the nodes that belong to replies: those behind the first `asked` tokens of an item.
 
     >>> beyond(tree([[5, 6, 9], [5, 7, 9]])[0], asked=[2, 2])
     2
     """
-    return sum(node.place >= asked[node.leaves[0]] for node in nodes)
+    return sum(node.place >= asked[node.items[0]] for node in nodes)
 
 
 def shared_length(sequences: Sequence[Sequence[int]]) -> int:

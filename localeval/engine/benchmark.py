@@ -1,4 +1,4 @@
-"""What a row costs on this machine, measured with a model."""
+"""What a token costs on this machine, measured with a model."""
 
 from __future__ import annotations
 
@@ -8,52 +8,52 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from localeval.engine.batching import Row
+from localeval.engine.batching import BatchToken
 from localeval.engine.interface import EngineSettings, TokenUsage
 from localeval.engine.llama import Llama
 
 BATCH, SEQUENCES, STEPS = 512, 32, 8
 
 READ_SHARE = 0.58
-"""Time of a row that is read through the layers that a head needs, of one through all: 16 of 28 layers."""
+"""Time of a token that is read through the layers that a head needs, of one through all: 16 of 28 layers."""
 
 
 class Speed(NamedTuple):
     """Seconds.
 
-    prefill  a row of 512 of one text, in calls of n_batch
-    row      a row of a call of one row each for 32 texts
-    step     a call of one row, alone
+    prefill  a token of 512 of one text, in calls of n_batch
+    token    a token of a call of one each for 32 texts
+    step     a call of one token, alone
     """
 
     prefill: float
-    row: float
+    token: float
     step: float
 
     def cost(self, spent: TokenUsage) -> float:
-        """The time that these rows take in calls of the best size, wrong guesses and all.
+        """The time that these tokens take in calls of the best size, wrong guesses and all.
 
-        >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(branch=80, leaves=40, decoded=10, guessed=5))
+        >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(context=80, items=40, decoded=10, guessed=5))
         1.5
         """
         given = (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill
-        return given + (spent.decoded + spent.guessed) * self.row
+        return given + (spent.decoded + spent.guessed) * self.token
 
 
 def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0) -> Speed:
     """Calibrate on a model file, in some ten seconds. Run it alone: another busy process multiplies all.
 
-    `behind` is how many tokens stand in the cache before each call. Every row attends to all of them, so
-    that a row behind a run's worked examples costs more than one in an empty cache.
+    `behind` is how many tokens stand in the cache before each call. Every token attends to all of them, so
+    that one behind a run's worked examples costs more than one in an empty cache.
     """
     with closing(Llama(path, settings or EngineSettings())) as llama:
         sequences = min(SEQUENCES, llama.n_sequences - 1)
         token = llama.tokenize(b"the")[0]
-        text = [Row(token, behind + i, (0,), i == BATCH - 1) for i in range(BATCH)]
+        text = [BatchToken(token, behind + i, (0,), i == BATCH - 1) for i in range(BATCH)]
         if behind:
-            llama.decode([Row(token, i, (0,), False) for i in range(behind)])
+            llama.decode([BatchToken(token, i, (0,), False) for i in range(behind)])
 
-        def best_of_two(calls: Sequence[list[Row]]) -> float:
+        def best_of_two(calls: Sequence[list[BatchToken]]) -> float:
             """Seconds, behind a run that warms up: what disturbs a run only makes it longer."""
             found = []
             for _ in range(3):
@@ -62,14 +62,14 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
                     llama.drop(sequence)
                     llama.fork(0, sequence)
                 start = time.perf_counter()
-                for rows in calls:
-                    llama.decode(rows)
+                for batch in calls:
+                    llama.decode(batch)
                 found.append(time.perf_counter() - start)
             return min(found[1:])
 
-        def steps(n: int) -> list[list[Row]]:
+        def steps(n: int) -> list[list[BatchToken]]:
             places = range(behind, behind + STEPS)
-            return [[Row(token, place, (one,), True) for one in range(1, n + 1)] for place in places]
+            return [[BatchToken(token, place, (one,), True) for one in range(1, n + 1)] for place in places]
 
         return Speed(
             best_of_two([text]) / BATCH,

@@ -1,4 +1,4 @@
-"""A trunk as tokens, by the chat template of the model's own GGUF file.
+"""A prefix as tokens, by the chat template of the model's own GGUF file.
 
 No text passes through the template: it is rendered with a marker in the place of each text, cut at the
 markers, and only its own pieces are read with control tokens. So nothing a text contains can act.
@@ -17,15 +17,15 @@ from localeval.errors import ModelBroken
 from localeval.prompts.prefix import PromptPrefix
 
 
-def frame(model: Tokenizer, trunk: PromptPrefix) -> Frame:
-    """The tokens before a branch and after a leaf. Raises ModelBroken without a template that can be used."""
+def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
+    """The tokens before a context and after an item. Raises ModelBroken without a usable template."""
     source = model.chat_template()
     if source is None:
         raise ModelBroken(
             f"{model.path}: the file has no chat template, as in a base model; choose an instruct model."
         )
-    texts = [trunk.system, *(text for example in trunk.examples for text in example)]
-    roles = ["system", *("user", "assistant") * len(trunk.examples), "user"]
+    texts = [prefix.system, *(text for example in prefix.examples for text in example)]
+    roles = ["system", *("user", "assistant") * len(prefix.examples), "user"]
     marks = [f"\ue000{i}\ue001" for i in range(len(roles))]
     bos = model.special_text("bos")
     try:

@@ -1,4 +1,4 @@
-"""One leaf's way through its reply: what to feed next, what the logits decide, how it ends."""
+"""One item's way through its reply: what to feed next, what the logits decide, how it ends."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def option_shares(logits: Logits, tokens: Sequence[int]) -> npt.NDArray[np.float
 class ReplyDecoder(Generic[T]):
     """Decides one reply. It never touches llama.cpp, so that many can be decoded together.
 
-    Decode `feed` behind the leaf, and `draft` behind that, and give `advance` the logits, until `done`.
+    Decode `feed` behind the item, and `draft` behind that, and give `advance` the logits, until `done`.
 
-    feed    tokens that are decided, at first those of the leaf's prompt
+    feed    tokens that are decided, at first those of the item's prompt
     asked   how many tokens of the first `feed` are no part of a reply
     chosen  how many tokens of `feed` the model chose; what else a reply feeds is forced
     draft   tokens that are guessed behind `feed`
@@ -50,7 +50,7 @@ class ReplyDecoder(Generic[T]):
         self,
         schema: CompiledSchema,
         prompt: list[int],
-        branch: NgramIndex,
+        context: NgramIndex,
         tokenize: Callable[[bytes], list[int]],
         pieces: dict[int, bytes],
         budget: int,
@@ -61,7 +61,7 @@ class ReplyDecoder(Generic[T]):
         if temperature > 0 and seed is None:
             raise ValueError("a reply is drawn at a temperature, but there is no seed for it")
         self._schema, self._tokenize, self._pieces = schema, tokenize, pieces
-        self._prompt, self._branch = NgramIndex(prompt), branch
+        self._prompt, self._context = NgramIndex(prompt), context
         self._left, self._temperature = budget, temperature
         self._generator = np.random.default_rng(seed)
         self._written, self._tokens = b"", list[int]()
@@ -82,9 +82,9 @@ class ReplyDecoder(Generic[T]):
         while self.feed == drafted[self.kept : self.kept + 1] != [] and self._choice is None:
             self.kept += 1
             self._step(logits[self.kept])
-        # What is drawn at a temperature is mostly new, and each wrong draft is a row.
+        # What is drawn at a temperature is mostly new, and each wrong draft is a token more.
         if self._temperature <= 0 and self.feed and self._choice is None:
-            self.draft = draft(self._tokens, self._prompt, self._branch)[: self._left]
+            self.draft = draft(self._tokens, self._prompt, self._context)[: self._left]
 
     def reply(self) -> Reply[T]:
         value = self._schema.schema.model_validate_json(self._written)

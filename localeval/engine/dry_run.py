@@ -18,21 +18,21 @@ from localeval.prompts.prefix import PromptPrefix
 T = TypeVar("T", bound=BaseModel)
 
 # How long replies will be, chosen on finished judgements by qwen2.5-coder-1.5b with its built-in prompts: the
-# rows of 160 other samples, 20 by 20, were 0.98 to 1.06 of the estimate.
+# tokens of 160 other samples, 20 by 20, were 0.98 to 1.06 of the estimate.
 LIST_SHARE = 0.95
-"""Tokens of a reply that is a list, for each token of its leaf."""
+"""Tokens of a reply that is a list, for each token of its item."""
 
 TEXT_TOKENS, OTHER_TEXT_TOKENS = {"question": 12}, 40
 """Tokens of a text field of a reply. Reasons and analyses are not fitted: 40 is a guess."""
 
 WRONG_GUESSES = 0.29
-"""Wrongly guessed rows for each token written, where nothing is drawn."""
+"""Wrongly guessed tokens for each one written, where nothing is drawn."""
 
 
 class DryRunEngine:
     """A `TreeEngine` that reads with another one's tokens.
 
-    asked  the rows of each chunk of leaves that was asked since it was emptied: of prompts as they will be,
+    asked  the tokens of each chunk of items that was asked since it was emptied: of prompts as they will be,
            of replies estimated
 
     A free field of its replies is empty and cut by the budget, and a choice stands at even odds.
@@ -44,25 +44,25 @@ class DryRunEngine:
         self.settings, self.room = engine.settings, engine.room
         self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
         self._engine = engine
-        self._trunks: set[PromptPrefix] = set()
-        self._standing: tuple[PromptPrefix | None, str] | None = None
+        self._prefixes: set[PromptPrefix] = set()
+        self._in_cache: tuple[PromptPrefix | None, str] | None = None
         self.asked: list[TokenUsage] = []
 
-    def stands(self, trunk: PromptPrefix) -> bool:
-        return trunk in self._trunks or self._engine.stands(trunk)
+    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
+        return prefix in self._prefixes or self._engine.is_prefix_cached(prefix)
 
-    def trunks(self) -> int:
-        """Tokens of all trunks that were asked of, also of those that take no rows."""
-        return sum(len(self.frame(trunk).before) for trunk in self._trunks)
+    def prefix_tokens(self) -> int:
+        """Tokens of all prefixes that were asked of, also of those that are cached."""
+        return sum(len(self.frame(prefix).before) for prefix in self._prefixes)
 
     def close(self) -> None:
         """The engine that is read with stays open."""
 
     def generate(
         self,
-        trunk: PromptPrefix,
-        branch: str,
-        leaves: Sequence[str],
+        prefix: PromptPrefix,
+        context: str,
+        items: Sequence[str],
         schema: type[T],
         *,
         budget: int | Sequence[int] = 256,
@@ -70,7 +70,7 @@ class DryRunEngine:
         seeds: Sequence[list[int]] | None = None,  # noqa: ARG002
     ) -> list[Reply[T]]:
         """Raises ContextTooLong as a real engine does."""
-        settings, (before, after) = self.settings, self.frame(trunk)
+        settings, (before, after) = self.settings, self.frame(prefix)
         fields = schema.model_fields
         choices = {
             n: get_args(f.annotation) for n, f in fields.items() if get_origin(f.annotation) is Literal
@@ -78,39 +78,39 @@ class DryRunEngine:
         lists = [name for name, field in fields.items() if get_origin(field.annotation) is list]
         texts = sum(TEXT_TOKENS.get(n, OTHER_TEXT_TOKENS) for n in fields if n not in (*choices, *lists))
         opening, later = self._forced([*fields], choices)
-        branch_tokens, own = len(self.tokens(branch)), [self.tokens(leaf) for leaf in leaves]
+        context_tokens, own = len(self.tokens(context)), [self.tokens(item) for item in items]
         feeds = [[*text, *after, *opening] for text in own]
-        budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
-        stem = len(before) + branch_tokens
+        budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
+        stem = len(before) + context_tokens
         for chunk in chunks([*map(len, feeds)], budgets, stem, settings.n_ctx, settings.width):
             nodes, _ = tree([feeds[i] for i in chunk])
             forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
             decoded = sum(min(budgets[i], texts + LIST_SHARE * len(lists) * len(own[i])) for i in chunk)
             self.asked.append(
                 TokenUsage(
-                    trunk=0 if self.stands(trunk) else len(before),
-                    branch=0 if self._standing == (trunk, branch) else branch_tokens,
-                    leaves=len(nodes) - forced,
+                    prefix=0 if self.is_prefix_cached(prefix) else len(before),
+                    context=0 if self._in_cache == (prefix, context) else context_tokens,
+                    items=len(nodes) - forced,
                     forced=forced + later * len(chunk),
                     decoded=round(decoded),
                     guessed=0 if temperature > 0 else round(WRONG_GUESSES * decoded),
                 )
             )
-            self._trunks.add(trunk)
-            self._standing = (trunk, branch)
+            self._prefixes.add(prefix)
+            self._in_cache = (prefix, context)
         value = {name: [] if name in lists else choices.get(name, ("",))[0] for name in fields}
         even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
-        return [Reply(schema(**value), "", even, truncated="budget") for _ in leaves]
+        return [Reply(schema(**value), "", even, truncated="budget") for _ in items]
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
         """States of nothing but zeros, one wide."""
         settings, stem = self.settings, len(self.tokens(context))
         texts = [self.tokens(item) for item in items]
         for chunk in chunks([*map(len, texts)], [0] * len(texts), stem, settings.n_ctx, settings.width):
-            rows = len(tree([texts[i] for i in chunk])[0])
-            before = 0 if self._standing == (None, context) else stem
-            self.asked.append(TokenUsage(read=before + rows))
-            self._standing = (None, context)
+            own = len(tree([texts[i] for i in chunk])[0])
+            before = 0 if self._in_cache == (None, context) else stem
+            self.asked.append(TokenUsage(read=before + own))
+            self._in_cache = (None, context)
         return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
 
     def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:

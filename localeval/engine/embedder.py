@@ -45,9 +45,9 @@ class Embedder:
         """Raises ModelBroken if `files` is no folder that can be loaded without running code from it."""
         _check_folder(files)
         self.name, self.sha256 = files.name, files.sha256
-        self.languages = files.row.languages if files.row else ()
+        self.languages = files.entry.languages if files.entry else ()
         self.source = files.source
-        self.prefix = files.row.prefix if files.row else ""
+        self.prefix = files.entry.prefix if files.entry else ""
         self._files = files
         self.threads = EngineSettings(n_threads=threads).n_threads
         self._lock = threading.Lock()
@@ -179,8 +179,8 @@ def _check_folder(files: ModelFiles) -> None:
 
 def _broken(files: ModelFiles, what: str) -> ModelBroken:
     remedy = (
-        f"run: localeval models fetch {files.row.name}"
-        if files.row
+        f"run: localeval models fetch {files.entry.name}"
+        if files.entry
         else "give a sentence-transformer folder that works, or a name of the catalog"
     )
     return ModelBroken(f"{files.path}: {what}; {remedy}.")

@@ -1,8 +1,8 @@
-"""A model as a tree of prompts: one trunk a run, one branch a sample, many leaves decoded together.
+"""A model as a tree of prompts: one prefix a run, one context a sample, many items decoded together.
 
-The bits of a reply depend on the shape of every batch and on where its cells lie. So for each branch the
-cache is emptied, the trunk's saved state is put into the first cells, the branch is decoded behind it in
-batches of n_batch, and the leaves follow in chunks that depend on nothing but these leaves.
+The bits of a reply depend on the shape of every batch and on where its cells lie. So for each context the
+cache is emptied, the prefix's saved state is put into the first cells, the context is decoded behind it in
+batches of n_batch, and the items follow in chunks that depend on nothing but these items.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.batching import Row, beyond, chunks, tree
+from localeval.engine.batching import BatchToken, beyond, chunks, tree
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
 from localeval.engine.memory import OVERHEAD, cache_bytes, check
 from localeval.engine.speculation import NgramIndex, trim_drafts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=BaseModel)
 
-BRANCH = 0  # the sequence that holds trunk and branch; leaves are 1, 2, ...
+CONTEXT = 0  # the sequence that holds prefix and context; items are 1, 2, ...
 
 
 class Engine:
@@ -39,7 +39,7 @@ class Engine:
 
     The weights are loaded for the first reply; to count tokens the vocabulary alone is read, in a second.
 
-    kept  where the states of trunks are read and kept; without it each engine computes its own
+    kept  where the states of prefixes are read and kept; without it each engine computes its own
 
     What reads the file may raise ModelBroken or InputError, and ModelBroken later too, when the file is no
     longer the one that was there at the beginning: what was decoded while it changed is not given out.
@@ -57,7 +57,7 @@ class Engine:
         self._frames: dict[PromptPrefix, Frame] = {}
         self._schemas: dict[type[BaseModel], CompiledSchema] = {}
         self._states: dict[PromptPrefix, bytes] = {}
-        self._standing: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
+        self._in_cache: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
         self._spent = TokenUsage()
 
     # The model
@@ -91,21 +91,21 @@ class Engine:
         """Free the model."""
         if self._tokenizer:
             self._tokenizer.close()
-        self._tokenizer = self._llama = self._standing = None
+        self._tokenizer = self._llama = self._in_cache = None
         self._states.clear()
 
     def layers(self) -> int:
         return self._get_tokenizer().number("block_count")
 
-    def memory(self, trunks: int = 0) -> int | None:
-        """Bytes that the loaded model takes, beside them the kept states of so many tokens of trunks.
+    def memory(self, prefix_tokens: int = 0) -> int | None:
+        """Bytes that the loaded model takes, beside them the kept states of so many tokens of prefixes.
 
         None where a GPU holds it, or part of it.
         """
         if self.settings.n_gpu_layers:
             return None
         weights = sum(file.stat().st_size for file in self._files)
-        number, tokens = self._get_tokenizer().number, self.settings.n_ctx + trunks
+        number, tokens = self._get_tokenizer().number, self.settings.n_ctx + prefix_tokens
         return weights + OVERHEAD + cache_bytes(number, tokens, self.settings.cache_type)
 
     @property
@@ -136,29 +136,29 @@ class Engine:
     def count(self, text: str) -> int:
         return len(self.tokens(text))
 
-    def frame(self, trunk: PromptPrefix) -> Frame:
-        if trunk not in self._frames:
+    def frame(self, prefix: PromptPrefix) -> Frame:
+        if prefix not in self._frames:
             from localeval.engine.chat import frame
 
-            self._frames[trunk] = frame(self._get_tokenizer(), trunk)
-        return self._frames[trunk]
+            self._frames[prefix] = frame(self._get_tokenizer(), prefix)
+        return self._frames[prefix]
 
-    def stands(self, trunk: PromptPrefix) -> bool:
-        return trunk in self._states or bool(
-            self._prefix_cache and self._prefix_cache.has(self.frame(trunk).before)
+    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
+        return prefix in self._states or bool(
+            self._prefix_cache and self._prefix_cache.has(self.frame(prefix).before)
         )
 
-    def room(self, trunk: PromptPrefix) -> int:
-        before, after = self.frame(trunk)
+    def room(self, prefix: PromptPrefix) -> int:
+        before, after = self.frame(prefix)
         return self.settings.n_ctx - len(before) - len(after)
 
     # Replies and states
 
     def generate(
         self,
-        trunk: PromptPrefix,
-        branch: str,
-        leaves: Sequence[str],
+        prefix: PromptPrefix,
+        context: str,
+        items: Sequence[str],
         schema: type[T],
         *,
         budget: int | Sequence[int] = 256,
@@ -172,14 +172,14 @@ class Engine:
         llama = self.llama
         if schema not in self._schemas:
             self._schemas[schema] = compile_schema(schema, self._vocabulary)
-        before, after = self.frame(trunk)
-        budgets = [budget] * len(leaves) if isinstance(budget, int) else list(budget)
-        branch_tokens = self.tokens(branch)
-        copied = NgramIndex(branch_tokens)
+        before, after = self.frame(prefix)
+        budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
+        context_tokens = self.tokens(context)
+        copied = NgramIndex(context_tokens)
         decoders = [
             ReplyDecoder[T](
                 self._schemas[schema],
-                [*self.tokens(leaf), *after],
+                [*self.tokens(item), *after],
                 copied,
                 llama.tokenize,
                 self._vocabulary.bytes_of,
@@ -187,13 +187,13 @@ class Engine:
                 temperature,
                 seeds[i] if seeds else None,
             )
-            for i, leaf in enumerate(leaves)
+            for i, item in enumerate(items)
         ]
-        stem = len(before) + len(branch_tokens)
+        stem = len(before) + len(context_tokens)
         feeds = [len(decoder.feed) for decoder in decoders]
         together = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
         with self._decoding():
-            self._prefill(trunk, branch_tokens)
+            self._prefill(prefix, context_tokens)
             for chunk in together:
                 self._decode_replies([decoders[i] for i in chunk], stem)
         return [decoder.reply() for decoder in decoders]
@@ -206,30 +206,32 @@ class Engine:
         together = chunks(sizes, [0] * len(texts), len(stem), settings.n_ctx, settings.width)
         found: list[States] = []
         with self._decoding():
-            if self._standing != (tuple(layers), stem):
+            if self._in_cache != (tuple(layers), stem):
                 llama.clear()
-                llama.states(_rows(stem, 0, BRANCH), layers)
-                self._count_rows(read=len(stem))
-                self._standing = (tuple(layers), stem)
+                llama.states(_batch(stem, 0, CONTEXT), layers)
+                self._count(read=len(stem))
+                self._in_cache = (tuple(layers), stem)
             for chunk in together:
                 nodes, _ = tree([texts[i] for i in chunk])
-                with self._leaves(len(chunk)):
-                    values = llama.states([node.row(len(stem), wanted=False) for node in nodes], layers)
-                self._count_rows(read=len(nodes))
-                for leaf, i in enumerate(chunk):
-                    own = [number for number, node in enumerate(nodes) if leaf in node.leaves]
+                with self._items(len(chunk)):
+                    values = llama.states(
+                        [node.batch_token(len(stem), wanted=False) for node in nodes], layers
+                    )
+                self._count(read=len(nodes))
+                for item, i in enumerate(chunk):
+                    own = [number for number, node in enumerate(nodes) if item in node.items]
                     ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in texts[i])
                     found.append(States(values[own], tuple(ends)))
         return found
 
     @contextmanager
-    def _leaves(self, number: int) -> Iterator[None]:
-        """Let so many leaves stand behind the branch inside."""
-        for leaf in range(1, 1 + number):
-            self.llama.fork(BRANCH, leaf)
+    def _items(self, number: int) -> Iterator[None]:
+        """Let so many items stand behind the context inside."""
+        for item in range(1, 1 + number):
+            self.llama.fork(CONTEXT, item)
         yield
-        for leaf in range(1, 1 + number):
-            self.llama.drop(leaf)
+        for item in range(1, 1 + number):
+            self.llama.drop(item)
 
     @contextmanager
     def _decoding(self) -> Iterator[None]:
@@ -237,60 +239,63 @@ class Engine:
         try:
             yield
         except BaseException as error:
-            self._standing = None
-            self.llama.clear(data=True)  # what is NaN in a cell reaches rows that do not even look at it
+            self._in_cache = None
+            self.llama.clear(data=True)  # what is NaN in a cell reaches tokens that do not even look at it
             if isinstance(error, EngineError):
                 self._check_unchanged()
             raise
         self._check_unchanged()
 
-    def _prefill(self, trunk: PromptPrefix, branch: list[int]) -> None:
-        """Let the cache hold trunk and branch, and nothing else."""
-        if self._standing == (trunk, branch):
+    def _prefill(self, prefix: PromptPrefix, context: list[int]) -> None:
+        """Let the cache hold prefix and context, and nothing else."""
+        if self._in_cache == (prefix, context):
             return
-        llama, before = self.llama, [*self.frame(trunk).before]
-        if trunk not in self._states:
+        llama, before = self.llama, [*self.frame(prefix).before]
+        if prefix not in self._states:
             state = self._prefix_cache.get(before) if self._prefix_cache else None
             if state is None:
                 llama.clear()
-                llama.decode(_rows(before, 0, BRANCH))
-                state = llama.save(BRANCH)
-                self._count_rows(trunk=len(before))
+                llama.decode(_batch(before, 0, CONTEXT))
+                state = llama.save(CONTEXT)
+                self._count(prefix=len(before))
                 if self._prefix_cache:
                     self._check_unchanged()
                     self._prefix_cache.put(before, state)
-            self._states[trunk] = state
+            self._states[prefix] = state
         llama.clear()
-        llama.restore(self._states[trunk], BRANCH)
-        llama.decode(_rows(branch, len(before), BRANCH))
-        self._count_rows(branch=len(branch))
-        self._standing = (trunk, branch)
+        llama.restore(self._states[prefix], CONTEXT)
+        llama.decode(_batch(context, len(before), CONTEXT))
+        self._count(context=len(context))
+        self._in_cache = (prefix, context)
 
     def _decode_replies(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
-        """Decode the leaves of a chunk together, behind `end` tokens, until each is done."""
-        # One call for what the leaves ask, equal beginnings once.
+        """Decode the items of a chunk together, behind `end` tokens, until each is done."""
+        # One call for what the items ask, equal beginnings once.
         nodes, ends = tree([decoder.feed for decoder in chunk])
         last = {number: at for at, number in enumerate(sorted(set(ends)))}
         forced = beyond(nodes, [decoder.asked for decoder in chunk])
         lengths = [end + len(decoder.feed) for decoder in chunk]
-        with self._leaves(len(chunk)):
-            logits = self.llama.decode([node.row(end, number in last) for number, node in enumerate(nodes)])
-            self._count_rows(leaves=len(nodes) - forced, forced=forced)
+        with self._items(len(chunk)):
+            logits = self.llama.decode(
+                [node.batch_token(end, number in last) for number, node in enumerate(nodes)]
+            )
+            self._count(items=len(nodes) - forced, forced=forced)
             for decoder, number in zip(chunk, ends, strict=True):
                 decoder.advance([logits[last[number]]])
             # Then one call after the other for all that grow: what each feeds, and its draft behind it.
             while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
                 trim_drafts([chunk[i].draft for i in growing], self.settings.width)
-                rows = []
+                batch = []
                 for i in growing:
                     decoder = chunk[i]
-                    self._count_rows(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
-                    rows += _rows(decoder.feed, lengths[i], 1 + i, wanted=True)
+                    self._count(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
+                    batch += _batch(decoder.feed, lengths[i], 1 + i, wanted=True)
                     lengths[i] += len(decoder.feed)
-                    rows += [
-                        Row(token, lengths[i] + k, (1 + i,), True) for k, token in enumerate(decoder.draft)
+                    batch += [
+                        BatchToken(token, lengths[i] + k, (1 + i,), True)
+                        for k, token in enumerate(decoder.draft)
                     ]
-                logits = self.llama.decode(rows)
+                logits = self.llama.decode(batch)
                 for i in growing:
                     decoder, drafted = chunk[i], len(chunk[i].draft)
                     decoder.advance(logits[: 1 + drafted])
@@ -298,16 +303,18 @@ class Engine:
                     lengths[i] += decoder.kept
                     if decoder.kept < drafted:  # what was guessed wrongly is dropped
                         self.llama.drop(1 + i, lengths[i])
-                    self._count_rows(decoded=decoder.kept, guessed=drafted - decoder.kept)
+                    self._count(decoded=decoder.kept, guessed=drafted - decoder.kept)
 
-    def _count_rows(self, **rows: int) -> None:
-        self._spent = self._spent.plus(**rows)
+    def _count(self, **tokens: int) -> None:
+        self._spent = self._spent.plus(**tokens)
 
 
-def _rows(tokens: list[int], position: int, sequence: int, wanted: bool = False) -> list[Row]:
-    """Rows for `tokens` from `position` on; the last one's logits may be wanted."""
+def _batch(tokens: list[int], position: int, sequence: int, wanted: bool = False) -> list[BatchToken]:
+    """Place `tokens` from `position` on; the last one's logits may be wanted."""
     last = len(tokens) - 1
-    return [Row(token, position + i, (sequence,), wanted and i == last) for i, token in enumerate(tokens)]
+    return [
+        BatchToken(token, position + i, (sequence,), wanted and i == last) for i, token in enumerate(tokens)
+    ]
 
 
 def _identity(path: Path) -> tuple[int, ...]:

@@ -63,7 +63,7 @@ class StateTap:
 
     @contextmanager
     def reading(self, layers: Sequence[int]) -> Iterator[None]:
-        """Copy the residual behind `layers` of every row that is decoded within, and compute nothing above.
+        """Copy the residual behind `layers` of every token that is decoded within, and compute nothing above.
 
         That leaves cells whose upper layers are empty, and no logits. Raises EngineError where this build of
         llama.cpp does not show its graph.
@@ -77,12 +77,14 @@ class StateTap:
         finally:
             self._found = {}
 
-    def states(self, layers: Sequence[int], rows: int) -> Array:
-        """What was copied since `reading` began, as (rows, layers, width). Raises EngineError for less."""
+    def states(self, layers: Sequence[int], tokens: int) -> Array:
+        """What was copied since `reading` began, as (tokens, layers, width). Raises EngineError for less."""
         flat = [np.frombuffer(b"".join(self._found[_node(layer)]), np.float32) for layer in layers]
-        if not rows or any(one.size == 0 or one.size % rows or not np.isfinite(one).all() for one in flat):
+        if not tokens or any(
+            one.size == 0 or one.size % tokens or not np.isfinite(one).all() for one in flat
+        ):
             raise EngineError(f"llama.cpp showed no hidden states of the layers {list(layers)}")
-        return np.stack([one.reshape(rows, -1) for one in flat], axis=1)
+        return np.stack([one.reshape(tokens, -1) for one in flat], axis=1)
 
 
 def _node(layer: int) -> bytes:

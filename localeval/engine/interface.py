@@ -30,7 +30,7 @@ class EngineError(Exception):
 
 
 class ContextTooLong(EngineError):
-    """Trunk, branch and one leaf with its budget take more tokens than the context has."""
+    """Prefix, context and one item with its budget take more tokens than the context has."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -41,7 +41,7 @@ class EngineSettings(Settings):
         default=8192,
         ge=2048,
         le=1 << 20,
-        description="Tokens of context, for trunk, branch and the leaves of one chunk together.",
+        description="Tokens of context, for prefix, context and the items of one chunk together.",
     )
     n_threads: Whole = Field(
         default=0, ge=0, le=1024, description="Threads; 0 becomes the number of physical cores."
@@ -52,12 +52,12 @@ class EngineSettings(Settings):
         le=1000,
         description="Layers on a GPU, -1 for all; needs a llama.cpp build with GPU support.",
     )
-    # A row of 512 takes a tenth longer on a CPU.
+    # A token of 512 takes a tenth longer on a CPU.
     n_batch: Whole = Field(
         default=0,
         ge=0,
         le=8192,
-        description="Rows of one call, 32 at least; 0 becomes 512 on a GPU, 256 on a CPU.",
+        description="Tokens of one call, 32 at least; 0 becomes 512 on a GPU, 256 on a CPU.",
     )
     width: Whole = Field(default=32, ge=1, le=120, description="Leaves that are decoded together.")
     # On a CPU it costs a third more time.
@@ -98,7 +98,7 @@ def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 
 class Frame(NamedTuple):
-    """The tokens of a trunk: those before a branch, and those after each leaf."""
+    """The tokens of a prefix: those before a context, and those after each item."""
 
     before: Sequence[int]
     after: Sequence[int]
@@ -106,7 +106,7 @@ class Frame(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Reply(Generic[T]):
-    """What one leaf brought.
+    """What one item brought.
 
     value          the parsed object; always there, and always of the schema
     text           the JSON that it was parsed from
@@ -139,19 +139,19 @@ class States(NamedTuple):
 
 
 class TokenUsage(NamedTuple):
-    """What an engine has computed since it was made, in rows: a row is one token put through the model.
+    """The tokens that an engine has put through the model since it was made.
 
-    trunk, branch, leaves  rows of prompt text
-    read                   rows of text that is read, not asked about, through the lower layers alone
-    forced                 rows of reply text that nothing else could follow, and of options looked at
-    decoded                rows of reply text that the model chose
-    guessed                rows of text that was guessed and that the model did not choose
-    seconds                inside llama_decode
+    prefix, context, items  of prompt text
+    read                    of text that is read, not asked about, through the lower layers alone
+    forced                  of reply text that nothing else could follow, and of options looked at
+    decoded                 of reply text that the model chose
+    guessed                 of text that was guessed and that the model did not choose
+    seconds                 inside llama_decode
     """
 
-    trunk: int = 0
-    branch: int = 0
-    leaves: int = 0
+    prefix: int = 0
+    context: int = 0
+    items: int = 0
     forced: int = 0
     decoded: int = 0
     guessed: int = 0
@@ -160,12 +160,17 @@ class TokenUsage(NamedTuple):
 
     @property
     def given(self) -> int:
-        """Rows that no model has to choose: prompt text and forced text."""
-        return self.trunk + self.branch + self.leaves + self.forced + self.read
+        """Tokens that no model has to choose: prompt text and forced text."""
+        return self.prefix + self.context + self.items + self.forced + self.read
 
     @property
-    def rows(self) -> int:
+    def total(self) -> int:
         return self.given + self.decoded + self.guessed
+
+    def stored(self) -> dict[str, float]:
+        """Give it under the names that files have for it."""
+        names = {"prefix": "trunk", "context": "branch", "items": "leaves"}
+        return {names.get(name, name): value for name, value in self._asdict().items()}
 
     def plus(self, **more: float) -> TokenUsage:
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
@@ -173,14 +178,14 @@ class TokenUsage(NamedTuple):
     def since(self, before: TokenUsage) -> TokenUsage:
         """What came after `before`.
 
-        >>> TokenUsage(trunk=9, decoded=3).since(TokenUsage(trunk=9)).decoded
+        >>> TokenUsage(prefix=9, decoded=3).since(TokenUsage(prefix=9)).decoded
         3
         """
         return TokenUsage(*map(sub, self, before))
 
 
 class TreeEngine(Protocol):
-    """One trunk a run, one branch a sample, many leaves decoded together. `testing.FakeEngine` is one."""
+    """One prefix a run, one context a sample, many items decoded together. `testing.FakeEngine` is one."""
 
     @property
     def settings(self) -> EngineSettings: ...
@@ -192,39 +197,39 @@ class TreeEngine(Protocol):
 
     def count(self, text: str) -> int: ...
 
-    def frame(self, trunk: PromptPrefix) -> Frame: ...
+    def frame(self, prefix: PromptPrefix) -> Frame: ...
 
-    def stands(self, trunk: PromptPrefix) -> bool:
-        """Whether the trunk takes no rows any more: it was computed, or its state was kept."""
+    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
+        """Whether the prefix need not be computed any more: it was, or its state was kept."""
         ...
 
-    def room(self, trunk: PromptPrefix) -> int:
-        """Tokens left for a branch and its leaves."""
+    def room(self, prefix: PromptPrefix) -> int:
+        """Tokens left for a context and its items."""
         ...
 
     def generate(
         self,
-        trunk: PromptPrefix,
-        branch: str,
-        leaves: Sequence[str],
+        prefix: PromptPrefix,
+        context: str,
+        items: Sequence[str],
         schema: type[T],
         *,
         budget: int | Sequence[int] = 256,
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        """Give one reply for each leaf, in order.
+        """Give one reply for each item, in order.
 
-        budget       tokens that a leaf's free fields may take together, for all leaves or for each; a longer
+        budget       tokens that an item's free fields may take together, for all items or for each; a longer
                      reply is cut, legally
-        temperature  0 takes the likeliest token; above, leaf i draws with a generator seeded by seeds[i]
+        temperature  0 takes the likeliest token; above, item i draws with a generator seeded by seeds[i]
 
         Raises ContextTooLong, before anything is decoded, when the tokens don't fit the context.
         """
         ...
 
     def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        """Give the hidden states of each item, as the model reads it behind `context`, without a trunk.
+        """Give the hidden states of each item, as the model reads it behind `context`, without a prefix.
 
         Only the layers up to the last of `layers` are computed. Raises ContextTooLong as `generate` does, and
         EngineError where this build of llama.cpp shows no states.

@@ -22,7 +22,7 @@ import llama_cpp
 import numpy as np
 import numpy.typing as npt
 
-from localeval.engine.batching import Row, even
+from localeval.engine.batching import BatchToken, even
 from localeval.engine.hidden_states import Array, StateTap, signals_held
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.probe import probe_model
@@ -151,7 +151,7 @@ class Llama(Tokenizer):
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self._context: Any = None
         super().__init__(path, settings, weights=True)
-        # More than branch and leaves, as it bounds the outputs of a call too.
+        # More than context and items, as it bounds the outputs of a call too.
         self.n_sequences = 2 * settings.width + 1
         self.seconds = 0.0  # spent in llama_decode
         self._tap = StateTap()
@@ -234,48 +234,48 @@ class Llama(Tokenizer):
 
     # Decoding
 
-    def decode(self, rows: Sequence[Row]) -> list[Logits]:
-        """Decode `rows` in batches of n_batch; the logits of the wanted rows, in order.
+    def decode(self, tokens: Sequence[BatchToken]) -> list[Logits]:
+        """Decode `tokens` in batches of n_batch; the logits of the wanted ones, in order.
 
         They lie in llama.cpp's own memory and stand until the next call: copy what is to be kept. Raises
         EngineError where they are not finite: damaged weights may answer so to some texts only.
         """
-        size = even(len(rows), self.settings.n_batch)
-        if len(rows) <= size:
-            return self._decode_batch(rows)
-        batches = (rows[start : start + size] for start in range(0, len(rows), size))
+        size = even(len(tokens), self.settings.n_batch)
+        if len(tokens) <= size:
+            return self._decode_batch(tokens)
+        batches = (tokens[start : start + size] for start in range(0, len(tokens), size))
         return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
 
-    def states(self, rows: Sequence[Row], layers: Sequence[int]) -> Array:
-        """The residual behind `layers` for each of `rows`, as (rows, layers, width).
+    def states(self, tokens: Sequence[BatchToken], layers: Sequence[int]) -> Array:
+        """The residual behind `layers` for each of `tokens`, as (tokens, layers, width).
 
         Nothing above is computed. The cells are good for `states` of the same layers or lower ones alone.
         Raises EngineError where this build shows no states.
         """
-        size = even(len(rows), self.settings.n_batch)
+        size = even(len(tokens), self.settings.n_batch)
         with self._tap.reading(layers):
-            for start in range(0, len(rows), size):
-                self._decode_batch(rows[start : start + size])
-            return self._tap.states(layers, len(rows))
+            for start in range(0, len(tokens), size):
+                self._decode_batch(tokens[start : start + size])
+            return self._tap.states(layers, len(tokens))
 
-    def _decode_batch(self, rows: Sequence[Row]) -> list[Logits]:
+    def _decode_batch(self, tokens: Sequence[BatchToken]) -> list[Logits]:
         batch = self._batch
-        batch.n_tokens = len(rows)
-        for i, row in enumerate(rows):
-            batch.token[i], batch.pos[i], batch.n_seq_id[i] = row.token, row.position, len(row.sequences)
-            for k, sequence in enumerate(row.sequences):
+        batch.n_tokens = len(tokens)
+        for i, one in enumerate(tokens):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i] = one.token, one.position, len(one.sequences)
+            for k, sequence in enumerate(one.sequences):
                 batch.seq_id[i][k] = sequence
-            batch.logits[i] = row.wanted
+            batch.logits[i] = one.wanted
         before = time.perf_counter()
         with signals_held():
             answer = llama_cpp.llama_decode(self._context, batch)
         self.seconds += time.perf_counter() - before
         if answer != 0:
-            raise EngineError(f"llama_decode returned {answer} for {len(rows)} rows")
+            raise EngineError(f"llama_decode returned {answer} for {len(tokens)} tokens")
         found = [
             np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, i), shape=(self.n_vocab,))
-            for i, row in enumerate(rows)
-            if row.wanted
+            for i, one in enumerate(tokens)
+            if one.wanted
         ]
         if not all(np.isfinite(logits).all() for logits in found):
             raise EngineError("the model answers with NaN or infinity")

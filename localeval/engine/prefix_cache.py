@@ -1,6 +1,6 @@
-"""The states of trunks on disk: what one run computes of its worked examples, the next one reads.
+"""The states of prefixes on disk: what one run computes of its worked examples, the next one reads.
 
-A state is what llama.cpp holds of a trunk's tokens: instructions and worked examples, no text of a sample.
+A state is what llama.cpp holds of a prefix's tokens: instructions and worked examples, no text of a sample.
 Only the same build with the same settings on the same processor reads it, so that it has the same bits.
 """
 
@@ -32,15 +32,15 @@ class PrefixCache:
 
     def __init__(self, model: str, settings: EngineSettings) -> None:
         self._model, self._settings = model, settings
-        self._folder = user_cache_path("localeval") / "trunks"
+        self._folder = user_cache_path("localeval") / "prefixes"
 
-    def has(self, trunk: Sequence[int]) -> bool:
+    def has(self, prefix: Sequence[int]) -> bool:
         """Whether there is a state of these tokens; it may yet turn out to be damaged."""
-        return self._file(trunk).is_file()
+        return self._file(prefix).is_file()
 
-    def get(self, trunk: Sequence[int]) -> bytes | None:
+    def get(self, prefix: Sequence[int]) -> bytes | None:
         """The state of these tokens; None where there is none, or not the bytes that were kept."""
-        file = self._file(trunk)
+        file = self._file(prefix)
         try:
             held = file.read_bytes()
         except OSError:
@@ -50,9 +50,9 @@ class PrefixCache:
         state = held[_SUM:]
         return state if held[:_SUM] == hashlib.sha256(state).digest() else None
 
-    def put(self, trunk: Sequence[int], state: bytes) -> None:
+    def put(self, prefix: Sequence[int], state: bytes) -> None:
         """Keep the state, as far as the disk allows it, and drop the oldest beyond `MOST`."""
-        file = self._file(trunk)
+        file = self._file(prefix)
         beside = file.with_suffix(f".{os.getpid()}.part")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -68,13 +68,13 @@ class PrefixCache:
             with suppress(OSError):
                 beside.unlink()
 
-    def _file(self, trunk: Sequence[int]) -> Path:
+    def _file(self, prefix: Sequence[int]) -> Path:
         decides = {  # all that the bits depend on
             "model": self._model,
             "settings": vars(self._settings),
             "llama-cpp-python": package_versions()["llama-cpp-python"],
             "library": library(),
             "processor": processor(),
-            "trunk": [*trunk],
+            "prefix": [*prefix],
         }
         return self._folder / f"{digest(decides)}.state"

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.memory import OVERHEAD, check
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
-from localeval.models.catalog import rows
+from localeval.models.catalog import entries
 from localeval.models.files import file_sha256, hash_file
 from localeval.models.gguf import split_files
 from localeval.prompts.prefix import PromptPrefix
@@ -51,7 +51,7 @@ MOST_EXAMPLES = 64
 _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
 _KINDS: dict[str, type[LocalevalError]] = {"InputError": InputError, "ModelError": ModelError}
 _CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
-_TRUNK = PromptPrefix(
+_PREFIX = PromptPrefix(
     "Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}'))
 )
 _TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎👩‍👩‍👧 \U0010ffff naïve, 12 345.\r\n\t"
@@ -87,7 +87,7 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
         return
     files = split_files(path)
     sums = [file_sha256(file) for file in files]
-    known = set(sums) <= {file.sha256 for row in rows().values() for file in row.files}
+    known = set(sums) <= {file.sha256 for entry in entries().values() for file in entry.files}
     if known and settings is None:
         return
     settings = settings or EngineSettings()
@@ -172,7 +172,7 @@ def load_and_ask(path: Path, settings: EngineSettings) -> None:
             assert engine.llama  # noqa: S101 (it loads)
             for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns
                 engine.frame(PromptPrefix("", (("", ""),) * examples))
-            engine.generate(_TRUNK, _TEXT, ["One?", "Two?"], _Answer, budget=4)
+            engine.generate(_PREFIX, _TEXT, ["One?", "Two?"], _Answer, budget=4)
     except EngineError as error:
         raise ModelBroken(f"{path}: {error}; copy or fetch it again, or choose another file.") from error
     except LocalevalError:

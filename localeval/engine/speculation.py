@@ -1,4 +1,4 @@
-"""Prompt-lookup speculation: a leaf mostly copies its prompt, its branch, or what it wrote before.
+"""Prompt-lookup speculation: an item mostly copies its prompt, its context, or what it wrote before.
 
 A draft is decoded together with the last token chosen, as one batch, which costs less than a step for each.
 The model still decides: a drafted token is kept only where it is what the model chooses.
@@ -13,8 +13,8 @@ from localeval.engine.batching import GROUP
 
 LONGEST = 6
 _LONGEST_END = 3
-_FEWEST_LEAVES, _FEW = 3, 4
-_GOOD_SIZES = ((_FEWEST_LEAVES - 1, _FEW), (8, GROUP), (20, 2 * GROUP))
+_FEWEST_ITEMS, _FEW = 3, 4
+_GOOD_SIZES = ((_FEWEST_ITEMS - 1, _FEW), (8, GROUP), (20, 2 * GROUP))
 
 
 class NgramIndex:
@@ -23,7 +23,7 @@ class NgramIndex:
     def __init__(self, tokens: Sequence[int]) -> None:
         self._tokens = tuple(tokens)
 
-    @cached_property  # most leaves write no free text
+    @cached_property  # most items write no free text
     def _ends(self) -> dict[tuple[int, ...], int]:
         places: dict[tuple[int, ...], int] = {}
         for n in range(1, 1 + _LONGEST_END):
@@ -37,13 +37,13 @@ class NgramIndex:
         return self._tokens[place : place + LONGEST]
 
 
-def draft(written: Sequence[int], prompt: NgramIndex, branch: NgramIndex) -> list[int]:
+def draft(written: Sequence[int], prompt: NgramIndex, context: NgramIndex) -> list[int]:
     """Guess what follows the longest end of `written`, up to three tokens, where it stood before.
 
-    First in the leaf's prompt, then in `written` itself, there the last time, then in the branch.
+    First in the item's prompt, then in `written` itself, there the last time, then in the context.
 
-    >>> prompt, branch = NgramIndex([1, 2, 3, 4, 5, 6]), NgramIndex([6, 7])
-    >>> [draft(written, prompt, branch) for written in ([9, 2, 3], [9, 8, 9], [6], [7])]
+    >>> prompt, context = NgramIndex([1, 2, 3, 4, 5, 6]), NgramIndex([6, 7])
+    >>> [draft(written, prompt, context) for written in ([9, 2, 3], [9, 8, 9], [6], [7])]
     [[4, 5, 6], [8, 9], [7], []]
     """
     for n in range(min(_LONGEST_END, len(written)), 0, -1):
@@ -52,27 +52,27 @@ def draft(written: Sequence[int], prompt: NgramIndex, branch: NgramIndex) -> lis
         found = prompt.after(end)
         if not found and (last := next(places, None)) is not None:
             found = tuple(written[last + n : last + n + LONGEST])
-        if found := found or branch.after(end):
+        if found := found or context.after(end):
             return list(found)
     return []
 
 
-def call_size(leaves: int, width: int) -> int:
-    """Rows that a call for this many growing leaves should have, drafts included.
+def call_size(items: int, width: int) -> int:
+    """How many tokens a call for this many growing items should have, drafts included.
 
-    llama.cpp's kernels for the usual quantizations take 4 rows in little more than the time of 2, and 16 in
-    the time of 12. In milliseconds, on two cores with AVX-512 behind 1,500 tokens: 66 for 1 row, 101 for 2,
+    llama.cpp's kernels for the usual quantizations take 4 tokens in little more than the time of 2, and 16 in
+    the time of 12. In milliseconds, on two cores with AVX-512 behind 1,500 tokens: 66 for 1 token, 101 for 2,
     119 for 4, 198 for 7, 259 for 12, 306 for 15, 262 for 16, 450 for 32, 881 for 64. A fixed table, since
     bits depend on the size of a call.
 
-    >>> [call_size(leaves, width=32) for leaves in (1, 5, 10, 32)]
+    >>> [call_size(items, width=32) for items in (1, 5, 10, 32)]
     [4, 16, 32, 64]
     """
-    return min(next((rows for most, rows in _GOOD_SIZES if leaves <= most), 2 * width), 2 * width)
+    return min(next((size for most, size in _GOOD_SIZES if items <= most), 2 * width), 2 * width)
 
 
 def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
-    """Shorten the drafts, one for each growing leaf, until the call has its best size.
+    """Shorten the drafts, one for each growing item, until the call has its best size.
 
     Every draft keeps its first token before any keeps its second.
 
@@ -83,17 +83,17 @@ def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
 
     def dealt(left: int) -> list[int]:
         """How many tokens of each draft are kept if there is room for `left` of them."""
-        kept = [0] * leaves
+        kept = [0] * items
         for place in range(LONGEST):
             for i, draft in enumerate(drafts):
                 if left > 0 and len(draft) > place:
                     kept[i], left = place + 1, left - 1
         return kept
 
-    leaves = len(drafts)
-    kept = dealt(call_size(leaves, width) - leaves)
-    if _FEWEST_LEAVES <= leaves < GROUP // 2 and leaves + sum(kept) < GROUP - 2:
+    items = len(drafts)
+    kept = dealt(call_size(items, width) - items)
+    if _FEWEST_ITEMS <= items < GROUP // 2 and items + sum(kept) < GROUP - 2:
         # too few for a group: each would cost its full price
-        kept = dealt(_FEW - leaves)
+        kept = dealt(_FEW - items)
     for draft, number in zip(drafts, kept, strict=True):
         del draft[number:]

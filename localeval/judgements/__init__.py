@@ -1,6 +1,6 @@
 """Judgements: questions put to a model about one sample. Each is asked once and kept whole.
 
-A judgement is a row: what it reads of the sample, which other judgements it stands on, what of the
+A judgement is declared by what it reads of the sample, which other judgements it stands on, what of the
 recipe can change its answer, and the function that asks.
 """
 
@@ -42,7 +42,7 @@ Answers = Literal["judge", "embedder", "classifier", "support"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """One row of `JUDGEMENTS`.
+    """How one is made.
 
     columns  the fields of the sample that can change the answer; with `recipe`, the record's key
     needs    judgements whose records `ask` reads
@@ -63,7 +63,7 @@ class Judgement:
     uses: Answers
 
 
-def _row(
+def _add(
     name: str,
     version: str,
     by: Any,
@@ -73,26 +73,26 @@ def _row(
     needs: str = "",
     uses: Answers = "judge",
 ) -> Judgement:
-    """Make a row of a module, or a task, with `recipe` and `ask`. Several names stand in one text."""
+    """Declare a judgement of a module, or a task, with `recipe` and `ask`; names stand in one text."""
     read, stood_on, asked_with = (tuple(names.split()) for names in (columns, needs, prompts))
     return Judgement(name, version, read, stood_on, asked_with, by.recipe, by.ask, record, uses)
 
 
 def _statements(name: str, column: str) -> Judgement:
     task, columns = StatementsTask(column), f"user_input {column}"
-    return _row(name, statements.VERSION, task, StatementsRecord, columns, "statements")
+    return _add(name, statements.VERSION, task, StatementsRecord, columns, "statements")
 
 
 def _support(name: str, premise: str, stated: str, by: Literal["hhem"] | None = None) -> Judgement:
     task, prompts = SupportTask(premise, stated, by), "" if by else "support support_reasoned"
     uses: Answers = "classifier" if by else "support"
-    return _row(name, support.VERSION, task, SupportRecord, premise, prompts, stated, uses)
+    return _add(name, support.VERSION, task, SupportRecord, premise, prompts, stated, uses)
 
 
 _EVERY_COLUMN = "user_input retrieved_contexts reference response"
 JUDGEMENTS: dict[str, Judgement] = {
-    row.name: row
-    for row in (
+    judgement.name: judgement
+    for judgement in (
         _statements("statements", "response"),
         _statements("reference_statements", "reference"),
         _support("support", "retrieved_contexts", "statements"),
@@ -100,16 +100,16 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_contexts", "retrieved_contexts", "reference_statements"),
         _support("response_in_reference", "reference", "statements"),
         _support("reference_in_response", "response", "reference_statements"),
-        _row("reasons", "4", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
-        _row("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
-        _row("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
-        _row("needed", "4", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
-        _row("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
-        _row("grounding", "1", grounding, GroundingRecord, "user_input response retrieved_contexts"),
+        _add("reasons", "4", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
+        _add("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
+        _add("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
+        _add("needed", "4", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
+        _add("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
+        _add("grounding", "1", grounding, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 
-_WINDOWED = [name for name, row in JUDGEMENTS.items() if "windows" in row.record.model_fields]
+_WINDOWED = [name for name, judgement in JUDGEMENTS.items() if "windows" in judgement.record.model_fields]
 
 
 def most_windows(records: Records) -> int:
@@ -124,9 +124,9 @@ def in_order(wanted: Sequence[str]) -> list[Judgement]:
     """List the rows of `wanted` and of all that they stand on, each once, what is needed first."""
     found: dict[str, Judgement] = {}
     for name in wanted:
-        row = JUDGEMENTS[name]
-        found.update({needed.name: needed for needed in in_order(row.needs)})
-        found[name] = row
+        judgement = JUDGEMENTS[name]
+        found.update({needed.name: needed for needed in in_order(judgement.needs)})
+        found[name] = judgement
     return list(found.values())
 
 
@@ -141,18 +141,20 @@ def walk(sample: Sample, wanted: Sequence[str], make: Make) -> tuple[dict[str, B
     """
     records: dict[str, BaseModel] = {}
     keys: dict[str, str] = {}
-    for row in in_order(wanted):
-        if failed := next((name for name in row.needs if isinstance(records.get(name), Failure)), None):
-            records[row.name], keys[row.name] = records[failed], keys[failed]
-        elif records.keys() >= set(row.needs) and (made := make(row, sample, records)) is not None:
-            records[row.name], keys[row.name] = made
+    for judgement in in_order(wanted):
+        if failed := next((name for name in judgement.needs if isinstance(records.get(name), Failure)), None):
+            records[judgement.name], keys[judgement.name] = records[failed], keys[failed]
+        elif (
+            records.keys() >= set(judgement.needs) and (made := make(judgement, sample, records)) is not None
+        ):
+            records[judgement.name], keys[judgement.name] = made
     return records, keys
 
 
-def ask(row: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:
+def ask(judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:
     """Make the record, or a `Failure` that says why there is none."""
     try:
-        return row.ask(context, sample, records)
+        return judgement.ask(context, sample, records)
     except NoHead as error:
         return Failure(failed="no_head", detail=str(error))
     except ContextTooLong as error:

@@ -260,13 +260,13 @@ def _repaired(path: Path) -> JournalFile:
     return JournalFile(path)
 
 
-def find(journal: Journal | JournalFile, row: Judgement, key: str) -> BaseModel | None:
+def find(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:
     """Read the record of a judgement; None where there is none. Raises InputError for one of another form."""
     if (kept := journal.get(key)) is None:
         return None
-    what = f"the journal's line of {row.name} with the key {key[:16]}..."
+    what = f"the journal's line of {judgement.name} with the key {key[:16]}..."
     with parsing(what, "take it out, and give the run's `evaluate` command again."):
-        return Failure(**kept) if "failed" in kept else row.record(**kept)
+        return Failure(**kept) if "failed" in kept else judgement.record(**kept)
 
 
 def is_believed(record: BaseModel) -> bool:
@@ -311,7 +311,7 @@ class JournaledRecords(Mapping[str, BaseModel]):
 
 
 def key_of(
-    row: Judgement,
+    judgement: Judgement,
     context: JudgeContext,
     sample: Sample,
     records: Mapping[str, BaseModel],
@@ -323,10 +323,10 @@ def key_of(
     """
     return digest(
         {
-            "judgement": [row.name, row.version],
-            "recipe": row.recipe(context, sample),
-            "of": [records[name].model_dump(mode="json") for name in row.needs],
-            "sample": {column: getattr(sample, column) for column in row.columns},
+            "judgement": [judgement.name, judgement.version],
+            "recipe": judgement.recipe(context, sample),
+            "of": [records[name].model_dump(mode="json") for name in judgement.needs],
+            "sample": {column: getattr(sample, column) for column in judgement.columns},
             "engine": engine,
         }
     )

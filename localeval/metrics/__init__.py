@@ -19,7 +19,7 @@ __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status",
 
 @dataclass(frozen=True)
 class Metric:
-    """One row of `METRICS`.
+    """A metric of `METRICS`.
 
     columns     the sample's fields without which it is undefined
     judgements  whose records `compute` reads, in the order in which they are made
@@ -71,7 +71,7 @@ _SUPPORT = ("statements", "support")
 _BOTH_WAYS = ("statements", "support", "response_in_reference")
 
 # fmt: off
-for _row in (
+for _metric in (
     Metric("faithfulness", "1", _RESPONSE, _SUPPORT, formulas.share,
            "supported statements / all statements of the response", _RAGAS),
     Metric("full_support", "1", _RESPONSE, _SUPPORT, formulas.full_support,
@@ -123,7 +123,7 @@ for _row in (
            "statements of the response that the reference supports and the contexts do not / all of them",
            _RAGCHECKER),
 ):
-    register(_row)
+    register(_metric)
 register(replace(METRICS["context_recall"], name="claim_recall", source=_RAGCHECKER,
                  definition="another name of context_recall"))
 # fmt: on

@@ -139,8 +139,8 @@ def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signa
 
 def build_signature(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
     """Make the signature of these metrics, with the models, packages and machine of `models`."""
-    rows = rows_of(metrics)
-    names, used = {row.name for row in rows}, models_used(rows, options)
+    judgements = rows_of(metrics)
+    names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
     heads = heads_for(models.judge["sha256"], options, models.engine["n_gpu_layers"])
     curves = curves_for(models.judge["sha256"], options, heads)
     reads = "grounding" in names or ("support" in names and options.support_by in ("auto", "head"))
@@ -148,11 +148,11 @@ def build_signature(models: Signature, metrics: Sequence[Metric], options: Optio
         update={
             "localeval": own_version(),
             "metrics": {metric.name: metric.version for metric in metrics},
-            "judgements": {row.name: row.version for row in rows},
+            "judgements": {judgement.name: judgement.version for judgement in judgements},
             "prompts": {
                 f"{name}/{language}": options.prompt(name, language).sha256
-                for row in rows
-                for name in row.prompts
+                for judgement in judgements
+                for name in judgement.prompts
                 for language in LANGUAGES
             },
             "embedder": models.embedder if "embedder" in used else {},
@@ -169,12 +169,12 @@ def rows_of(metrics: Sequence[Metric]) -> list[Judgement]:
     return in_order([name for metric in metrics for name in metric.judgements])
 
 
-def models_used(rows: Sequence[Judgement], options: Options) -> set[str]:
+def models_used(judgements: Sequence[Judgement], options: Options) -> set[str]:
     """Return the models that answer these judgements: "judge", "embedder", "classifier"."""
-    return {answers(row, options) for row in rows}
+    return {answers(judgement, options) for judgement in judgements}
 
 
-def answers(row: Judgement, options: Options) -> str:
+def answers(judgement: Judgement, options: Options) -> str:
     """Return the model that answers a judgement."""
     by = "classifier" if options.support_by == "hhem" else "judge"
-    return by if row.uses == "support" else row.uses
+    return by if judgement.uses == "support" else judgement.uses

@@ -94,8 +94,10 @@ def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
 
 def split_scorable(metrics: Sequence[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
     """Return (by metric the scores that are undefined beforehand, the metrics with something to judge)."""
-    undefined = {row.name: score for row in metrics if (score := undefined_reason(row, sample)) is not None}
-    return undefined, [row for row in metrics if row.name not in undefined]
+    undefined = {
+        metric.name: score for metric in metrics if (score := undefined_reason(metric, sample)) is not None
+    }
+    return undefined, [metric for metric in metrics if metric.name not in undefined]
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:

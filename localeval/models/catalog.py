@@ -1,6 +1,6 @@
 # mypy: disable-error-code="import-not-found"
 # (tomli is installed on Python 3.10 only, and mypy reads this file as 3.10 wherever it runs.)
-"""The catalog: the models that localeval knows by name, as rows read from `catalog.toml`."""
+"""The catalog: the models that localeval knows by name, as entries read from `catalog.toml`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CatalogFile(_Frozen):
 
 
 class HubSource(_Frozen):
-    """Files of one repository on the hub; `files` is empty when it offers all of the row's files."""
+    """Files of one repository on the hub; `files` is empty when it offers all of the model's files."""
 
     repo: str = Field(alias="hub")
     revision: str
@@ -53,7 +53,7 @@ class HubSource(_Frozen):
         return f"hub {self.repo} @ {self.revision[:10]}"
 
 
-class CatalogRow(_Frozen):
+class CatalogEntry(_Frozen):
     """One model of the catalog. `prefix` is what an embedder wants before each text."""
 
     name: str = Field(pattern="^[a-z0-9.-]+$")
@@ -68,7 +68,7 @@ class CatalogRow(_Frozen):
 
     @property
     def is_folder(self) -> bool:
-        """Tell whether the files lie in a folder of the row's name, as those of all models but judges do."""
+        """Tell whether the files lie in a folder of the model's name, as all but those of judges do."""
         return self.kind != "judge"
 
     @property
@@ -84,7 +84,7 @@ class CatalogRow(_Frozen):
 
 
 class _Catalog(_Frozen):
-    model: tuple[CatalogRow, ...]
+    model: tuple[CatalogEntry, ...]
 
 
 def checkout() -> Path | None:
@@ -100,20 +100,20 @@ def catalog_path() -> Path:
     return root / "models" / "catalog.toml" if root else Path(__file__).with_name("catalog.toml")
 
 
-def rows() -> Mapping[str, CatalogRow]:
-    """Return the catalog's rows by name, in the file's order.
+def entries() -> Mapping[str, CatalogEntry]:
+    """Return the catalog's entries by name, in the file's order.
 
-    >>> rows()["bge-m3"].licence
+    >>> entries()["bge-m3"].licence
     'MIT'
     """
     return read_catalog(catalog_path())
 
 
 @lru_cache
-def read_catalog(path: Path) -> Mapping[str, CatalogRow]:
+def read_catalog(path: Path) -> Mapping[str, CatalogEntry]:
     """Read a catalog file. Raises InputError if it cannot be read or a field is missing or wrong."""
     try:
         read = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the model catalog cannot be read ({shorten(error)}).") from error
-    return {row.name: row for row in read.model}
+    return {entry.name: entry for entry in read.model}

@@ -22,7 +22,7 @@ NOTE = f"{SAFE}.sha256"  # the sums of a conversion and of the pickle it is of, 
 
 def pinned_pickle(files: ModelFiles) -> CatalogFile | None:
     """Return the catalog's file of pickled weights; None where there is none, or it has no sha256 there."""
-    named = {file.name: file for file in files.row.files} if files.row else {}
+    named = {file.name: file for file in files.entry.files} if files.entry else {}
     pickle = named.get(PICKLE)
     return pickle if pickle and pickle.sha256 and SAFE not in named else None
 

@@ -21,7 +21,7 @@ from filelock import Timeout
 
 from localeval.errors import DownloadFailed, InputError, ModelError, ModelMissing
 from localeval.models import catalog
-from localeval.models.catalog import CatalogFile, CatalogRow, HubSource
+from localeval.models.catalog import CatalogEntry, CatalogFile, HubSource
 from localeval.models.files import (
     SUMS,
     ModelFiles,
@@ -70,14 +70,14 @@ def fetch(
     >>> fetch("qwen2.5-coder-1.5b", source="/media/stick").size    # doctest: +SKIP
     1117320768
     """
-    row = catalog.rows().get(name)
-    if row is None:
-        raise ModelMissing(f"{name!r} is not in the catalog; it has: {', '.join(catalog.rows())}.")
+    entry = catalog.entries().get(name)
+    if entry is None:
+        raise ModelMissing(f"{name!r} is not in the catalog; it has: {', '.join(catalog.entries())}.")
     given = None if source is None else whole_path(source)
     if given is not None and not given.exists():
         raise InputError(f"--from {given}: there is no such file or folder.")
     try:
-        if not _wanted(row):
+        if not _wanted(entry):
             say(f"{name} is already in {models_dir()} and checked; nothing to do.")
             return resolve(name)
         models_dir().mkdir(parents=True, exist_ok=True)
@@ -88,8 +88,8 @@ def fetch(
             say(f"another process is fetching {name}; waiting until it is done.")
             lock = held(path, -1)
         try:
-            if wanted := _wanted(row):  # the other process may have fetched it
-                _fetch_files(row, wanted, given, elsewhere, progress)
+            if wanted := _wanted(entry):  # the other process may have fetched it
+                _fetch_files(entry, wanted, given, elsewhere, progress)
         finally:
             lock.release()
     except OSError as error:
@@ -97,34 +97,38 @@ def fetch(
     return resolve(name)
 
 
-def _wanted(row: CatalogRow) -> list[CatalogFile]:
-    """List the row's files that are not here with the right bytes."""
+def _wanted(entry: CatalogEntry) -> list[CatalogFile]:
+    """List the model's files that are not here with the right bytes."""
 
     def is_right(file: CatalogFile) -> bool:
-        path = place(row, file)
-        return path.is_file() and not mismatch(file, path, expected_sha256(row, file))
+        path = place(entry, file)
+        return path.is_file() and not mismatch(file, path, expected_sha256(entry, file))
 
-    return [file for file in row.files if not is_right(file)]
+    return [file for file in entry.files if not is_right(file)]
 
 
 def _fetch_files(
-    row: CatalogRow, wanted: list[CatalogFile], given: Path | None, elsewhere: bool, progress: Progress | None
+    entry: CatalogEntry,
+    wanted: list[CatalogFile],
+    given: Path | None,
+    elsewhere: bool,
+    progress: Progress | None,
 ) -> None:
-    hubs = row.sources if elsewhere else ()
+    hubs = entry.sources if elsewhere else ()
     if not (given or hubs):
         raise DownloadFailed(
-            f"{row.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give a "
-            f"folder that holds it with --from, or choose another {row.kind}."
+            f"{entry.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give "
+            f"a folder that holds it with --from, or choose another {entry.kind}."
         )
     size, unknown = sum(file.size or 0 for file in wanted), any(file.size is None for file in wanted)
     more = " and more" if unknown else ""
-    say(f"{row.name}: {len(wanted)} file(s), {size:,} bytes{more}, to {models_dir()}")
+    say(f"{entry.name}: {len(wanted)} file(s), {size:,} bytes{more}, to {models_dir()}")
     say(f"from: {'; then '.join(map(str, [given, *hubs] if given else hubs))}")
-    there = sum(part.stat().st_size for file in wanted if (part := _part(row, file)).exists())
+    there = sum(part.stat().st_size for file in wanted if (part := _part(entry, file)).exists())
     needed, free = size - there, shutil.disk_usage(models_dir()).free
     if given is None and needed > free:  # a link to a file of the user's takes no space
         raise ModelError(
-            f"{row.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
+            f"{entry.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
             "make room, or set LOCALEVAL_MODELS to a folder on another disk."
         )
     done = 0
@@ -134,44 +138,44 @@ def _fetch_files(
             progress(done + more, 0 if unknown else size)
 
     for file in wanted:
-        final = place(row, file)
+        final = place(entry, file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        sources = [source for source in (given, row.source(file) if elsewhere else None) if source]
-        made = _get(row, file, sources, report)
+        sources = [source for source in (given, entry.source(file) if elsewhere else None) if source]
+        made = _get(entry, file, sources, report)
         sha256 = file_sha256(made)
         with made.open("rb") as stream:
             os.fsync(stream.fileno())  # a name must never outlive a power cut that its bytes did not
         made.replace(final)
         remember(final, sha256)
-        _part(row, file).unlink(missing_ok=True)
+        _part(entry, file).unlink(missing_ok=True)
         if file.sha256 is None:
-            notes = models_dir() / row.name / SUMS
+            notes = models_dir() / entry.name / SUMS
             sums = {**read_sums(notes), file.name: sha256}
             notes.write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
             say(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
         done += final.stat().st_size
     if progress:
         progress(done, done)
-    say(f"{row.name} is in {models_dir()}.")
+    say(f"{entry.name} is in {models_dir()}.")
 
 
-def _part(row: CatalogRow, file: CatalogFile) -> Path:
+def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
     """Return where a file of the hub grows."""
-    path = place(row, file)
+    path = place(entry, file)
     return path.with_name(f"{path.name}.part")
 
 
 def _get(
-    row: CatalogRow, file: CatalogFile, sources: Sequence[Path | HubSource], report: Callable[[int], None]
+    entry: CatalogEntry, file: CatalogFile, sources: Sequence[Path | HubSource], report: Callable[[int], None]
 ) -> Path:
     """Get one file with the right bytes beside its place, from the first source that has it."""
     answers: list[str] = []
     for source in sources:
         try:
             if isinstance(source, Path):
-                made = _take_given(row, file, source)
+                made = _take_given(entry, file, source)
             else:
-                made = _part(row, file)
+                made = _part(entry, file)
                 _download(source, file, made, report)
             if wrong := mismatch(file, made, file.sha256):
                 made.unlink()
@@ -182,21 +186,21 @@ def _get(
             if source is not sources[-1]:
                 say(f"{answers[-1]}; trying the next source")
     raise DownloadFailed(
-        f"{row.name}: {file.name} could not be had ({'; '.join(answers)}); try again where the hub can be "
+        f"{entry.name}: {file.name} could not be had ({'; '.join(answers)}); try again where the hub can be "
         "reached, or give a file or folder that holds it with --from."
     )
 
 
-def _take_given(row: CatalogRow, file: CatalogFile, given: Path) -> Path:
+def _take_given(entry: CatalogEntry, file: CatalogFile, given: Path) -> Path:
     """Link or copy the file from the user's file or folder to a name beside its place, which is returned."""
-    candidates = [given / row.name / file.name, given / file.name]
-    if len(row.files) == 1 or given.name == file.name:
+    candidates = [given / entry.name / file.name, given / file.name]
+    if len(entry.files) == 1 or given.name == file.name:
         candidates.append(given)
     found = next((path for path in candidates if path.is_file()), None)
     if found is None:
         raise DownloadFailed(f"does not hold {file.name}")
     # Not the hub's part: going on with that one would write into the user's file.
-    part = _part(row, file).with_suffix(".given")
+    part = _part(entry, file).with_suffix(".given")
     part.unlink(missing_ok=True)
     try:
         os.link(found.resolve(), part)

@@ -13,7 +13,7 @@ import platformdirs
 
 from localeval.errors import ModelBroken, ModelMissing
 from localeval.models import catalog
-from localeval.models.catalog import CatalogFile, CatalogRow, Kind
+from localeval.models.catalog import CatalogEntry, CatalogFile, Kind
 from localeval.models.gguf import check_gguf, split_files
 from localeval.system.files import atomic_write
 from localeval.system.versions import digest
@@ -28,24 +28,24 @@ class ModelFiles:
 
     path    what the engine opens: the GGUF file (of a split model the first), or the folder
     sha256  the file's; of several files taken over their sorted "sha256  name" lines
-    row     the catalog's; None for a path of the user's
+    entry   the catalog's; None for a path of the user's
     """
 
     name: str
     path: Path
     sha256: str
     size: int
-    row: CatalogRow | None = None
+    entry: CatalogEntry | None = None
 
     @property
     def source(self) -> str:
         """Return what `resolve` finds the model by again, from any folder."""
-        return self.name if self.row else str(self.path)
+        return self.name if self.entry else str(self.path)
 
     @property
     def unpinned(self) -> bool:
         """Tell whether the catalog lacks the sha256 of some file of the model."""
-        return self.row is not None and any(file.sha256 is None for file in self.row.files)
+        return self.entry is not None and any(file.sha256 is None for file in self.entry.files)
 
 
 def models_dir() -> Path:
@@ -61,9 +61,9 @@ def whole_path(given: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
 
 
-def place(row: CatalogRow, file: CatalogFile) -> Path:
+def place(entry: CatalogEntry, file: CatalogFile) -> Path:
     """Return where a catalog file lies, or will lie, in the models folder."""
-    return models_dir() / row.name / file.name if row.is_folder else models_dir() / file.name
+    return models_dir() / entry.name / file.name if entry.is_folder else models_dir() / file.name
 
 
 def resolve(
@@ -82,47 +82,47 @@ def resolve(
     """
     if name_or_path == catalog.AUTO and kind == "embedder":
         name_or_path = auto_embedder()
-    row = catalog.rows().get(name_or_path) if isinstance(name_or_path, str) else None
+    entry = catalog.entries().get(name_or_path) if isinstance(name_or_path, str) else None
     try:
-        if row is None:
+        if entry is None:
             return _resolve_path(name_or_path, kind, read_again)
-        if kind not in (None, row.kind):
-            fitting = ", ".join(other.name for other in catalog.rows().values() if other.kind == kind)
+        if kind not in (None, entry.kind):
+            fitting = ", ".join(other.name for other in catalog.entries().values() if other.kind == kind)
             raise ModelMissing(
-                f"{row.name} is a model of the kind {row.kind}, not {kind}; of that kind: {fitting}."
+                f"{entry.name} is a model of the kind {entry.kind}, not {kind}; of that kind: {fitting}."
             )
-        return _resolve_row(row, read_again)
+        return _resolve_entry(entry, read_again)
     except OSError as error:
         raise ModelBroken(f"{error.filename or name_or_path} cannot be read: {error.strerror}.") from error
 
 
 def auto_embedder() -> str:
     """Return the first of the catalog's embedders whose files are here; else the small one, to be fetched."""
-    rows = catalog.rows()
+    entries = catalog.entries()
     for name in catalog.EMBEDDERS:
-        if name in rows and all(place(rows[name], file).is_file() for file in rows[name].files):
+        if name in entries and all(place(entries[name], file).is_file() for file in entries[name].files):
             return name
     return catalog.QUICK_START[1]
 
 
-def _resolve_row(row: CatalogRow, read_again: bool) -> ModelFiles:
-    paths = {file.name: place(row, file) for file in row.files}
-    remedy = f"run: localeval models fetch {row.name}"
-    for file in row.files:
+def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
+    paths = {file.name: place(entry, file) for file in entry.files}
+    remedy = f"run: localeval models fetch {entry.name}"
+    for file in entry.files:
         path = paths[file.name]
         if not path.is_file():
-            raise ModelMissing(f"{row.name} is not here ({path} is missing); {remedy}")
-        if wrong := mismatch(file, path, expected_sha256(row, file), read_again):
+            raise ModelMissing(f"{entry.name} is not here ({path} is missing); {remedy}")
+        if wrong := mismatch(file, path, expected_sha256(entry, file), read_again):
             raise ModelBroken(f"{path} is not the catalog's file: {wrong}; {remedy}")
-    path = models_dir() / row.name if row.is_folder else next(iter(paths.values()))
-    return _model_files(row.name, path, paths, row)
+    path = models_dir() / entry.name if entry.is_folder else next(iter(paths.values()))
+    return _model_files(entry.name, path, paths, entry)
 
 
 def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
     path = whole_path(given)
     if not path.exists():
         if isinstance(given, str) and os.sep not in given and not given.endswith(".gguf"):
-            hint = suggested(given, list(catalog.rows()))
+            hint = suggested(given, list(catalog.entries()))
             raise ModelMissing(f"{given!r} is no model of the catalog and no file; {hint}")
         raise ModelMissing(f"{path} is not there; give a GGUF file, a model folder or a name of the catalog.")
     if kind != "judge" and (path / "config.json").is_file():
@@ -145,14 +145,14 @@ def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: 
 
 
 def _model_files(
-    name: str, path: Path, paths: Mapping[str, Path], row: CatalogRow | None, read_again: bool = False
+    name: str, path: Path, paths: Mapping[str, Path], entry: CatalogEntry | None, read_again: bool = False
 ) -> ModelFiles:
     sums = {file: file_sha256(each, read_again) for file, each in paths.items()}
     sha256 = next(iter(sums.values()))
     if len(sums) > 1:
         lines = sorted(f"{of_one}  {file}\n" for file, of_one in sums.items())
         sha256 = hashlib.sha256("".join(lines).encode()).hexdigest()
-    return ModelFiles(name, path, sha256, sum(each.stat().st_size for each in paths.values()), row)
+    return ModelFiles(name, path, sha256, sum(each.stat().st_size for each in paths.values()), entry)
 
 
 def listing() -> list[dict[str, object]]:
@@ -162,8 +162,8 @@ def listing() -> list[dict[str, object]]:
     other bytes than the catalog's).
     """
 
-    def state(row: CatalogRow, file: CatalogFile) -> str:
-        path, expected = place(row, file), expected_sha256(row, file)
+    def state(entry: CatalogEntry, file: CatalogFile) -> str:
+        path, expected = place(entry, file), expected_sha256(entry, file)
         if not path.is_file():
             return "missing"
         found = _remembered(path)
@@ -174,11 +174,11 @@ def listing() -> list[dict[str, object]]:
     worst_first = ("missing", "wrong", "present", "verified")
     return [
         {
-            **row.model_dump(mode="json", exclude={"files", "sources"}),
-            "size": row.size,
-            "state": min((state(row, file) for file in row.files), key=worst_first.index),
+            **entry.model_dump(mode="json", exclude={"files", "sources"}),
+            "size": entry.size,
+            "state": min((state(entry, file) for file in entry.files), key=worst_first.index),
         }
-        for row in catalog.rows().values()
+        for entry in catalog.entries().values()
     ]
 
 
@@ -193,9 +193,9 @@ def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bo
     return f"found sha256 {found}, expected {expected}" if expected and found != expected else ""
 
 
-def expected_sha256(row: CatalogRow, file: CatalogFile) -> str | None:
+def expected_sha256(entry: CatalogEntry, file: CatalogFile) -> str | None:
     """Return the sha256 that the file must have: the catalog's, else what `fetch` got, else None."""
-    return file.sha256 or read_sums(models_dir() / row.name / SUMS).get(file.name)
+    return file.sha256 or read_sums(models_dir() / entry.name / SUMS).get(file.name)
 
 
 def read_sums(path: Path) -> dict[str, str]:

@@ -80,10 +80,10 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
         wheels = {name: number for name, number in wheels.items() if not _GPU.match(name)}
         wheels["torch"] = f"{wheels['torch'].partition('+')[0]}+cpu"
     for name in models:
-        if name not in catalog.rows():
+        if name not in catalog.entries():
             raise ModelMissing(
                 f"{name!r} is not in the catalog, and a pack holds only its models: "
-                f"{', '.join(catalog.rows())}; "
+                f"{', '.join(catalog.entries())}; "
                 "carry another GGUF file beside the pack, and give its path to --judge."
             )
     return PackContents(dict(sorted(wheels.items())), unpacked, llama, tuple(map(store.resolve, models)))
@@ -204,8 +204,8 @@ def pack(contents: PackContents, target: Path) -> Path:
         _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
         for model in contents.models:
             say(f"copying {model.name}")
-            assert model.row is not None  # noqa: S101 (a pack holds models of the catalog only)
-            paths = [store.place(model.row, file) for file in model.row.files]
+            assert model.entry is not None  # noqa: S101 (a pack holds models of the catalog only)
+            paths = [store.place(model.entry, file) for file in model.entry.files]
             paths.append(store.models_dir() / model.name / store.SUMS)
             for source in filter(Path.is_file, paths):
                 name = source.relative_to(store.models_dir()).as_posix()

@@ -22,7 +22,7 @@ def unpack(folder: Path, sha256: str = "", progress: Progress | None = None) -> 
     with _translated_errors():
         manifest = install.read_manifest(folder, sha256)
         names: list[str] = manifest["models"]
-        if unknown := [name for name in names if name not in catalog.rows()]:
+        if unknown := [name for name in names if name not in catalog.entries()]:
             raise InputError(
                 f"{folder} holds models that this localeval does not know ({', '.join(unknown)}); "
                 f"install the pack's own localeval: {folder / 'install.py'}"

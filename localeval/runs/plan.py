@@ -1,7 +1,7 @@
 """What a run will ask and take, found by a dry run, and as the table that `--plan` prints.
 
-Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the rows
-of its prompt are those of the run. Replies are estimated, and each sentence counts as one statement.
+Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the
+tokens of its prompt are those of the run. Replies are estimated, and each sentence counts as one statement.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FILE = "plan.json"
 SCHEMA = 1  # of `plan.json`; another number is another form
 
 SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
-BEHIND = 1500  # tokens that stand before a row on the way: a trunk of worked examples and half a branch
+BEHIND = 1500  # tokens that stand before another on the way: a prefix of worked examples and half a context
 LOOKED_AT = 100  # samples that are looked at before a run, in one or two seconds
 
 
@@ -53,7 +53,7 @@ class Work:
     to_make  judgements that will be asked for
     kept     those that the journal holds
     again    those that an earlier sample of the run asks for too
-    spent    the judge's rows: of prompts as they will be, of replies estimated
+    spent    the judge's tokens: of prompts as they will be, of replies estimated
     """
 
     judgement: str
@@ -73,8 +73,8 @@ class Plan:
     work       for each judgement, in the order in which they are made
     windows    of those looked at, id -> in how many windows its contexts are read
     too_long   of those looked at, ids of which a judgement will fail with `context_too_long`
-    rows       of each sample, where all were looked at; else empty
-    speed      what a row costs on this machine; None where it was not measured
+    tokens     of each sample, where all were looked at; else empty
+    speed      what a token costs on this machine; None where it was not measured
     memory     bytes that the judge needs; None where no model is to be loaded, or a GPU holds it
     free       bytes that are there; None where the system does not tell
     """
@@ -84,7 +84,7 @@ class Plan:
     work: tuple[Work, ...]
     windows: Mapping[str, int] = field(default_factory=dict)
     too_long: tuple[str, ...] = ()
-    rows: tuple[int, ...] = ()
+    tokens: tuple[int, ...] = ()
     speed: Speed | None = None
     memory: int | None = None
     free: int | None = None
@@ -99,13 +99,13 @@ class Plan:
 
     @property
     def spent(self) -> TokenUsage:
-        """The rows of all judgements together."""
+        """The tokens of all judgements together."""
         return _sum(work.spent for work in self.work)
 
     @property
     def seconds(self) -> float | None:
-        """Of the judge's rows; None where the speed is not known. Loading the model takes seconds more."""
-        return self._seconds(self.spent) if self.spent.rows else 0.0
+        """Of the judge's tokens; None where the speed is not known. Loading the model takes seconds more."""
+        return self._seconds(self.spent) if self.spent.total else 0.0
 
     @property
     def fits(self) -> bool:
@@ -117,19 +117,19 @@ class Plan:
         work = []
         for one in self.work:
             fields = {name: value for name, value in asdict(one).items() if name != "spent"}
-            work.append({**fields, "seconds": self._seconds(one.spent), **_rows(one.spent)})
+            work.append({**fields, "seconds": self._seconds(one.spent), **_stored(one.spent)})
         return {
             "schema": SCHEMA,
             "samples": self.samples,
             "looked_at": self.looked_at,
             "to_make": self.to_make,
             "kept": self.kept,
-            **_rows(self.spent),
+            **_stored(self.spent),
             "seconds": self.seconds,
             "work": work,
             "windows": dict(self.windows),
             "too_long": list(self.too_long),
-            "rows_by_sample": list(self.rows),
+            "rows_by_sample": list(self.tokens),
             "speed": self.speed._asdict() if self.speed else None,
             "memory": self.memory,
             "free": self.free,
@@ -139,12 +139,13 @@ class Plan:
     def __str__(self) -> str:
         """Show one row a judgement, one for all of them; below it time, memory and what is too long."""
         table = new_table(
-            *("judgement", "to make", "from the journal", "prompt rows", "reply rows, about", "time, about")
+            *("judgement", "to make", "from the journal"),
+            *("prompt tokens", "reply tokens, about", "time, about"),
         )
 
         def row(name: str, to_make: int, kept: int, spent: TokenUsage, by: str = "judge") -> None:
             written = spent.decoded + spent.guessed + spent.forced
-            cells = [f"{spent.rows - written:,}", f"{written:,}", _time(self._seconds(spent))]
+            cells = [f"{spent.total - written:,}", f"{written:,}", _time(self._seconds(spent))]
             table.add_row(name, f"{to_make:,}", f"{kept:,}", *(cells if by == "judge" else [f"by the {by}"]))
 
         for one in self.work:
@@ -162,9 +163,9 @@ class Plan:
             return [f"Plan: all judgements of {samples} are in the journal; no model is asked."]
         kept = f" ({self.kept:,} more in the journal)" if self.kept else ""
         about = "" if self.looked_at == self.samples else "about "
-        rows = f", about {self.spent.rows:,} rows" if self.spent.rows else ""
+        tokens = f", about {self.spent.total:,} tokens" if self.spent.total else ""
         return [
-            f"Plan: {samples}, {about}{self.to_make:,} judgements to make{kept}{rows}.",
+            f"Plan: {samples}, {about}{self.to_make:,} judgements to make{kept}{tokens}.",
             *self._notes("told after the first samples; --plan measures this machine."),
         ]
 
@@ -197,9 +198,9 @@ def _sum(spent: Iterable[TokenUsage]) -> TokenUsage:
     return TokenUsage(*map(sum, zip(TokenUsage(), *spent, strict=True)))
 
 
-def _rows(spent: TokenUsage) -> dict[str, Any]:
-    kinds = ("trunk", "branch", "leaves", "forced", "decoded", "guessed")
-    return {"rows": spent.rows, "rows_by_kind": {kind: getattr(spent, kind) for kind in kinds}}
+def _stored(spent: TokenUsage) -> dict[str, Any]:
+    kinds = {kind: tokens for kind, tokens in spent.stored().items() if kind != "seconds"}
+    return {"rows": spent.total, "rows_by_kind": kinds}
 
 
 def _samples(n: int) -> str:
@@ -235,23 +236,23 @@ def make_plan(
     """Plan a run of these samples.
 
     most     look at this many samples, evenly spread, where there are more; 0 for all
-    measure  measure the machine's speed, with some 3 800 rows; else the plan tells no time
+    measure  measure the machine's speed, with some 3 800 tokens; else the plan tells no time
 
     Raises ModelBroken for a file that is no model.
     """
     n = len(samples)
     looked = [samples[i * n // most] for i in range(most)] if 0 < most < n else samples
     dry = _DryRun(judge, options, journal)
-    rows = tuple(dry.count(sample, metrics) for sample in looked)
-    engine = judge.engine if isinstance(judge.engine, Engine) and any(rows) else None
+    tokens = tuple(dry.count(sample, metrics) for sample in looked)
+    engine = judge.engine if isinstance(judge.engine, Engine) and any(tokens) else None
     plan = Plan(
         samples=n,
         looked_at=len(looked),
         work=dry.work(n / max(1, len(looked))),
         windows=dry.windows,
         too_long=tuple(dry.too_long),
-        rows=rows if len(looked) == n else (),
-        memory=engine.memory(dry.engine.trunks()) if engine else None,
+        tokens=tokens if len(looked) == n else (),
+        memory=engine.memory(dry.engine.prefix_tokens()) if engine else None,
         free=available(),
     )
     if engine and measure and plan.fits:  # measuring loads the model once more
@@ -286,33 +287,33 @@ class _DryRun:
         self.too_long: dict[str, None] = {}
 
     def count(self, sample: Sample, metrics: Sequence[Metric]) -> int:
-        """Count what the sample will take, and return its rows."""
+        """Count what the sample will take, and return its tokens."""
         invented: set[str] = set()
-        rows = 0
+        tokens = 0
 
-        def make(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
-            nonlocal rows
-            by, count = answers(row, self._options), self._counts[row.name]
+        def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
+            nonlocal tokens
+            by, count = answers(judgement, self._options), self._counts[judgement.name]
             key = ""  # where only an opened model could tell, and the journal can't hold it anyway
-            if by == "judge" or (self._journal is not None and not invented & set(row.needs)):
-                key = self._judge.key(row, self._context, sample, records)
-            kept = find(self._journal, row, key) if self._journal is not None and key else None
+            if by == "judge" or (self._journal is not None and not invented & set(judgement.needs)):
+                key = self._judge.key(judgement, self._context, sample, records)
+            kept = find(self._journal, judgement, key) if self._journal is not None and key else None
             if kept is not None and is_believed(kept):
                 count["kept"] += 1
                 return kept, key
-            invented.add(row.name)
+            invented.add(judgement.name)
             again = key in self._asked
             count["again" if again else "to_make"] += 1
             self._asked |= {key} - {""}
             if by == "embedder":
                 return None
             if again:
-                return ask(row, self._repeated, sample, records), key
+                return ask(judgement, self._repeated, sample, records), key
             self.engine.asked = []
-            record = ask(row, self._dry, sample, records)
+            record = ask(judgement, self._dry, sample, records)
             spent = _sum(self.engine.asked)
-            self._spent[row.name] = _sum([self._spent[row.name], spent])
-            rows += spent.rows
+            self._spent[judgement.name] = _sum([self._spent[judgement.name], spent])
+            tokens += spent.total
             if (windows := getattr(record, "windows", 1)) > 1:
                 self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
             if isinstance(record, Failure) and record.failed == "context_too_long":
@@ -320,14 +321,14 @@ class _DryRun:
             return record, key
 
         walk(sample, judgements_for(split_scorable(metrics, sample)[1], self._options), make)
-        return rows
+        return tokens
 
     def work(self, share: float) -> tuple[Work, ...]:
-        """Scale the counts: a sample stands for `share` samples, and a trunk is computed once in any run."""
+        """Scale the counts: a sample stands for `share` samples, and a prefix is computed once in any run."""
         found = []
         for name, count in self._counts.items():
             spent = self._spent[name]
-            scaled = TokenUsage(*(round(share * rows) for rows in spent))._replace(trunk=spent.trunk)
+            scaled = TokenUsage(*(round(share * tokens) for tokens in spent))._replace(prefix=spent.prefix)
             counts = {field: round(share * number) for field, number in count.items()}
             found.append(Work(name, answers(JUDGEMENTS[name], self._options), **counts, spent=scaled))
         return tuple(found)

@@ -63,14 +63,14 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     missing: dict[str, list[str]] = defaultdict(list)
 
     def stored(
-        own: Mapping[str, str], row: Judgement, sample: Sample, records: Records
+        own: Mapping[str, str], judgement: Judgement, sample: Sample, records: Records
     ) -> tuple[BaseModel, str] | None:
-        key = own.get(row.name, "") if then.judgements.get(row.name) == row.version else ""
-        if not key or (record := find(lookup.lines, row, key)) is None:
-            key = lookup.key(row, sample, records)
-            record = find(lookup.lines, row, key)
+        key = own.get(judgement.name, "") if then.judgements.get(judgement.name) == judgement.version else ""
+        if not key or (record := find(lookup.lines, judgement, key)) is None:
+            key = lookup.key(judgement, sample, records)
+            record = find(lookup.lines, judgement, key)
         if record is None:
-            missing[row.name].append(sample.id)
+            missing[judgement.name].append(sample.id)
             return None
         return record, key
 
@@ -112,6 +112,6 @@ class RecordLookup:
         else:
             yield from ((one.sample, getattr(one.records, "at", {})) for one in self.result.samples)
 
-    def key(self, row: Judgement, sample: Sample, records: Records) -> str:
+    def key(self, judgement: Judgement, sample: Sample, records: Records) -> str:
         """Compute what this version keeps the record under."""
-        return key_of(row, self._context, sample, records, self._engine)
+        return key_of(judgement, self._context, sample, records, self._engine)

@@ -48,7 +48,7 @@ class Verified:
 class _Kept(NamedTuple):
     """One judgement of the run: `records` that it stands on, and the `record` that the journal holds."""
 
-    row: Judgement
+    judgement: Judgement
     sample: Sample
     records: dict[str, BaseModel]
     record: BaseModel
@@ -98,9 +98,9 @@ def verify(
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
         drawn = [one.sample for one in chosen]
         for done, one in enumerate(chosen, 1):
-            fresh = own.again(one.row, context, one.sample, one.records)
+            fresh = own.again(one.judgement, context, one.sample, one.records)
             if where := difference(one.record.model_dump(mode="json"), fresh.model_dump(mode="json")):
-                told = f"sample {one.sample.id}, {one.row.name}{where}"
+                told = f"sample {one.sample.id}, {one.judgement.name}{where}"
                 return Verified(done, len(kept), told, left_out)
             if progress is not None:
                 progress(done, drawn)
@@ -121,24 +121,24 @@ def _held(
     left_out, other_keys = 0, Counter[str]()
 
     def stored(
-        own: Mapping[str, str], row: Judgement, sample: Sample, records: dict[str, BaseModel]
+        own: Mapping[str, str], judgement: Judgement, sample: Sample, records: dict[str, BaseModel]
     ) -> tuple[BaseModel, str] | None:
         nonlocal left_out
-        now = lookup.key(row, sample, records)
-        key = own.get(row.name, now)
-        if (record := find(lookup.lines, row, key)) is None:
-            if row.name in own:
+        now = lookup.key(judgement, sample, records)
+        key = own.get(judgement.name, now)
+        if (record := find(lookup.lines, judgement, key)) is None:
+            if judgement.name in own:
                 raise InputError(
-                    f"{folder}: the journal does not hold {row.name} of sample {sample.id} (missing or "
+                    f"{folder}: the journal does not hold {judgement.name} of sample {sample.id} (missing or "
                     "damaged); give the run's `evaluate` command again, it makes what is missing."
                 )
             return None
         if not is_believed(record):
             left_out += 1
         elif key != now:
-            other_keys[row.name] += 1
+            other_keys[judgement.name] += 1
         else:
-            kept.append(_Kept(row, sample, dict(records), record))
+            kept.append(_Kept(judgement, sample, dict(records), record))
         return record, key
 
     for sample, own in samples:

@@ -203,11 +203,11 @@ def test_prompts_can_be_replaced_in_every_form_of_verdict_and_a_file_edited_late
     metric = Faithfulness(fake_judge(engine), **prompts)
     file.write_text("no prompt any more", encoding="utf-8")
     assert metric.invoke(INPUTS) == 1 / 2
-    assert [call.trunk.system for call in engine.calls] == ["Take care."] * 2
+    assert [call.prefix.system for call in engine.calls] == ["Take care."] * 2
     engine = FakeEngine([*STATEMENTS, *REASONED])
     reasoned: Any = {"verdict": "reasoned", "nli_prompt": {"en": built_in("support_reasoned")}}
     assert Faithfulness(fake_judge(engine), **reasoned).invoke(INPUTS) == 1 / 2
-    assert engine.calls[1].trunk.system == "Take care."
+    assert engine.calls[1].prefix.system == "Take care."
     with pytest.raises(InputError):
         Faithfulness(nli_prompt="Is it so?\nSay yes or no.")
 

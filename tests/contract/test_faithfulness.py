@@ -25,7 +25,7 @@ def judged(given: str | Sample, *answers: dict[str, Any], **options: Any) -> tup
     given = given if isinstance(given, Sample) else sample(given)
     score = fake_judge(engine).score("faithfulness", given, **options)
     engine.close()
-    return score, [re.split("Statement: |陈述：", item)[-1] for item in engine.calls[-1].leaves]
+    return score, [re.split("Statement: |陈述：", item)[-1] for item in engine.calls[-1].items]
 
 
 def test_value_is_supported_over_all_statements_and_soft_their_mean_probability() -> None:
@@ -125,14 +125,14 @@ def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() ->
 def test_double_quotes_are_shown_to_the_judge_as_single_ones() -> None:
     engine = FakeEngine([{"statements": ["Click 'Tea'."]}, {"verdict": 1.0}])
     fake_judge(engine).score("faithfulness", sample('Click "Tea".'))
-    assert engine.calls[0].leaves[0].endswith("Sentence: Click 'Tea'.")
-    assert '"' not in engine.calls[0].branch
+    assert engine.calls[0].items[0].endswith("Sentence: Click 'Tea'.")
+    assert '"' not in engine.calls[0].context
 
 
 def test_the_prompt_follows_the_language_of_the_response() -> None:
     engine = FakeEngine([{"statements": ["茶树种植于云南。"]}, {"verdict": 1.0}])
     fake_judge(engine).score("faithfulness", sample("茶树种植于云南。"))
-    assert all("陈述" in call.trunk.system for call in engine.calls)
+    assert all("陈述" in call.prefix.system for call in engine.calls)
 
 
 def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_its_statement() -> None:
@@ -140,7 +140,7 @@ def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_i
     contexts = ["Tea sells well. Tea grows in Arl.", "Coffee needs sun. It needs much rain."]
     fake_judge(engine).score("faithfulness", sample("Tea from Arl needs rain.", contexts))
     shown = "Closest in the documents: Tea grows in Arl. … It needs much rain."
-    assert engine.calls[1].leaves[0].splitlines() == [shown, "Statement: Tea from Arl needs rain."]
+    assert engine.calls[1].items[0].splitlines() == [shown, "Statement: Tea from Arl needs rain."]
 
 
 # Long contexts. The fake engine has room for about 3,300 characters of them, beside the examples.
@@ -152,7 +152,7 @@ FILLER = " ".join(f"Filler sentence number {i} says nothing." for i in range(190
 def n_ctx() -> int:
     engine = FakeEngine([{"verdict": 1.0}])
     fake_judge(engine).score("faithfulness", sample("Tea grows."), statements="sentences")
-    examples = engine.settings.n_ctx - engine.room(engine.calls[0].trunk)
+    examples = engine.settings.n_ctx - engine.room(engine.calls[0].prefix)
     return (examples + 100 + 3300) * 8 // 7
 
 
@@ -162,9 +162,9 @@ def test_long_contexts_are_cut_into_windows_and_the_best_one_decides(n_ctx: int)
     result = evaluate([given], ["faithfulness"], fake_judge(engine), statements="sentences")
     assert result.samples[0].scores["faithfulness"].soft == 0.8
     assert "contexts read in windows: 3" in str(result)
-    shown = [call.branch.splitlines() for call in engine.calls]
+    shown = [call.context.splitlines() for call in engine.calls]
     assert [lines[1] for lines in shown[1:]] == [lines[-2] for lines in shown[:-1]]  # one sentence shared
-    assert "Tea grows." in engine.calls[-1].branch
+    assert "Tea grows." in engine.calls[-1].context
 
 
 def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -> None:
@@ -174,8 +174,8 @@ def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -
     answer = sample("Tea grows. Filler sentence number 3 says nothing.", [FILLER, "Tea grows."])
     result = evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences", explain=True)
     first, last = engine.calls[-2:]
-    assert ("number 3 says" in first.branch, "Tea grows." in first.branch) == (True, False)
-    assert "Tea grows." in last.branch
+    assert ("number 3 says" in first.context, "Tea grows." in first.context) == (True, False)
+    assert "Tea grows." in last.context
     record: Any = result.samples[0].records["reasons"]
     assert record.reasons == ("It says so.", "It says little.")
 
@@ -222,8 +222,8 @@ def test_ten_draws_are_asked_at_one_half_each_with_its_own_seed_and_the_real_que
         fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", {**PAIR, "answer": answer})
     fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", PAIR)
     real, drawn = engine.calls[:2]
-    assert (len(real.leaves), real.temperature, real.seeds) == (1, 0.0, None)
-    assert (len(drawn.leaves), drawn.temperature) == (10, 0.5)
+    assert (len(real.items), real.temperature, real.seeds) == (1, 0.0, None)
+    assert (len(drawn.items), drawn.temperature) == (10, 0.5)
     first, other, again = (set(call.seeds) for call in engine.calls if call.seeds is not None)
     assert len(first) == 10
     assert not first & other

@@ -16,7 +16,7 @@ from localeval.cli import commands
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
-SETTINGS: dict[str, Any] = {"n_threads": 2, "n_ctx": 16384}
+SETTINGS: dict[str, Any] = {"n_threads": 1, "n_ctx": 16384}
 
 
 def recipe(folder: Path) -> Any:

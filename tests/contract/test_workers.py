@@ -35,11 +35,11 @@ class _Odd(SteadyEngine):
         super().__init__()
         self.marks, self.times = marks, times
 
-    def generate(self, trunk: Any, branch: str, *given: Any, **how: Any) -> Any:
-        if "garden 7?" in branch + str(given[0]) and len(list(self.marks.iterdir())) < self.times:
+    def generate(self, prefix: Any, context: str, *given: Any, **how: Any) -> Any:
+        if "garden 7?" in context + str(given[0]) and len(list(self.marks.iterdir())) < self.times:
             (self.marks / str(os.getpid())).touch()
             self.odd()
-        return super().generate(trunk, branch, *given, **how)
+        return super().generate(prefix, context, *given, **how)
 
     def odd(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -132,24 +132,24 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
 
 
 @pytest.mark.parametrize(
-    ("prompt", "written", "branch", "expected"),
+    ("prompt", "written", "context", "expected"),
     [
         ([1, 2, 3, 7, 2, 8], [7, 2], [], [8]),  # behind the first 2 stands 3: the longer end counts
         (range(1, 20), [2], [], [3, 4, 5, 6, 7, 8]),
         ([1, 2, 3], [3], [], []),
         ([1], [5, 7, 5, 8, 5], [], [8, 5]),  # of what was written the last place, and never the end itself
         ([5, 6], [2, 5, 7, 2, 5], [], [7, 2, 5]),  # the longer end, wherever it stands
-        ([1], [5], [5, 9, 5, 8], [9, 5, 8]),  # in the branch last
+        ([1], [5], [5, 9, 5, 8], [9, 5, 8]),  # in the context last
     ],
 )
 def test_a_draft_is_what_followed_the_longest_end_where_it_stood_before(
-    prompt: list[int], written: list[int], branch: list[int], expected: list[int]
+    prompt: list[int], written: list[int], context: list[int], expected: list[int]
 ) -> None:
-    assert draft(written, NgramIndex(prompt), NgramIndex(branch)) == expected
+    assert draft(written, NgramIndex(prompt), NgramIndex(context)) == expected
 
 
-def test_an_engine_that_decodes_one_leaf_at_a_time_drafts_too(tiny_path: Path) -> None:
-    trunk = PromptPrefix("Write down what each sentence claims.", ())
+def test_an_engine_that_decodes_one_item_at_a_time_drafts_too(tiny_path: Path) -> None:
+    prefix = PromptPrefix("Write down what each sentence claims.", ())
     with closing(Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=1))) as engine:
-        replies = engine.generate(trunk, "tea tea tea tea", [PROMPT, PROMPT], StatementsReply, budget=60)
+        replies = engine.generate(prefix, "tea tea tea tea", [PROMPT, PROMPT], StatementsReply, budget=60)
     assert [reply.decoded > 0 for reply in replies] == [True, True]

@@ -26,7 +26,7 @@ SAMPLES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def tiny_judge(tiny_path: Path) -> Judge:
-    return Judge.load(tiny_path, n_threads=2, n_ctx=16384)
+    return Judge.load(tiny_path, n_threads=1, n_ctx=16384)
 
 
 def records(result: Any) -> dict[str, Any]:

@@ -57,18 +57,18 @@ def test_the_cache_has_the_size_that_llama_cpp_logs(model: dict[str, int], mebib
     assert cache_bytes(lambda name: model.get(name, 0), 8192, "f16") == mebibytes * 1024**2
 
 
-def test_the_states_of_trunks_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
-    trunk = PromptPrefix("Answer yes or no.", (("Does tea grow? " * 40, "yes"),))
-    with closing(Engine(tiny_path, EngineSettings(n_threads=2))) as engine:
-        engine.generate(trunk, "Tea grows.", ["Does it?"], DirectReply)
+def test_the_states_of_prefixes_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
+    prefix = PromptPrefix("Answer yes or no.", (("Does tea grow? " * 40, "yes"),))
+    with closing(Engine(tiny_path, EngineSettings(n_threads=1))) as engine:
+        engine.generate(prefix, "Tea grows.", ["Does it?"], DirectReply)
         size = sum(map(len, engine._states.values()))
-        planned = (engine.memory(engine.spent.trunk) or 0) - (engine.memory() or 0)
+        planned = (engine.memory(engine.spent.prefix) or 0) - (engine.memory() or 0)
     assert planned <= size <= planned * 1.1 + 1000
 
 
 def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One byte less than what is planned is refused when the model is loaded; as much is enough."""
-    engine = Engine(tiny_path, EngineSettings(n_threads=2))
+    engine = Engine(tiny_path, EngineSettings(n_threads=1))
     cache = 8192 * 2 * 2 * (16 + 16) * 2  # tokens, layers, heads for keys, two lengths, bytes
     planned = tiny_path.stat().st_size + OVERHEAD + cache
     assert engine.memory() == planned

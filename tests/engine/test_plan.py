@@ -61,16 +61,16 @@ def tiny_judge(tiny: Engine) -> Judge:
     ],
 )
 def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, options: dict[str, Any]) -> None:
-    """Counted by the schedule's own rules, also where the leaves are too many for one chunk."""
+    """Counted by the schedule's own rules, also where the items are too many for one chunk."""
     samples = [s for s in SHIPPED if s.id in ("en-supported", "zh-contradicted", "en-no-contexts")]
-    tiny_judge.engine._states.clear()  # type: ignore[attr-defined]  # trunks of other tests
-    tiny_judge.engine._standing = None  # type: ignore[attr-defined]
+    tiny_judge.engine._states.clear()  # type: ignore[attr-defined]  # prefixes of other tests
+    tiny_judge.engine._in_cache = None  # type: ignore[attr-defined]
     told = planned(tiny_judge, samples, metrics, **options).spent
     before = tiny_judge.engine.spent
     evaluate(samples, metrics.split(","), tiny_judge, **options)
     spent = tiny_judge.engine.spent.since(before)
-    assert spent.leaves > 0
-    assert (told.trunk, told.branch, told.leaves) == (spent.trunk, spent.branch, spent.leaves)
+    assert spent.items > 0
+    assert (told.prefix, told.context, told.items) == (spent.prefix, spent.context, spent.items)
     if "verdict" not in options:
         assert told.forced == spent.forced
 
@@ -113,7 +113,7 @@ def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engi
     more = [TEA, {**TEA, "id": "b", "response": "Tea sings."}]
     told = plan(more, ["faithfulness"], fake_judge(FakeEngine([])), output=run)
     assert (told.to_make, told.kept) == (2, 2)
-    assert (told.rows[0], told.rows[1] > 0) == (0, True)
+    assert (told.tokens[0], told.tokens[1] > 0) == (0, True)
     done = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=run)
     assert done.summary() == ["Plan: all judgements of 1 sample are in the journal; no model is asked."]
     for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
@@ -130,7 +130,7 @@ def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> Non
     evaluate(samples, ["faithfulness"], fake_judge(engine))
     assert told.to_make == len(engine.calls) == 3
     assert [work.again for work in told.work] == [2, 1]
-    assert told.rows[1] == 0
+    assert told.tokens[1] == 0
     nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], fake_judge(FakeEngine([])))
     assert nothing.summary() == ["Plan: nothing is to be judged in 1 sample; no model is asked."]
 
@@ -139,7 +139,7 @@ def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
     samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(300)]
     judge = fake_judge(FakeEngine([]))
     part, whole = planned(judge, samples, "faithfulness", most=100), planned(judge, samples, "faithfulness")
-    assert (part.looked_at, part.samples, part.to_make, part.rows) == (100, 300, 600, ())
+    assert (part.looked_at, part.samples, part.to_make, part.tokens) == (100, 300, 600, ())
     assert part.spent == whole.spent
     assert "Reckoned from 100 of the 300 samples." in part.summary()
 
@@ -150,7 +150,7 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
     kept = json.loads((tmp_path / PLAN).read_text())
     assert (first.done, first.value) == (1, 1.0)
     assert (kept["to_make"], kept["kept"], kept["samples"]) == (2, 0, 1)
-    assert kept["rows"] == first.plan.spent.rows == sum(kept["rows_by_sample"])
+    assert kept["rows"] == first.plan.spent.total == sum(kept["rows_by_sample"])
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path, watch=second)
     assert (second.plan.to_make, second.plan.kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == kept
@@ -165,7 +165,7 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
     monkeypatch.setattr("localeval.engine.benchmark.measure", no_measuring)
     watch, more = Watch(), {**TEA, "response": "Tea sings."}
-    with Judge.load(tiny_path, n_threads=2, n_ctx=16384) as judge:
+    with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
         with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")

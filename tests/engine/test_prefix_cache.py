@@ -1,4 +1,4 @@
-"""What is computed of a trunk is kept for the next engine: the same bits, and nothing that can fail a run."""
+"""What is computed of a prefix is kept for the next engine: the same bits; nothing of it fails a run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from localeval.judgements.support import ReasonedReply
 from localeval.prompts.prefix import PromptPrefix
 
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
-TRUNK = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
+PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
 OTHER = PromptPrefix("判断。", (("一?", '{"verdict":"no"}'),))
-LEAVES = ["Tea grows on hills.", "茶长在山上。", "Tea."]
+ITEMS = ["Tea grows on hills.", "茶长在山上。", "Tea."]
 SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows on hills."])
 
 
@@ -28,16 +28,16 @@ SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows o
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)
-    return tmp_path / "localeval" / "trunks"
+    return tmp_path / "localeval" / "prefixes"
 
 
 def ask(path: Path, states: PrefixCache | None) -> tuple[list[Reply[ReasonedReply]], int]:
-    """(what an engine of its own answers, the rows of trunks that it took)."""
+    """(what an engine of its own answers, the rows of prefixes that it took)."""
     with closing(Engine(path, SETTINGS, states)) as engine:
-        return engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12), engine.spent.trunk
+        return engine.generate(PREFIX, "context", ITEMS, ReasonedReply, budget=12), engine.spent.prefix
 
 
-def test_a_kept_trunk_costs_no_row_and_gives_the_same_bits(tiny_path: Path, folder: Path) -> None:
+def test_a_kept_prefix_costs_no_row_and_gives_the_same_bits(tiny_path: Path, folder: Path) -> None:
     alone, rows = ask(tiny_path, None)
     assert rows > 0
     assert not folder.exists()
@@ -89,25 +89,25 @@ def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, 
     path = tmp_path / "copy.gguf"
     path.write_bytes(tiny_path.read_bytes())
     engine = Engine(path, SETTINGS, PrefixCache("a", SETTINGS))
-    engine.generate(TRUNK, "branch", LEAVES, ReasonedReply, budget=12)
+    engine.generate(PREFIX, "context", ITEMS, ReasonedReply, budget=12)
     (before,) = folder.iterdir()
     os.utime(path, ns=(1, 1))
-    for trunk in (TRUNK, OTHER):
+    for prefix in (PREFIX, OTHER):
         with pytest.raises(ModelBroken, match="replaced or changed while it judged"):
-            engine.generate(trunk, "branch", LEAVES, ReasonedReply, budget=12)
+            engine.generate(prefix, "context", ITEMS, ReasonedReply, budget=12)
     engine.close()
     assert list(folder.iterdir()) == [before]
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_a_judge_keeps_trunks_and_a_plan_knows_it(keeps: bool, tiny_path: Path, folder: Path) -> None:
+def test_a_judge_keeps_prefixes_and_a_plan_knows_it(keeps: bool, tiny_path: Path, folder: Path) -> None:
     found = []
     for _ in range(2):
         with Judge.load(tiny_path, n_threads=1, cache_prefix=keeps) as judge:
             told = plan([SAMPLE], ["faithfulness"], judge, statements="sentences")
             score = judge.score("faithfulness", SAMPLE, statements="sentences")
-            assert told.spent.trunk == judge.engine.spent.trunk
-            found.append((score, told.memory, told.spent.trunk))
+            assert told.spent.prefix == judge.engine.spent.prefix
+            found.append((score, told.memory, told.spent.prefix))
     (first, memory, rows), second = found
     assert first.status == "scored"
     assert rows > 0

@@ -29,14 +29,14 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     [first] = tiny.read(CONTEXT, ITEMS[:1], [0])
     assert first.values.shape[:2] == (len(first.ends), 1)  # a state for each token
     assert first.ends[-1] == len(ITEMS[0].encode())
-    replies = tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply)
+    replies = tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
     [other] = tiny.read("Context:\nAnother.", ITEMS[:1], [0])
     assert not np.array_equal(first.values, other.values)
     for _ in range(2):
         [again] = tiny.read(CONTEXT, ITEMS[:1], [0])
         assert np.array_equal(first.values, again.values)
         assert first.ends == again.ends
-    assert tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply) == replies
+    assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
         timer.start()  # the signal may come before this returns
         while time.monotonic() < end:
             tiny.read(CONTEXT, ITEMS, [0])
-            tiny.generate(PREFIX, "branch", ["One.", "Two."], DirectReply)
+            tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
 
     for i in range(7):
         timer = threading.Timer(0.001 * (1 + i % 7), os.kill, (os.getpid(), signal.SIGINT))

@@ -34,7 +34,7 @@ SAMPLES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def judge(tiny_path: Path) -> Judge:
-    return Judge.load(tiny_path, n_threads=2, n_ctx=16384)
+    return Judge.load(tiny_path, n_threads=1, n_ctx=16384)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_record_that_comes_out_differently_is_told_with_its_place(run: Path, j
 
 
 def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, judge: Judge) -> None:
-    other = Judge.load(tiny_path, n_threads=2, n_ctx=16384, width=16)
+    other = Judge.load(tiny_path, n_threads=1, n_ctx=16384, width=16)
     with other, pytest.raises(InputError, match=r"settings\.width: 32 in the run, 16 now"):
         verify(run, judge=other)
     with pytest.raises(InputError, match="share is 0"):
@@ -125,7 +125,7 @@ def test_what_the_results_hold_by_another_metric_is_made_again_too(tmp_path: Pat
 
 
 def test_a_run_with_an_embedder_of_ones_own_needs_it_again(tiny_path: Path, tmp_path: Path) -> None:
-    with Judge.load(tiny_path, embedder=SteadyEmbedder(), n_threads=2, n_ctx=16384) as mine:
+    with Judge.load(tiny_path, embedder=SteadyEmbedder(), n_threads=1, n_ctx=16384) as mine:
         evaluate(SAMPLES[:1], ["faithfulness"], mine, tmp_path / "run", statements="sentences")
         assert verify(tmp_path / "run").difference == ""  # it was not
         evaluate(SAMPLES[:1], ["answer_relevance"], mine, tmp_path / "run")

@@ -59,15 +59,15 @@ def test_a_sample_alone_has_the_records_that_it_has_in_the_run(shipped: Result, 
 def test_another_process_gives_the_same_records_in_reversed_order(shipped: Result, tmp_path: Path) -> None:
     """There with faithfulness alone and worked examples computed anew; here with other metrics in the run."""
     data = tmp_path / "reversed.jsonl"
-    lines = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[::3]
     data.write_text("".join(reversed(lines)), encoding="utf-8")
     command = [sys.executable, "-m", "localeval", "evaluate", str(data), "-m", "faithfulness", "-q"]
     command += ["--no-cache-prefix"]
     subprocess.run([*command, "-o", str(tmp_path / "run")], check=True, capture_output=True)
     there = load(tmp_path / "run").to_dict()["samples"]
     here = [_faithfulness_of(sample) for sample in json.loads(shipped.to_json())["samples"]]
-    assert sum(sample["scores"]["faithfulness"]["status"] == "scored" for sample in here) >= 10
-    assert {s["id"]: s for s in there} == {s["id"]: s for s in here}
+    assert sum(sample["scores"]["faithfulness"]["status"] == "scored" for sample in there) >= 4
+    assert {s["id"]: s for s in there}.items() <= {s["id"]: s for s in here}.items()
 
 
 def _faithfulness_of(sample: dict[str, Any]) -> dict[str, Any]:

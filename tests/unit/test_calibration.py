@@ -24,13 +24,13 @@ from localeval.judgements.heads import heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.formulas import share as faithfulness
-from localeval.models.catalog import DEFAULT_JUDGE, rows
+from localeval.models.catalog import DEFAULT_JUDGE, entries
 from localeval.prompts.options import Options
 from localeval.testing import FakeEngine, fake_judge
 
 STRICT = Curve(slope=2, intercept=-1)  # 0.5 stands at sigmoid(0.5), which is 0.62
 FAKE = "0" * 64
-QUICK_START = str(rows()[DEFAULT_JUDGE].files[0].sha256)
+QUICK_START = str(entries()[DEFAULT_JUDGE].files[0].sha256)
 SENTENCES = Options(statements="sentences")
 TEA = {"id": "tea", "response": "Tea is green. It sings.", "retrieved_contexts": ["Tea is green."]}
 
@@ -213,6 +213,6 @@ def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
     options: dict[str, Any] = {"statements": "sentences", "explain": True, "calibration": file}
     found = evaluate([TEA], ["faithfulness"], fake_judge(engine), run, **options)
     assert found["faithfulness"].value == 1 / 2
-    assert ["is not supported" in leaf for leaf in engine.calls[-1].leaves] == [False, True]
+    assert ["is not supported" in item for item in engine.calls[-1].items] == [False, True]
     assert "reasons" in rescore(run).samples[0].records
     assert "reasons" not in rescore(run, calibration="none").samples[0].records  # a verdict is another one

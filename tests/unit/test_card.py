@@ -206,9 +206,9 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
     """Another metric's card in the same folder, and another form of the statements, are no part of it."""
 
     class Counting(SteadyEngine):
-        def generate(self, trunk: Any, branch: str, leaves: Sequence[str], schema: Any, **how: Any) -> Any:
-            self.spent = self.spent.plus(branch=len(branch), leaves=sum(map(len, leaves)))
-            return super().generate(trunk, branch, leaves, schema, **how)
+        def generate(self, prefix: Any, context: str, items: Sequence[str], schema: Any, **how: Any) -> Any:
+            self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
+            return super().generate(prefix, context, items, schema, **how)
 
     source = written(tmp_path, rows(20, user_input="Which tea grows?"))
     judge = steady_judge(Counting())

@@ -171,4 +171,4 @@ def test_an_aside_never_betters_a_verdict(whole: float, core: float, probability
     assert (first.probability, first.core) == (0.6, None)
     assert second.probability == probability
     assert second.core == ("The lamp is red." if core < whole else None)
-    assert "The lamp is red.\n" in engine.calls[-1].leaves[-1] + "\n"  # the core alone is asked about again
+    assert "The lamp is red.\n" in engine.calls[-1].items[-1] + "\n"  # the core alone is asked about again

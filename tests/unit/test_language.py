@@ -59,7 +59,7 @@ def test_a_response_in_french_is_noted_and_judged_by_the_english_prompt() -> Non
     result = evaluate([sample], ["faithfulness"], fake_judge(engine))
     assert "neither English nor Chinese" in str(result)
     assert result.to_dict()["samples"][0]["records"]["statements"]["language"] == "other"
-    assert "You check statements" in engine.calls[1].trunk.system
+    assert "You check statements" in engine.calls[1].prefix.system
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def idle(name: str, sample: dict[str, Any]) -> Score:
 def test_context_relevance_asks_once_for_the_question_and_once_for_each_sentence() -> None:
     engine = FakeEngine([{"verdict": p} for p in (0.9, 0.8, 0.1, 0.2)])
     assert fake_judge(engine).score("context_relevance", FULL).value == 1 / 3
-    assert [leaf.strip() for leaf in engine.calls[0].leaves[1:]] == [
+    assert [item.strip() for item in engine.calls[0].items[1:]] == [
         "Sentence: Tea is grown in Assam.",
         "Sentence: It is green.",
         "Sentence: Coffee is brown.",
@@ -152,9 +152,9 @@ def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_i
     result = evaluate([FULL], ["answer_relevance"], fake_judge(engine, embedder), questions=3)
     assert result.scores[0]["answer_relevance"].soft == pytest.approx(0.8 * (1 + 1 + 3 / 5) / 3)
     asked, draw = engine.calls
-    assert QUESTION in asked.leaves[0]
-    assert QUESTION not in draw.branch + "".join(draw.leaves)
-    assert asked.branch == draw.branch
+    assert QUESTION in asked.items[0]
+    assert QUESTION not in draw.context + "".join(draw.items)
+    assert asked.context == draw.context
     assert embedder.calls == [(QUESTION, QUESTION, other)]  # once a sample, each question once
 
 
@@ -190,7 +190,7 @@ def test_contexts_are_held_against_reference_or_response(changed: dict[str, Any]
     sample = {**FULL, **changed, "retrieved_contexts": ["Coffee is brown.", " ", "Tea: Assam."]}
     # The blank context is of no use, unasked: the only useful one stands third.
     assert fake_judge(engine).score("context_precision", sample).value == 1 / 3
-    assert f"<answer>\n{against}\n</answer>" in engine.calls[0].branch
+    assert f"<answer>\n{against}\n</answer>" in engine.calls[0].context
 
 
 def test_all_metrics_together_make_no_judgement_twice() -> None:
@@ -237,7 +237,7 @@ def test_a_model_that_reads_english_only_is_said_to_have_met_another_language() 
 def test_a_response_in_another_language_than_the_contexts_is_judged_in_its_own() -> None:
     engine = FakeEngine([{"statements": ["茶树种在阿萨姆。"]}, {"verdict": 0.9}])
     assert fake_judge(engine).score("faithfulness", {**FULL, "response": "茶树种在阿萨姆。"}).value == 1
-    assert "陈述" in engine.calls[1].trunk.system
+    assert "陈述" in engine.calls[1].prefix.system
 
 
 # The edge-case table: (metric, what is given) -> score

@@ -67,7 +67,7 @@ HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
 
 
 def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge_a_sha256() -> None:
-    rows = catalog.rows().values()
+    rows = catalog.entries().values()
     places = [store.place(row, file) for row in rows for file in row.files]
     assert len(places) == len(set(places))
     for row in rows:
@@ -136,7 +136,7 @@ def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch,
     mine = tmp_path / "mine.gguf"
     mine.write_bytes(HEADER)
     first = store.resolve(mine)
-    assert (first.name, first.path, first.row) == ("mine", mine, None)
+    assert (first.name, first.path, first.entry) == ("mine", mine, None)
     monkeypatch.setattr(files, "hash_file", lambda path: pytest.fail("read again"))
     monkeypatch.chdir(tmp_path)
     assert store.resolve("mine.gguf") == store.resolve("./mine.gguf") == first

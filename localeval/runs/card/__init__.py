@@ -33,7 +33,7 @@ CARD, CALIBRATION = "card.json", "calibration.json"
 
 
 class Card(BaseModel):
-    """A judge card. `rows` (tokens put through the model) and `seconds` are medians a sample, without trunks.
+    """A judge card. `rows` (tokens decoded) and `seconds` are medians a sample, without prefixes.
 
     kind          what people gave: a label a sample, a better and a worse side, or a label a sentence
     not_scored    samples with no score, by reason
@@ -133,7 +133,7 @@ def as_json(card: Card) -> str:
 
 
 def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
-    """Give median rows and seconds a sample, as the run's journal tells; None for none.
+    """Give median tokens and seconds a sample, as the run's journal tells; None for none.
 
     Only judgements that the scores stand on count: the folder may hold those of other metrics or options.
     """

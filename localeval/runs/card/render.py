@@ -86,7 +86,8 @@ def _notes(card: Card) -> list[str]:
         lines.append(f"not scored, and {where}: {missing}")
     if card.rows is not None:
         lines.append(
-            f"a sample takes {card.rows:.0f} rows and {card.seconds:.1f} s (medians, without worked examples)"
+            f"a sample takes {card.rows:.0f} tokens and {card.seconds:.1f} s "
+            "(medians, without worked examples)"
         )
     lines.append(f"baseline: {card.baseline}, which needs no model")
     if card.signature.raw:
