@@ -12,17 +12,23 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels, check_told, is_own
+from localeval.engine.auxiliary_models import AuxiliaryModels, is_callers_own, validate_signature
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, ask, walk
+from localeval.judgements import JudgeContext, Judgement, ask, make_records
 from localeval.judgements.calibration import RAW, Curves, curves_for
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal, find, is_believed, key_of
 from localeval.metrics import Metric, Score
-from localeval.metrics.signature import Signature, build_signature, model_signature, models_used, rows_of
+from localeval.metrics.signature import (
+    Signature,
+    build_signature,
+    judgements_of,
+    model_signature,
+    models_used,
+)
 from localeval.metrics.summary import check_heads, choose_metrics, compute, undefined_reason
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
@@ -93,7 +99,7 @@ class Judge:
         named = {"name": files.name, "sha256": files.sha256, "size": files.size}
         judge = cls(engine, named, files.source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
         beside = judge.companions.sources()
-        if not any(map(is_own, beside.values())):  # an object of the caller's stays in this process
+        if not any(map(is_callers_own, beside.values())):  # an object of the caller's stays in this process
             judge.loader = partial(
                 cls.load, judge.source, **beside, cache_prefix=cache_prefix, **vars(chosen)
             )
@@ -130,7 +136,7 @@ class Judge:
     def judge_with_keys(
         self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
     ) -> tuple[Records, dict[str, str]]:
-        """Do as `judge` does, and give the records' journal keys, by judgement (see `walk`)."""
+        """Do as `judge` does, and give the records' journal keys, by judgement (see `make_records`)."""
         with self._lock:
             context = self.context(options)
 
@@ -145,7 +151,7 @@ class Judge:
                     journal.put(key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
                 return record, key
 
-            return walk(sample, wanted, make)
+            return make_records(sample, wanted, make)
 
     def context(self, options: Options) -> JudgeContext:
         """Gather what judgements are asked with. Raises InputError when the judge was closed."""
@@ -168,7 +174,7 @@ class Judge:
         self.curves(options)
         check_heads(metrics, self.heads(options), options)
         for name, model in self._companions_of(metrics, options).items():
-            check_told(model, name)
+            validate_signature(model, name)
 
     def fits(self) -> None:
         """Check, beyond `ready`, that the model can be opened with its settings. Raises as loading does."""
@@ -201,7 +207,7 @@ class Judge:
 
     def _companions_of(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
         """Open the embedder and the classifier, each where the metrics need it."""
-        used = models_used(rows_of(metrics), options)
+        used = models_used(judgements_of(metrics), options)
         known = {"embedder": self.companions.embedder, "classifier": self.companions.classifier}
         return {name: opened() for name, opened in known.items() if name in used}
 

@@ -31,7 +31,7 @@ from localeval.judgements.calibration import calibrate
 from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.support import SupportRecord
 from localeval.metrics import METRICS, Score
-from localeval.metrics.score import explained
+from localeval.metrics.score import explain
 from localeval.prompts.options import Options
 from localeval.prompts.prefix import PromptPrefix
 from localeval.samples import Sample
@@ -63,7 +63,7 @@ def assert_score(
     bounds = [f"at least {at_least}"] * (at_least > 0) + [f"at most {at_most}"] * (at_most < 1)
     wanted = f"expected {' and '.join(bounds) or 'a score'}"
     if score.value is None:
-        raise AssertionError(f"{metric} is {score.status} ({explained(score.reason)}); {wanted}.")
+        raise AssertionError(f"{metric} is {score.status} ({explain(score.reason)}); {wanted}.")
     choices = Options.read(options)
     read = sample if isinstance(sample, Sample) else Sample(**sample)
     # What `score` judged is remembered: nothing is asked again.

@@ -25,7 +25,7 @@ from localeval.report.progress import live_line
 from localeval.system.versions import digest
 from localeval.text.display import one_line
 from localeval.text.overlap import source_terms, term_recall, unsupported_numbers
-from localeval.text.sentences import split
+from localeval.text.sentences import split_sentences
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -132,7 +132,7 @@ def _put(sample: dict[str, Any], text: str, place: str) -> Asked:
         ),
     }
     response = responses[place]
-    return Asked(contexts, one_line(split(response)[0].text))
+    return Asked(contexts, one_line(split_sentences(response)[0].text))
 
 
 def _opening(text: str, language: str) -> str:

@@ -77,8 +77,8 @@ class Variant:
 
         with (
             mock.patch.object(support, "DirectReply", reply),
-            mock.patch.object(support, "yes", first),
-            mock.patch.object(windows, "yes", first),
+            mock.patch.object(support, "probability_of_yes", first),
+            mock.patch.object(windows, "probability_of_yes", first),
             mock.patch.dict(ANSWERS, verdict=(*self.verdicts, "yes", "no")),
         ):
             yield

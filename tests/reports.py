@@ -22,7 +22,7 @@ from localeval.runs.result import Result, SampleResult
 from localeval.samples import Skipped
 from localeval.text.language import language
 from localeval.text.overlap import context_sentences
-from localeval.text.sentences import split
+from localeval.text.sentences import split_sentences
 from tests.runs import signature
 
 METRICS_SHOWN = [
@@ -51,7 +51,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
     probability is the next of `shares`; HHEM has the opposite one. The first has two unknown numbers, and a
     core that decided. `say` makes what a model wrote."""
     text, contexts = sample.response or "", sample.retrieved_contexts or []
-    sentences, places = split(text), context_sentences(contexts)
+    sentences, places = split_sentences(text), context_sentences(contexts)
     statements = [
         SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=(say(s.text),))
         for s in sentences

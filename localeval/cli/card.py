@@ -9,7 +9,7 @@ import click
 from platformdirs import user_cache_path
 
 from localeval.cli import say
-from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, split
+from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, split_options
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
@@ -65,7 +65,7 @@ def card(
         raise InputError(f"a card is of one metric, and {1 + len(others)} are named; give one with -m.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
     folder = Path(output or f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
-    judge, options = split(given)
+    judge, options = split_options(given)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
         made = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
     click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)

@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from localeval.cli import say
-from localeval.cli.options import JUDGING, option, split, take
+from localeval.cli.options import JUDGING, option, split_options, take_options
 from localeval.cli.results import GATES, Gates, show
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.metrics.score import explained
+from localeval.metrics.score import explain
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.report.progress import live_line
 from localeval.runs.evaluate import evaluate as run
@@ -81,8 +81,12 @@ def evaluate(
     **given: Any,
 ) -> None:
     """FILE is JSONL, JSON, CSV, TSV or Parquet; - is stdin."""
-    gates, reading, where = Gates(**take(given, GATES)), take(given, _READING), take(given, _WHERE)
-    judge, options = split(given)
+    gates, reading, where = (
+        Gates(**take_options(given, GATES)),
+        take_options(given, _READING),
+        take_options(given, _WHERE),
+    )
+    judge, options = split_options(given)
     if example == (file is not None):
         raise InputError("give a FILE, or --example for the shipped samples: one of the two.")
     samples = _read(file or str(EXAMPLE), options["seed"], **reading)
@@ -153,7 +157,7 @@ def score(
     metrics: list[str] | None,
     **given: Any,
 ) -> None:
-    judge, options = split(given)
+    judge, options = split_options(given)
     sample = {"user_input": user_input, "response": response, "reference": reference}
     if response is None and not contexts:
         raise InputError("there is nothing to score; give --response, --context, or both.")
@@ -168,4 +172,4 @@ def score(
         if found.status == "scored":
             click.echo(f"{name} {found.value:.4f} soft {found.soft:.4f}")
         else:
-            click.echo(f"{name} {found.status} {explained(found.reason)}")
+            click.echo(f"{name} {found.status} {explain(found.reason)}")

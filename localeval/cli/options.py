@@ -117,7 +117,7 @@ _OF_JUDGING = [
     if name != "prompts"
 ]
 JUDGING = [METRICS, *_OF_JUDGE, *_OF_JUDGING, JSON]
-"""Options of every command that judges; a command gets them apart by `split`."""
+"""Options of every command that judges; a command gets them apart by `split_options`."""
 
 RESCORING = [
     click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC
@@ -125,13 +125,13 @@ RESCORING = [
 """Options that can be changed without judging again; what is not given is as in the run."""
 
 
-def take(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
+def take_options(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
     """Take the values of these options out of `given`."""
     return {str(one.name): given.pop(str(one.name)) for one in options}
 
 
-def split(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_options(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return (what `Judge.load` takes, what `evaluate` takes), the latter checked before a model loads."""
-    judge, options = take(given, _OF_JUDGE), take(given, _OF_JUDGING)
+    judge, options = take_options(given, _OF_JUDGE), take_options(given, _OF_JUDGING)
     Options.read(options)
     return judge, options

@@ -13,7 +13,7 @@ from localeval.cli.options import OutputFile
 from localeval.errors import InputError
 from localeval.report.text import as_text, reasons_told
 from localeval.runs.folder import load
-from localeval.runs.gates import Bound, Outcome, as_junit, drops
+from localeval.runs.gates import Bound, Outcome, as_junit, gates_against
 from localeval.runs.result import Result
 from localeval.system.files import atomic_write, writing_to
 
@@ -83,7 +83,7 @@ class Gates:
         outcomes = [bound.check(result) for bound in self._bounds]
         if self._baseline is not None:
             where, baseline = self._baseline
-            dropped, warnings = drops(result, baseline, where)
+            dropped, warnings = gates_against(result, baseline, where)
             outcomes += dropped
             for warning in warnings:
                 say(f"{where}: {warning}")

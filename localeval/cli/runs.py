@@ -10,13 +10,13 @@ from typing import Any
 import click
 
 from localeval.cli import say
-from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, take
+from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, take_options
 from localeval.cli.results import GATES, Gates, show, some_missed
 from localeval.report.progress import live_line
 from localeval.runs import folder
 from localeval.runs import verify as verification
 from localeval.runs.compare import compare as compare_runs
-from localeval.runs.gates import dropped
+from localeval.runs.gates import drop_gates
 from localeval.runs.rescore import rescore as rescore_run
 from localeval.runs.shards import merge as merge_runs
 
@@ -48,7 +48,7 @@ def report(run: Path, html: Path | None) -> None:
 )
 def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **given: Any) -> None:
     """RUN is the folder of a run, with its journal. What is not said is as in the run."""
-    gates = Gates(**take(given, GATES))
+    gates = Gates(**take_options(given, GATES))
     options = {name: value for name, value in given.items() if value is not None}
     result = rescore_run(run, metrics, **options)
     gates.check(result.metrics)
@@ -107,5 +107,5 @@ def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) ->
     """
     found = compare_runs(a, b, force=force)
     click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))
-    if fail_on_drop and some_missed(dropped(found, str(a))):
+    if fail_on_drop and some_missed(drop_gates(found, str(a))):
         sys.exit(1)

@@ -25,7 +25,7 @@ def to_original(sample: SampleResult, threshold: float | None = None) -> dict[st
     """
     found: dict[str, Any] = {}
     least = sample.threshold if threshold is None else threshold
-    records = sample.as_scored()
+    records = sample.calibrated()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
             sentences = [
@@ -58,7 +58,7 @@ def to_ragas(sample: SampleResult, threshold: float | None = None) -> dict[str, 
     """Give the same in ragas' own schemas, which there are for statements and verdicts."""
     found: dict[str, Any] = {}
     least = sample.threshold if threshold is None else threshold
-    records = sample.as_scored()
+    records = sample.calibrated()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
             found[name] = {"statements": [text for _, text in record.flat()]}

@@ -57,7 +57,7 @@ class AuxiliaryModels:
         return found
 
     def sources(self) -> dict[str, str]:
-        """Return what `Judge.load` finds them by again; of the caller's own object what `is_own` knows."""
+        """Return what `Judge.load` finds them by again, or what `is_callers_own` knows."""
         return {kind: _source(given) for kind, given in self._given.items()}
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ def _source(given: Any) -> str:
     return f"<{type(given).__name__} {digest(repr(told))[:16]}>"
 
 
-def is_own(source: str) -> bool:
+def is_callers_own(source: str) -> bool:
     """Tell whether a source is of an object of the caller's own: no name and no whole path begins so."""
     return source.startswith("<")
 
@@ -98,7 +98,7 @@ class _Signature(BaseModel):
     sha256: str
 
 
-def check_told(model: Any, what: str) -> None:
+def validate_signature(model: Any, what: str) -> None:
     """Raise InputError where the caller's own embedder or classifier does not tell what it is."""
     try:
         _Signature.model_validate(model.signature())

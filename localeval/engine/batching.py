@@ -42,12 +42,12 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
     return found
 
 
-def even(tokens: int, most: int) -> int:
+def even_size(tokens: int, most: int) -> int:
     """How many tokens each call has when `tokens` need several of at most `most`: all about as many.
 
     A last call of a few tokens would cost as much as one of many. In whole groups.
 
-    >>> even(520, 256), even(200, 256), even(0, 256)
+    >>> even_size(520, 256), even_size(200, 256), even_size(0, 256)
     (176, 208, 0)
     """
     calls = max(1, -(-tokens // most))
@@ -75,12 +75,12 @@ class Node(NamedTuple):
         return BatchToken(self.token, end + self.place, tuple(1 + item for item in self.items), wanted)
 
 
-def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
+def build_tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
     """Merge equal beginnings of several feeds: (the nodes, the number of each feed's last one).
 
     A node stands behind those that it follows, so that they can be decoded in this order.
 
-    >>> nodes, ends = tree([[5, 6], [5, 7]])
+    >>> nodes, ends = build_tree([[5, 6], [5, 7]])
     >>> [(node.token, node.items) for node in nodes], ends
     ([(5, [0, 1]), (6, [0]), (7, [1])], [1, 2])
     """
@@ -99,10 +99,10 @@ def tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
     return nodes, ends
 
 
-def beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
+def count_beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
     """Count the nodes that belong to replies: those behind the first `asked` tokens of an item.
 
-    >>> beyond(tree([[5, 6, 9], [5, 7, 9]])[0], asked=[2, 2])
+    >>> count_beyond(build_tree([[5, 6, 9], [5, 7, 9]])[0], asked=[2, 2])
     2
     """
     return sum(node.place >= asked[node.items[0]] for node in nodes)
@@ -118,13 +118,13 @@ def shared_length(sequences: Sequence[Sequence[int]]) -> int:
     return next((i for i, items in places if len(set(items)) > 1), min(map(len, sequences)))
 
 
-def cut(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
+def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
     """Windows of whole sentences, joined, each with the last sentence of the one before it.
 
     `sizes` are the tokens of each sentence, `room` a window's.
     Raises ContextTooLong for more than MOST_WINDOWS, or a sentence that no window holds.
 
-    >>> cut(["A.", "B.", "C."], [1, 1, 1], 2)
+    >>> split_windows(["A.", "B.", "C."], [1, 1, 1], 2)
     ['A.\\nB.', 'B.\\nC.']
     """
     found: list[str] = []

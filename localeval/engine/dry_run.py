@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel
 
-from localeval.engine.batching import beyond, chunks, shared_length, tree
+from localeval.engine.batching import build_tree, chunks, count_beyond, shared_length
 from localeval.engine.interface import Reply, States, TokenUsage, TreeEngine
 from localeval.prompts.prefix import PromptPrefix
 
@@ -83,8 +83,8 @@ class DryRunEngine:
         budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
         stem = len(before) + context_tokens
         for chunk in chunks([*map(len, feeds)], budgets, stem, settings.n_ctx, settings.width):
-            nodes, _ = tree([feeds[i] for i in chunk])
-            forced = beyond(nodes, [len(own[i]) + len(after) for i in chunk])
+            nodes, _ = build_tree([feeds[i] for i in chunk])
+            forced = count_beyond(nodes, [len(own[i]) + len(after) for i in chunk])
             decoded = sum(min(budgets[i], texts + LIST_SHARE * len(lists) * len(own[i])) for i in chunk)
             self.asked.append(
                 TokenUsage(
@@ -107,7 +107,7 @@ class DryRunEngine:
         settings, stem = self.settings, len(self.tokens(context))
         texts = [self.tokens(item) for item in items]
         for chunk in chunks([*map(len, texts)], [0] * len(texts), stem, settings.n_ctx, settings.width):
-            own = len(tree([texts[i] for i in chunk])[0])
+            own = len(build_tree([texts[i] for i in chunk])[0])
             before = 0 if self._in_cache == (None, context) else stem
             self.asked.append(TokenUsage(read=before + own))
             self._in_cache = (None, context)

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localeval.engine.interface import EngineSettings
-from localeval.engine.torch_runtime import on_threads, unheard
+from localeval.engine.torch_runtime import silence_transformers, torch_threads
 from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER
-from localeval.models.conversion import SAFE, convert_once, pinned_pickle
+from localeval.models.conversion import SAFE, convert_to_safetensors, pinned_pickle
 from localeval.text.display import shorten
 
 # Texts computed together; another number would give other bits.
@@ -84,7 +84,7 @@ class Embedder:
         with self._lock:
             if self._model is None:
                 self._model = self._load()
-            with unheard(), on_threads(self.threads):
+            with silence_transformers(), torch_threads(self.threads):
                 try:
                     rows = self._model.encode(
                         distinct,
@@ -118,11 +118,11 @@ class Embedder:
             self._model = None
 
     def _load(self) -> Any:
-        convert_once(self._files)
+        convert_to_safetensors(self._files)
         # tokenizers would warn on stderr at each later fork, unless this is set.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         folder = str(self._files.path)
-        with unheard():
+        with silence_transformers():
             from sentence_transformers import SentenceTransformer
 
             try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.batching import BatchToken, beyond, chunks, tree
+from localeval.engine.batching import BatchToken, build_tree, chunks, count_beyond
 from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
 from localeval.engine.memory import OVERHEAD, cache_bytes, check
 from localeval.engine.speculation import NgramIndex, trim_drafts
@@ -212,7 +212,7 @@ class Engine:
                 self._count(read=len(stem))
                 self._in_cache = (tuple(layers), stem)
             for chunk in together:
-                nodes, _ = tree([texts[i] for i in chunk])
+                nodes, _ = build_tree([texts[i] for i in chunk])
                 with self._items(len(chunk)):
                     values = llama.states(
                         [node.batch_token(len(stem), wanted=False) for node in nodes], layers
@@ -271,9 +271,9 @@ class Engine:
     def _decode_replies(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
         """Decode the items of a chunk together, behind `end` tokens, until each is done."""
         # One call for what the items ask, equal beginnings once.
-        nodes, ends = tree([decoder.feed for decoder in chunk])
+        nodes, ends = build_tree([decoder.feed for decoder in chunk])
         last = {number: at for at, number in enumerate(sorted(set(ends)))}
-        forced = beyond(nodes, [decoder.asked for decoder in chunk])
+        forced = count_beyond(nodes, [decoder.asked for decoder in chunk])
         lengths = [end + len(decoder.feed) for decoder in chunk]
         with self._items(len(chunk)):
             logits = self.llama.decode(

@@ -14,16 +14,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from localeval.engine.batching import cut
+from localeval.engine.batching import split_windows
 from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
-from localeval.engine.torch_runtime import on_threads, unheard
+from localeval.engine.torch_runtime import silence_transformers, torch_threads
 from localeval.errors import InputError, ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER
 from localeval.prompts import join
-from localeval.system.arguments import whole
+from localeval.system.arguments import whole_number
 from localeval.text.display import shorten
-from localeval.text.sentences import split
+from localeval.text.sentences import split_sentences
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
 LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
@@ -67,7 +67,7 @@ class Classifier:
 
         Raises ModelMissing or ModelBroken, InputError for a device that is not here or a number out of range.
         """
-        together = whole("batch_size", batch_size, 1)
+        together = whole_number("batch_size", batch_size, 1)
         if device != "cpu":
             import torch
 
@@ -99,7 +99,7 @@ class Classifier:
                 ids = torch.tensor(padded, device=self.device)
                 lengths = torch.tensor([len(row) for row in batch], device=self.device)
                 mask = torch.arange(width, device=self.device) < lengths[:, None]
-                with torch.inference_mode(), on_threads(self.threads):
+                with torch.inference_mode(), torch_threads(self.threads):
                     logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
                     found += torch.softmax(logits, dim=-1)[:, 1].tolist()
         except RuntimeError as error:  # above all: out of memory
@@ -117,8 +117,8 @@ class Classifier:
             return [], 0
         reader, parts = self._loaded()[1], [join(contexts)]
         if len(reader.ids(parts[0])) > WINDOW:
-            sentences = [s.text for text in contexts for s in split(text)]
-            parts = cut(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
+            sentences = [s.text for text in contexts for s in split_sentences(text)]
+            parts = split_windows(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
         found = self.probabilities([(part, text) for text in statements for part in parts])
         return [max(found[at : at + len(parts)]) for at in range(0, len(found), len(parts))], len(parts)
 
@@ -199,7 +199,7 @@ def network(folder: Path) -> Any:
     fields = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if fields["model_type"] != "t5":
         raise ValueError(f"config.json is of the model type {fields['model_type']}, expected t5")
-    with unheard():
+    with silence_transformers():
         import torch
         from transformers import T5Config, T5ForTokenClassification
 

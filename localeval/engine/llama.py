@@ -22,7 +22,7 @@ import llama_cpp
 import numpy as np
 import numpy.typing as npt
 
-from localeval.engine.batching import BatchToken, even
+from localeval.engine.batching import BatchToken, even_size
 from localeval.engine.hidden_states import Array, StateTap, signals_held
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.probe import probe_model
@@ -240,7 +240,7 @@ class Llama(Tokenizer):
         They lie in llama.cpp's own memory and stand until the next call: copy what is to be kept. Raises
         EngineError where they are not finite: damaged weights may answer so to some texts only.
         """
-        size = even(len(tokens), self.settings.n_batch)
+        size = even_size(len(tokens), self.settings.n_batch)
         if len(tokens) <= size:
             return self._decode_batch(tokens)
         batches = (tokens[start : start + size] for start in range(0, len(tokens), size))
@@ -252,7 +252,7 @@ class Llama(Tokenizer):
         Nothing above is computed. The cells are good for `states` of the same layers or lower ones alone.
         Raises EngineError where this build shows no states.
         """
-        size = even(len(tokens), self.settings.n_batch)
+        size = even_size(len(tokens), self.settings.n_batch)
         with self._tap.reading(layers):
             for start in range(0, len(tokens), size):
                 self._decode_batch(tokens[start : start + size])

@@ -13,7 +13,7 @@ _COUNTING = threading.RLock()
 
 
 @contextmanager
-def on_threads(number: int) -> Iterator[None]:
+def torch_threads(number: int) -> Iterator[None]:
     """Let torch compute with so many threads inside: another number gives other bits.
 
     The number is the whole process's: one block waits for another, and puts back what the host had set.
@@ -30,7 +30,7 @@ def on_threads(number: int) -> Iterator[None]:
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def silence_transformers() -> Iterator[None]:
     """Silence the warnings, log lines and progress bars of transformers and sentence-transformers inside.
 
     They are imported with the hub's offline switches set, which hold for the rest of the process.

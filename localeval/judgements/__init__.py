@@ -120,12 +120,12 @@ def most_windows(records: Records) -> int:
     return max((getattr(records[name], "windows", 1) for name in _WINDOWED if name in records), default=1)
 
 
-def in_order(wanted: Sequence[str]) -> list[Judgement]:
+def with_needs(wanted: Sequence[str]) -> list[Judgement]:
     """List the rows of `wanted` and of all that they stand on, each once, what is needed first."""
     found: dict[str, Judgement] = {}
     for name in wanted:
         judgement = JUDGEMENTS[name]
-        found.update({needed.name: needed for needed in in_order(judgement.needs)})
+        found.update({needed.name: needed for needed in with_needs(judgement.needs)})
         found[name] = judgement
     return list(found.values())
 
@@ -133,7 +133,9 @@ def in_order(wanted: Sequence[str]) -> list[Judgement]:
 Make = Callable[[Judgement, Sample, dict[str, BaseModel]], "tuple[BaseModel, str] | None"]
 
 
-def walk(sample: Sample, wanted: Sequence[str], make: Make) -> tuple[dict[str, BaseModel], dict[str, str]]:
+def make_records(
+    sample: Sample, wanted: Sequence[str], make: Make
+) -> tuple[dict[str, BaseModel], dict[str, str]]:
     """Return the records and the journal keys of `wanted` and of all that they stand on, by judgement.
 
     `make` gives both of a judgement, from the records that it stands on; None where there are none, and then
@@ -141,7 +143,7 @@ def walk(sample: Sample, wanted: Sequence[str], make: Make) -> tuple[dict[str, B
     """
     records: dict[str, BaseModel] = {}
     keys: dict[str, str] = {}
-    for judgement in in_order(wanted):
+    for judgement in with_needs(wanted):
         if failed := next((name for name in judgement.needs if isinstance(records.get(name), Failure)), None):
             records[judgement.name], keys[judgement.name] = records[failed], keys[failed]
         elif (

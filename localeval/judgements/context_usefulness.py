@@ -9,7 +9,7 @@ from typing import Any, Literal
 from localeval.engine.interface import ContextTooLong
 from localeval.judgements.context import JudgeContext, Record, response_of
 from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import windows, yes
+from localeval.judgements.windows import probability_of_yes, windows
 from localeval.samples import Sample
 from localeval.text.language import language
 from localeval.text.sentences import has_words
@@ -47,7 +47,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRe
 
     def asked(texts: Sequence[str]) -> list[float]:
         items = [prompt.render_item("useful", context=text) for text in texts]
-        return [*map(yes, engine.generate(prefix, before, items, DirectReply, budget=0))]
+        return [*map(probability_of_yes, engine.generate(prefix, before, items, DirectReply, budget=0))]
 
     shares: list[float] = []
     try:

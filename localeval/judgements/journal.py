@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from localeval.errors import FolderError, InputError
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
 from localeval.samples import Sample
-from localeval.system.files import held, parsing, write_all
+from localeval.system.files import lock_file, parsing, write_all
 from localeval.system.versions import digest
 from localeval.text.display import join_some
 
@@ -165,7 +165,9 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with ExitStack() as opened:
-                opened.callback(held(lock, 0).release)  # the system lets go of it however the process ends
+                opened.callback(
+                    lock_file(lock, 0).release
+                )  # the system lets go of it however the process ends
                 lock.write_text(f"{os.getpid()}\n", encoding="ascii")
                 self.lines = _repaired(folder / FILE)
                 self._file = opened.enter_context((folder / FILE).open("a+b", buffering=0))

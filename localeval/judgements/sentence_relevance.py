@@ -7,7 +7,7 @@ from typing import Any
 
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.support import DirectReply
-from localeval.judgements.windows import ask_in_windows, yes
+from localeval.judgements.windows import ask_in_windows, probability_of_yes
 from localeval.samples import Sample
 from localeval.text.display import one_line
 from localeval.text.language import language
@@ -72,7 +72,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRe
         ],
         DirectReply,
     )
-    answerable, *shares = map(yes, replies)
+    answerable, *shares = map(probability_of_yes, replies)
     return NeededRecord(
         sentences=tuple(
             NeededSentence(**dict(s), probability=share) for s, share in zip(sentences, shares, strict=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from localeval.judgements import grounding
 from localeval.judgements.context import JudgeContext, Record, texts_of
 from localeval.judgements.statements import StatementsRecord
-from localeval.judgements.windows import ask_in_windows, yes
+from localeval.judgements.windows import ask_in_windows, probability_of_yes
 from localeval.prompts import Prompt
 from localeval.samples import Sample
 from localeval.text.claims import main_clause
@@ -186,7 +186,7 @@ def judge_support(
         schema,
         REASON_TOKENS if reasoned else 0,
     )
-    decided = [Decided(yes(reply), getattr(reply.value, "reason", None)) for reply in replies]
+    decided = [Decided(probability_of_yes(reply), getattr(reply.value, "reason", None)) for reply in replies]
     for i, alone in zip(cores, decided[len(statements) :], strict=True):
         if alone.probability < decided[i].probability:
             decided[i] = alone._replace(core=cores[i])

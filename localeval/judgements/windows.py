@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.batching import GLUE_TOKENS, cut
+from localeval.engine.batching import GLUE_TOKENS, split_windows
 from localeval.engine.interface import Reply, TreeEngine
 from localeval.prompts import fence, join
 from localeval.prompts.prefix import PromptPrefix
@@ -40,7 +40,7 @@ def windows(
     if engine.count(fence(whole)) <= room:
         return [whole]
     sentences = [s.text for s in context_sentences(contexts)]
-    return cut(sentences, [engine.count(fence(s)) + 1 for s in sentences], max(0, room))
+    return split_windows(sentences, [engine.count(fence(s)) + 1 for s in sentences], max(0, room))
 
 
 def ask_in_windows(
@@ -58,9 +58,9 @@ def ask_in_windows(
     """
     parts = windows(engine, prefix, contexts, items, bare=render(""), budget=budget)
     by_window = [engine.generate(prefix, render(part), items, schema, budget=budget) for part in parts]
-    return [max(replies, key=yes) for replies in zip(*by_window, strict=True)], len(parts)
+    return [max(replies, key=probability_of_yes) for replies in zip(*by_window, strict=True)], len(parts)
 
 
-def yes(reply: Reply[Any]) -> float:
+def probability_of_yes(reply: Reply[Any]) -> float:
     """Give the probability of the verdict yes, 0 to 1."""
     return reply.probabilities["verdict"]["yes"]

@@ -21,10 +21,10 @@ REASONS = {
 """What each reason code says; `missing_FIELD` stands beside them for each column."""
 
 
-def explained(reason: str) -> str:
-    """Return a reason code with what it says; the code of a caller's own metric stays as it is.
+def explain(reason: str) -> str:
+    """Give a reason code with what it says; the code of a caller's own metric stays as it is.
 
-    >>> explained("missing_reference"), explained("too_short")
+    >>> explain("missing_reference"), explain("too_short")
     ('missing_reference: the sample has no reference', 'too_short')
     """
     if reason.startswith("missing_"):

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from localeval.engine.interface import EngineSettings
-from localeval.judgements import Judgement, in_order
+from localeval.judgements import Judgement, with_needs
 from localeval.judgements.calibration import JUDGEMENT, curves_for, curves_to_json
 from localeval.judgements.heads import head_digests, heads_for
 from localeval.metrics import Metric
@@ -87,7 +87,7 @@ class Signature(BaseModel):
         return printable("|".join(parts))
 
 
-def differing(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
+def differences(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
     """Return (fields that move numbers, fields of the environment) that differ, each with both values.
 
     What only one run used (a metric, a prompt, an embedder) has no part in what can be compared.
@@ -139,7 +139,7 @@ def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signa
 
 def build_signature(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
     """Make the signature of these metrics, with the models, packages and machine of `models`."""
-    judgements = rows_of(metrics)
+    judgements = judgements_of(metrics)
     names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
     heads = heads_for(models.judge["sha256"], options, models.engine["n_gpu_layers"])
     curves = curves_for(models.judge["sha256"], options, heads)
@@ -164,17 +164,17 @@ def build_signature(models: Signature, metrics: Sequence[Metric], options: Optio
     )
 
 
-def rows_of(metrics: Sequence[Metric]) -> list[Judgement]:
+def judgements_of(metrics: Sequence[Metric]) -> list[Judgement]:
     """Return the judgements that the metrics stand on, each once."""
-    return in_order([name for metric in metrics for name in metric.judgements])
+    return with_needs([name for metric in metrics for name in metric.judgements])
 
 
 def models_used(judgements: Sequence[Judgement], options: Options) -> set[str]:
     """Return the models that answer these judgements: "judge", "embedder", "classifier"."""
-    return {answers(judgement, options) for judgement in judgements}
+    return {answered_by(judgement, options) for judgement in judgements}
 
 
-def answers(judgement: Judgement, options: Options) -> str:
+def answered_by(judgement: Judgement, options: Options) -> str:
     """Return the model that answers a judgement."""
     by = "classifier" if options.support_by == "hhem" else "judge"
     return by if judgement.uses == "support" else judgement.uses

@@ -1,5 +1,5 @@
 """Model files: the catalog of known models, where they lie, how they are fetched and checked."""
 
-from localeval.models.files import SUMS, ModelFiles, listing, models_dir, place, resolve
+from localeval.models.files import SUMS, ModelFiles, catalog_file_path, listing, models_dir, resolve
 
-__all__ = ["SUMS", "ModelFiles", "listing", "models_dir", "place", "resolve"]
+__all__ = ["SUMS", "ModelFiles", "catalog_file_path", "listing", "models_dir", "resolve"]

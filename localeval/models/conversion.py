@@ -13,7 +13,7 @@ from typing import Any
 
 from localeval.errors import ModelBroken
 from localeval.models.catalog import CatalogFile
-from localeval.models.files import ModelFiles, file_sha256, hash_file, read_sums, remember
+from localeval.models.files import ModelFiles, file_sha256, hash_file, read_sums, remember_sha256
 from localeval.text.display import shorten
 
 PICKLE, SAFE = "pytorch_model.bin", "model.safetensors"
@@ -27,7 +27,7 @@ def pinned_pickle(files: ModelFiles) -> CatalogFile | None:
     return pickle if pickle and pickle.sha256 and SAFE not in named else None
 
 
-def convert_once(files: ModelFiles) -> None:
+def convert_to_safetensors(files: ModelFiles) -> None:
     """Convert the model's pinned pickle, if it has one, unless that was done before.
 
     The model's sha256 stays that of the catalog's files. Raises ModelBroken if the pickle is not the
@@ -69,4 +69,4 @@ def convert_once(files: ModelFiles) -> None:
             f"{source} cannot be converted to {SAFE} beside it ({shorten(error)}); that takes, once, "
             f"{source.stat().st_size:,} bytes of room in a folder that can be written."
         ) from error
-    remember(target, sha256)
+    remember_sha256(target, sha256)

@@ -25,17 +25,17 @@ from localeval.models.catalog import CatalogEntry, CatalogFile, HubSource
 from localeval.models.files import (
     SUMS,
     ModelFiles,
+    catalog_file_path,
     expected_sha256,
     file_sha256,
     mismatch,
     models_dir,
-    place,
     read_sums,
-    remember,
+    remember_sha256,
     resolve,
     whole_path,
 )
-from localeval.system.files import held
+from localeval.system.files import lock_file
 from localeval.text.display import shorten
 
 TRIES = 3
@@ -83,10 +83,10 @@ def fetch(
         models_dir().mkdir(parents=True, exist_ok=True)
         path = models_dir() / f".{name}.lock"
         try:
-            lock = held(path, 0)  # two processes would write one file
+            lock = lock_file(path, 0)  # two processes would write one file
         except Timeout:
             say(f"another process is fetching {name}; waiting until it is done.")
-            lock = held(path, -1)
+            lock = lock_file(path, -1)
         try:
             if wanted := _wanted(entry):  # the other process may have fetched it
                 _fetch_files(entry, wanted, given, elsewhere, progress)
@@ -101,7 +101,7 @@ def _wanted(entry: CatalogEntry) -> list[CatalogFile]:
     """List the model's files that are not here with the right bytes."""
 
     def is_right(file: CatalogFile) -> bool:
-        path = place(entry, file)
+        path = catalog_file_path(entry, file)
         return path.is_file() and not mismatch(file, path, expected_sha256(entry, file))
 
     return [file for file in entry.files if not is_right(file)]
@@ -138,7 +138,7 @@ def _fetch_files(
             progress(done + more, 0 if unknown else size)
 
     for file in wanted:
-        final = place(entry, file)
+        final = catalog_file_path(entry, file)
         final.parent.mkdir(parents=True, exist_ok=True)
         sources = [source for source in (given, entry.source(file) if elsewhere else None) if source]
         made = _get(entry, file, sources, report)
@@ -146,7 +146,7 @@ def _fetch_files(
         with made.open("rb") as stream:
             os.fsync(stream.fileno())  # a name must never outlive a power cut that its bytes did not
         made.replace(final)
-        remember(final, sha256)
+        remember_sha256(final, sha256)
         _part(entry, file).unlink(missing_ok=True)
         if file.sha256 is None:
             notes = models_dir() / entry.name / SUMS
@@ -161,7 +161,7 @@ def _fetch_files(
 
 def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
     """Return where a file of the hub grows."""
-    path = place(entry, file)
+    path = catalog_file_path(entry, file)
     return path.with_name(f"{path.name}.part")
 
 

@@ -61,7 +61,7 @@ def whole_path(given: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
 
 
-def place(entry: CatalogEntry, file: CatalogFile) -> Path:
+def catalog_file_path(entry: CatalogEntry, file: CatalogFile) -> Path:
     """Return where a catalog file lies, or will lie, in the models folder."""
     return models_dir() / entry.name / file.name if entry.is_folder else models_dir() / file.name
 
@@ -100,13 +100,15 @@ def auto_embedder() -> str:
     """Return the first of the catalog's embedders whose files are here; else the small one, to be fetched."""
     entries = catalog.entries()
     for name in catalog.EMBEDDERS:
-        if name in entries and all(place(entries[name], file).is_file() for file in entries[name].files):
+        if name in entries and all(
+            catalog_file_path(entries[name], file).is_file() for file in entries[name].files
+        ):
             return name
     return catalog.QUICK_START[1]
 
 
 def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
-    paths = {file.name: place(entry, file) for file in entry.files}
+    paths = {file.name: catalog_file_path(entry, file) for file in entry.files}
     remedy = f"run: localeval models fetch {entry.name}"
     for file in entry.files:
         path = paths[file.name]
@@ -163,7 +165,7 @@ def listing() -> list[dict[str, object]]:
     """
 
     def state(entry: CatalogEntry, file: CatalogFile) -> str:
-        path, expected = place(entry, file), expected_sha256(entry, file)
+        path, expected = catalog_file_path(entry, file), expected_sha256(entry, file)
         if not path.is_file():
             return "missing"
         found = _remembered(path)
@@ -218,7 +220,7 @@ def file_sha256(path: Path, read_again: bool = False) -> str:
     before = _memory(path)
     sha256 = hash_file(path)
     if before == _memory(path):  # a file that changed while it was read has no sha256 worth remembering
-        remember(path, sha256)
+        remember_sha256(path, sha256)
     return sha256
 
 
@@ -231,7 +233,7 @@ def hash_file(path: Path) -> str:
     return digest.hexdigest()
 
 
-def remember(path: Path, sha256: str) -> None:
+def remember_sha256(path: Path, sha256: str) -> None:
     """Note that the file at `path`, as it is now, has this sha256; where nothing can be noted, do nothing."""
     memory = _memory(path)
     with contextlib.suppress(OSError):

@@ -205,7 +205,7 @@ def pack(contents: PackContents, target: Path) -> Path:
         for model in contents.models:
             say(f"copying {model.name}")
             assert model.entry is not None  # noqa: S101 (a pack holds models of the catalog only)
-            paths = [store.place(model.entry, file) for file in model.entry.files]
+            paths = [store.catalog_file_path(model.entry, file) for file in model.entry.files]
             paths.append(store.models_dir() / model.name / store.SUMS)
             for source in filter(Path.is_file, paths):
                 name = source.relative_to(store.models_dir()).as_posix()

@@ -57,7 +57,7 @@ def _score_rows(result: Result) -> Iterator[list[Cell]]:
 def _statement_rows(result: Result) -> Iterator[list[Cell]]:
     """Yield a row for each statement, or each sentence that was read, of each judgement of each sample."""
     for one in result.samples:
-        records = one.as_scored()
+        records = one.calibrated()
         for name, record in records.items():
             for sentence, statement, decided, *more in _decided(name, record, records):
                 p, seen = decided.probability, decided.evidence

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from localeval.judgements import most_windows
 from localeval.metrics import METRICS
-from localeval.metrics.score import explained
+from localeval.metrics.score import explain
 from localeval.prompts import FENCES
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
@@ -194,4 +194,4 @@ def language_warnings(result: Result) -> list[str]:
 def reasons_told(result: Result) -> list[str]:
     """Explain each reason code in the result, a line each."""
     codes = {s.reason for one in result.samples for s in one.scores.values() if s.reason}
-    return [explained(code) for code in sorted(codes)]
+    return [explain(code) for code in sorted(codes)]

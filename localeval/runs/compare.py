@@ -11,7 +11,7 @@ from rich.text import Text
 
 from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
-from localeval.metrics.signature import differing
+from localeval.metrics.signature import differences
 from localeval.metrics.summary import SIGNIFICANT
 from localeval.report.text import new_table, number, printed
 from localeval.runs.folder import load
@@ -147,7 +147,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
     if not names:
         metrics = f"{', '.join(first.metrics)}, and the second {', '.join(second.metrics)}"
         raise InputError(f"the runs have no metric in common: the first has {metrics}.")
-    moving, surroundings = differing(first.signature, second.signature)
+    moving, surroundings = differences(first.signature, second.signature)
     if moving and not force:
         raise NotComparable(
             f"these runs were made differently, so their difference would say little: {'; '.join(moving)}. "

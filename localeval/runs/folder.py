@@ -34,7 +34,7 @@ from localeval.system.files import (
     atomic_write,
     is_same,
     parsing,
-    write_beside,
+    write_temporary,
     write_together,
     writing,
     writing_to,
@@ -155,7 +155,7 @@ def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Calla
                 LOG.warning(
                     "%s: the run's results of %s go; all judgements stay in its journal.", folder, what
                 )
-        written = [(write_beside(folder / name, texts[name]()), folder / name) for name in changed]
+        written = [(write_temporary(folder / name, texts[name]()), folder / name) for name in changed]
         for path in finished if changed else []:
             path.unlink()  # first: what is there belongs together
         for beside, path in written:
@@ -185,14 +185,14 @@ def finish(folder: Path, result: Result) -> None:
     """
     with writing(folder):
         # The results last: they say that all is there.
-        write_together(folder, [*tables.as_csv(result), (RESULTS, results_file.written(result))])
+        write_together(folder, [*tables.as_csv(result), (RESULTS, results_file.results_text(result))])
     write_report(folder, result, folder / REPORT)
 
 
 def write_results(path: Path, result: Result) -> None:
     """Write a result of a run's folder to any file, in the form of its results.json. Raises InputError."""
     with writing_to(path, "scores"):
-        atomic_write(path, results_file.written(result))
+        atomic_write(path, results_file.results_text(result))
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
@@ -238,7 +238,7 @@ def load(folder: str | Path) -> Result:
             (path / RESULTS).open(encoding="utf-8") as lines,
             parsing(f"{folder}: {RESULTS} can't be used: it"),
         ):
-            return results_file.taken(lines, samples, JournalFile(path / journal.FILE))
+            return results_file.read_results(lines, samples, JournalFile(path / journal.FILE))
     except OSError as error:
         raise FolderError(
             f"{path / RESULTS}: can't be read ({error.strerror}); make it a file that you may read."

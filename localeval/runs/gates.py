@@ -91,8 +91,8 @@ class Bound:
         return f"{self.metric}: {end}{soft}mean {'at most' if self.over else 'at least'} {limit}"
 
 
-def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], tuple[str, ...]]:
-    """Give (the gates of `dropped`, warnings) against `baseline`, which the caller knows as `where`.
+def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], tuple[str, ...]]:
+    """Give (the gates of `drop_gates`, warnings) against `baseline`, which the caller knows as `where`.
 
     Where the runs can't be compared, that is one missed gate.
     """
@@ -108,10 +108,10 @@ def drops(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], 
         if any(found.failed):
             before, now = found.failed
             warnings.append(f"{metric}: failed in that run: {before}, in this one: {now}; {none}")
-    return dropped(compared, where), tuple(warnings)
+    return drop_gates(compared, where), tuple(warnings)
 
 
-def dropped(compared: Comparison, where: str) -> list[Outcome]:
+def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
     """Give a gate for each metric that both runs have: it did not get worse than in the first run, `where`.
 
     Worse is what `localeval.runs.compare` finds so over the samples that were scored in both. Where these are

@@ -21,10 +21,10 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.judge import Judge
-from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, ask, walk
+from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, ask, make_records
 from localeval.judgements.journal import JournalFile, find, is_believed
 from localeval.metrics import Metric
-from localeval.metrics.signature import answers
+from localeval.metrics.signature import answered_by
 from localeval.metrics.summary import judgements_for, split_scorable
 from localeval.prompts.options import Options
 from localeval.report.text import new_table, printed
@@ -293,7 +293,7 @@ class _DryRun:
 
         def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
             nonlocal tokens
-            by, count = answers(judgement, self._options), self._counts[judgement.name]
+            by, count = answered_by(judgement, self._options), self._counts[judgement.name]
             key = ""  # where only an opened model could tell, and the journal can't hold it anyway
             if by == "judge" or (self._journal is not None and not invented & set(judgement.needs)):
                 key = self._judge.key(judgement, self._context, sample, records)
@@ -320,7 +320,7 @@ class _DryRun:
                 self.too_long[sample.id] = None
             return record, key
 
-        walk(sample, judgements_for(split_scorable(metrics, sample)[1], self._options), make)
+        make_records(sample, judgements_for(split_scorable(metrics, sample)[1], self._options), make)
         return tokens
 
     def work(self, share: float) -> tuple[Work, ...]:
@@ -330,5 +330,5 @@ class _DryRun:
             spent = self._spent[name]
             scaled = TokenUsage(*(round(share * tokens) for tokens in spent))._replace(prefix=spent.prefix)
             counts = {field: round(share * number) for field, number in count.items()}
-            found.append(Work(name, answers(JUDGEMENTS[name], self._options), **counts, spent=scaled))
+            found.append(Work(name, answered_by(JUDGEMENTS[name], self._options), **counts, spent=scaled))
         return tuple(found)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, walk
+from localeval.judgements import JudgeContext, Judgement, make_records
 from localeval.judgements.calibration import curves_for, curves_to_json
 from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import FILE, JournalFile, find, key_of
@@ -77,7 +77,9 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     made = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
     for place, (sample, own) in enumerate(lookup.with_keys(samples)):
         scores, judged = split_scorable(chosen, sample)
-        records, at = walk(sample, [name for m in judged for name in m.judgements], partial(stored, own))
+        records, at = make_records(
+            sample, [name for m in judged for name in m.judgements], partial(stored, own)
+        )
         if not missing:
             scores |= {m.name: compute(m, records, choices, curves) for m in judged}
             if "support" in at and keeps_reasons and "reasons" in own:

@@ -60,7 +60,7 @@ class SampleResult:
         scores = {name: asdict(score) for name, score in self.scores.items()}
         return {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
 
-    def as_scored(self) -> Mapping[str, Any]:
+    def calibrated(self) -> Mapping[str, Any]:
         """Calibrate the records' probabilities of support, as the metrics read them.
 
         Without a calibration in force these are `records`.
@@ -168,7 +168,7 @@ class Result:
         pairs = [
             Disagreement(s.sample.id, one.statement, one.probability, other.probability)
             for s in self.samples
-            for records in [s.as_scored()]
+            for records in [s.calibrated()]
             for one, other in zip(
                 _verdicts(records, "support"), _verdicts(records, "support_hhem"), strict=False
             )

@@ -54,7 +54,7 @@ class _Head(BaseModel):
     skipped: list[Skipped] = []
 
 
-def written(result: Result) -> Iterator[str]:
+def results_text(result: Result) -> Iterator[str]:
     """Give the text of the file, in parts."""
     yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
     for i, one in enumerate(result.samples):
@@ -81,7 +81,7 @@ def _rows(lines: Iterator[str]) -> Iterator[Any]:
     raise ValueError("it ends in the middle")
 
 
-def taken(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
+def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
     """Make the result that the lines of the file tell, of these samples; records are in `journal`.
 
     Raises ValueError or KeyError for another form, or where it is of other samples.

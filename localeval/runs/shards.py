@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from localeval.errors import InputError, NotComparable
 from localeval.judgements.journal import FILE as JOURNAL
 from localeval.judgements.journal import JournalFile
-from localeval.metrics.signature import differing
+from localeval.metrics.signature import differences
 from localeval.runs.config import load_config, read_model
 from localeval.runs.folder import SHARD, Run, check, finish, load
 from localeval.runs.result import Network, Result, ScoredSamples
@@ -102,7 +102,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     results = [load(folder) for folder in folders]
     first = results[0]
     for folder, result in zip(folders, results, strict=True):
-        moving, environment = differing(first.signature, result.signature)
+        moving, environment = differences(first.signature, result.signature)
         if moving or result.metrics != first.metrics:
             what = "; ".join(moving) or f"metrics ({first.metrics} and {result.metrics})"
             raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import is_own
+from localeval.engine.auxiliary_models import is_callers_own
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Judgement, in_order, walk
+from localeval.judgements import Judgement, make_records, with_needs
 from localeval.judgements.journal import FILE, JournalFile, find, is_believed
 from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_for, split_scorable
@@ -27,7 +27,7 @@ from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
 from localeval.runs.rescore import RecordLookup
 from localeval.samples import Sample
-from localeval.system.arguments import real
+from localeval.system.arguments import real_number
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def verify(
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
     """
-    if real("share", share, 0, 1) == 0:
+    if real_number("share", share, 0, 1) == 0:
         raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read(path)
@@ -84,7 +84,7 @@ def verify(
     def needed(sample: Sample) -> list[str]:
         return judgements_for(split_scorable(metrics, sample)[1], options)
 
-    rows = in_order([name for one in samples for name in needed(one)])
+    rows = with_needs([name for one in samples for name in needed(one)])
     loaded = nullcontext(judge) if judge else _judge_of(folder, config, models_used(rows, options))
     with loaded as own:
         if where := difference(config.engine.model_dump(), own.signature_of_engine()):
@@ -143,7 +143,7 @@ def _held(
 
     for sample, own in samples:
         # Also of other metrics, whose scores may stand in the results since a `rescore`.
-        walk(sample, [*own, *needed(sample)], partial(stored, own))
+        make_records(sample, [*own, *needed(sample)], partial(stored, own))
     if other_keys:
         told = ", ".join(f"{count} of {name}" for name, count in other_keys.items())
         raise InputError(
@@ -163,7 +163,7 @@ def _judge_of(folder: str | Path, config: RunConfig, used: set[str]) -> Judge:
     """Load the run's own judge. A model beside it that is not `used` may be any."""
     beside: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
-        if not is_own(source):
+        if not is_callers_own(source):
             beside[kind] = source
         elif kind in used:
             raise InputError(

@@ -23,7 +23,7 @@ from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import InputError
 from localeval.judge import Judge, Records
-from localeval.judgements import Failure, Judgement, in_order, walk
+from localeval.judgements import Failure, Judgement, make_records, with_needs
 from localeval.judgements.journal import Journal, find, is_believed
 from localeval.prompts.options import Options
 from localeval.samples import Sample
@@ -339,7 +339,7 @@ class Workers:
             missing.append((row, key))
             return None
 
-        records, keys = walk(sample, wanted, look_up)
+        records, keys = make_records(sample, wanted, look_up)
         return records, keys, missing[0] if missing else None
 
     def _lost(self, task: Task, journal: Journal) -> Judged:
@@ -352,7 +352,7 @@ class Workers:
             journal.put(
                 key, row.name, task.sample.id, failure.model_dump(mode="json"), {"seconds": 0, "rows": 0}
             )
-            for other in in_order(task.wanted):
+            for other in with_needs(task.wanted):
                 if other.name not in records:
                     records[other.name], keys[other.name] = failure, key
         return task.at, records, keys

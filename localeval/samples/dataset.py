@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from localeval.errors import InputError
 from localeval.samples.readers import Row, Rows, file_rows, from_langsmith, source_name, table_rows
 from localeval.samples.sample import NAMES, Names, Sample
-from localeval.system.arguments import whole
+from localeval.system.arguments import whole_number
 from localeval.system.files import SpooledLines, StoredSequence
 from localeval.text.display import shorten, suggested
 
@@ -89,8 +89,8 @@ def read_samples(
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
     'Who?'
     """
-    limit = None if limit is None else whole("limit", limit, 1)
-    sample = None if sample is None else whole("sample", sample, 1)
+    limit = None if limit is None else whole_number("limit", limit, 1)
+    sample = None if sample is None else whole_number("sample", sample, 1)
     wanted = {ids} if isinstance(ids, str) else {str(one) for one in ids}
     names = dict(NAMES)
     for given, column in (columns or {}).items():

@@ -49,10 +49,10 @@ class Settings:
             raise InputError(f"{describe(error)}.") from None
 
 
-def whole(name: str, given: Any, low: int) -> int:
+def whole_number(name: str, given: Any, low: int) -> int:
     """Check a whole number of at least `low`. Raises InputError, which names it, for anything else.
 
-    >>> whole("limit", 3, 1)
+    >>> whole_number("limit", 3, 1)
     3
     """
     number = _plain(given)
@@ -61,7 +61,7 @@ def whole(name: str, given: Any, low: int) -> int:
     return number
 
 
-def real(name: str, given: Any, low: float, high: float) -> float:
+def real_number(name: str, given: Any, low: float, high: float) -> float:
     """Check a number from `low` to `high`. Raises InputError, which names it, for anything else."""
     number = _plain(given)
     if type(number) not in (int, float) or not low <= number <= high:

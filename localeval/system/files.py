@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
-def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
+def write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
     """Write a file beside `path` in UTF-8, on the disk, to be moved into its place.
 
     errors  what becomes of half a character, as `open` has it
@@ -46,7 +46,7 @@ def write_beside(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
 
 def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
-    """Write `path`, as a caller named it, or leave it as it was. Raises as `write_beside` does.
+    """Write `path`, as a caller named it, or leave it as it was. Raises as `write_temporary` does.
 
     A link is followed; what is no file (/dev/stdout, a pipe) is written as it goes.
     """
@@ -63,11 +63,11 @@ def write_together(
 ) -> None:
     """Write files of a folder, none of them in its place before all are written; the last one last.
 
-    Raises as `write_beside` does.
+    Raises as `write_temporary` does.
     """
     made: list[tuple[Path, Path]] = []
     try:
-        made += ((write_beside(folder / name, parts, errors), folder / name) for name, parts in files)
+        made += ((write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
         for beside, path in made:
             beside.replace(path)
     finally:
@@ -206,7 +206,7 @@ def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
         return False
 
 
-def held(path: Path, seconds: float) -> BaseFileLock:
+def lock_file(path: Path, seconds: float) -> BaseFileLock:
     """Lock `path` for this process, until it calls `release` on what is returned, or ends.
 
     Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout; OSError

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from localeval.text.display import one_line
 from localeval.text.overlap import STOP, SourceTerms, terms, without_mentions
-from localeval.text.sentences import Sentence, has_words, split
+from localeval.text.sentences import Sentence, has_words, split_sentences
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -41,7 +41,7 @@ def extract_claims(text: str) -> list[Sentence]:
     >>> [s.text for s in extract_claims("# Tea")]
     ['Tea']
     """
-    found = split(text)
+    found = split_sentences(text)
     own = [s for s in found if is_claim(s.text) and not _is_heading(s, text)]
     if own or (own := [s for s in found if not _leads_on(s.text)]):
         return own

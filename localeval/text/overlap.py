@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from localeval.text.numbers import DIGITS, apply_scale, canonical, in_digits, parse_numbers
-from localeval.text.sentences import split
+from localeval.text.sentences import split_sentences
 
 LEAST_ADDED = 0.15  # of the weight of a statement's terms, what a further sentence adds at least
 # A clause is left out where this many of its words, and more than this share, stand in no statement: "based
@@ -57,7 +57,7 @@ def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(text=s.text, context=i, start=s.start, end=s.end)
         for i, text in enumerate(contexts)
-        for s in split(text)
+        for s in split_sentences(text)
     )
 
 

@@ -18,7 +18,7 @@ from localeval.text.language import script
 
 # pysbd is quadratic in places, so it sees a line through windows. Few sentences are longer than one.
 _WINDOW = 800
-# Characters that pysbd may read in one call of `split`; the rest of the text goes to `_plain_ends`. The worst
+# Characters that pysbd may read in one call of `split_sentences`; the rest goes to `_plain_ends`. The worst
 # text known (nothing but abbreviations, each compiling a regex) costs 0.04 ms a character, prose 0.003. Not
 # counted in seconds, because the same text has to give the same sentences on every machine.
 BUDGET = 40_000
@@ -75,7 +75,7 @@ class Sentence:
     end: int
 
 
-def split(text: str) -> list[Sentence]:
+def split_sentences(text: str) -> list[Sentence]:
     """The sentences of `text`, in order and apart.
 
     Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
@@ -83,9 +83,9 @@ def split(text: str) -> list[Sentence]:
     and a line of fenced code is one. What has no letter and no digit is no sentence. Never raises, and time
     grows with the length of the text, whatever it holds.
 
-    >>> [s.text for s in split("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.")]
+    >>> [s.text for s in split_sentences("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.")]
     ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
-    >>> split("他说：“我来了。你呢？”然后走了。")[0].text
+    >>> split_sentences("他说：“我来了。你呢？”然后走了。")[0].text
     '他说：“我来了。你呢？”'
     """
     written, budget = script(text), BUDGET

@@ -167,7 +167,7 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
 # Files that a command is told to write.
 
 
-def test_results_are_replaced_only_in_the_run_that_was_scored_again(tmp_path: Path) -> None:
+def test_results_are_replaced_only_in_the_run_that_wcalibrated_again(tmp_path: Path) -> None:
     run, other, plain = judged(tmp_path / "run", [0.6]), judged(tmp_path / "other", [0.6]), tmp_path / "plain"
     before = contents(other)
     refused("rescore", run, "--threshold", "0.7", "-o", other / RESULTS)

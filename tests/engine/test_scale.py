@@ -22,7 +22,7 @@ def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.M
     scale = importlib.import_module("scale")
     samples = list(scale.samples(60))
     for module in (overlap, claims):
-        monkeypatch.setattr(module, "split", scale.plain)  # pysbd's time is not what is looked at
+        monkeypatch.setattr(module, "split_sentences", scale.plain)  # pysbd's time is not what is looked at
     judge = steady_judge(SteadyEngine())
     evaluate(samples[:5], METRICS, judge, tmp_path / "once")  # what is imported and remembered once
 

@@ -16,9 +16,9 @@ from localeval.runs.card.agreement import (
     Figure,
     bins,
     calibration_error,
-    decided_across,
+    cross_validated_decisions,
+    cross_validated_f1,
     f1,
-    f1_across,
     folds,
     mean,
 )
@@ -170,8 +170,8 @@ def test_without_two_groups_of_each_label_outside_of_every_fold_there_are_none()
 def test_a_threshold_comes_from_the_other_folds() -> None:
     """In fold 0 every score is 10 higher: the threshold of fold 1 calls all of them good."""
     scores, labels = [10.1, 10.9, 10.2, 10.8, 0.1, 0.9, 0.2, 0.8], [0, 1, 0, 1, 0, 1, 0, 1]
-    assert decided_across(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
-    assert decided_across(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]
+    assert cross_validated_decisions(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
+    assert cross_validated_decisions(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -191,5 +191,5 @@ def test_f1_across_folds_is_what_trying_every_threshold_on_every_row_gives(seed:
         return statistics.mean(one for one, of in zip(at[threshold], fold, strict=True) if of != held)
 
     best = {held: max(candidates, key=lambda t: round(mean_of_others(t, held), 12)) for held in set(fold)}
-    assert f1_across(labels, shares, groups, 0) == [at[best[held]][i] for i, held in enumerate(fold)]
-    assert all(map(math.isnan, f1_across(labels, shares, ["a"] * number, 0)))
+    assert cross_validated_f1(labels, shares, groups, 0) == [at[best[held]][i] for i, held in enumerate(fold)]
+    assert all(map(math.isnan, cross_validated_f1(labels, shares, ["a"] * number, 0)))

@@ -19,7 +19,7 @@ from localeval.judgements.calibration import (
     shipped,
     write,
 )
-from localeval.judgements.calibration.fit import curves_across, fit, shares
+from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.heads import heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
@@ -64,7 +64,7 @@ def responses(
         return verdict.model_copy(update={"coverage": coverage, "unknown_numbers": unknown})
 
     raw = [tuple(drawn() for _ in range(draw.randint(1, longest))) for _ in range(number)]
-    return raw, [int(draw.random() < share) for share in shares(raw, [curve] * number)]
+    return raw, [int(draw.random() < share) for share in full_support_probabilities(raw, [curve] * number)]
 
 
 def test_the_curve_moves_the_threshold_and_so_value_and_the_record_itself_stays_raw() -> None:
@@ -107,9 +107,9 @@ def test_a_few_labels_without_one_mistake_give_a_sane_curve() -> None:
 def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
     raw, labels = responses(60, 3, STRICT)
     parts = [i % 3 for i in range(60)]
-    found = curves_across(raw, labels, parts)
+    found = cross_fitted_curves(raw, labels, parts)
     turned = [1 - label if parts[i] == 0 else label for i, label in enumerate(labels)]
-    again = curves_across(raw, turned, parts)
+    again = cross_fitted_curves(raw, turned, parts)
     assert [found[i] == again[i] for i in range(3)] == [True, False, False]
 
 
@@ -164,7 +164,7 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     assert len(engine.calls) == 1  # no model for another calibration
     assert (raw["faithfulness"].value, found["faithfulness"].value) == (1, 1 / 2)
     assert [v.probability for v in found.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
-    scored = found.samples[0].as_scored()["support"].verdicts
+    scored = found.samples[0].calibrated()["support"].verdicts
     assert [v.probability for v in scored] == [STRICT.apply(0.9), STRICT.apply(0.6)]
     assert Curve(**found.signature.calibration["en"]) == STRICT
     assert ("raw" in str(found), "probabilities of support are raw" in str(raw)) == (False, True)

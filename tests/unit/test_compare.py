@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from localeval import InputError, NotComparable, Result, Sample, Score, compare
 from localeval.cli import commands
 from localeval.judgements import JUDGEMENTS
-from localeval.metrics.signature import differing
+from localeval.metrics.signature import differences
 from localeval.runs.compare import LargestChange
 from localeval.runs.folder import load
-from localeval.runs.gates import drops
+from localeval.runs.gates import gates_against
 from localeval.runs.result import SampleResult
 from tests.runs import judged, result, scored, signature
 
@@ -98,7 +98,7 @@ def test_threads_machine_and_versions_of_packages_only_warn(fields: dict[str, An
     assert "surroundings" in found.warnings[0]
     # What one run used alone, and a model's name, have no part in the comparison.
     alone = {"embedder": {"name": "x", "sha256": "3" * 64}, **changed("judge", name="other")}
-    assert differing(signature(), signature().model_copy(update=alone)) == ([], [])
+    assert differences(signature(), signature().model_copy(update=alone)) == ([], [])
 
 
 def test_an_id_that_stands_for_another_question_and_a_metric_of_one_run_alone_are_told() -> None:
@@ -110,7 +110,7 @@ def test_an_id_that_stands_for_another_question_and_a_metric_of_one_run_alone_ar
         "1 of 3 samples with the same id ask another question in each run: 1",
     )
     assert "only in A: full_support" in str(compare(other, one))
-    assert "full_support" in drops(other, one, "before")[1][0]
+    assert "full_support" in gates_against(other, one, "before")[1][0]
 
 
 def test_runs_without_a_common_metric_sample_or_score_have_nothing_to_compare() -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from localeval import InputError, Result, Score
-from localeval.runs.gates import Bound, Outcome, as_junit, drops
+from localeval.runs.gates import Bound, Outcome, as_junit, gates_against
 from tests.runs import result, scored
 
 HALF = scored([0.0, 1.0, 0.5, 0.5], [0.25, 0.75, 0.25, 0.25])
@@ -42,7 +42,7 @@ def test_a_bound_is_held_against_the_mean_or_the_worse_end_of_its_interval(
     assert Bound.read(gate, over=over).check(run).missed is missed
 
 
-def test_a_gate_is_missed_where_nothing_was_scored() -> None:
+def test_a_gate_is_missed_where_nothing_wcalibrated() -> None:
     none = result({"a": Score.undefined("no_statements"), "b": Score.failed("timeout")})
     outcome = Bound.read("faithfulness=0").check(none)
     assert outcome.missed
@@ -72,7 +72,7 @@ def test_the_numbers_shown_are_on_the_side_of_the_limit_that_decided() -> None:
 
 
 def missed_drops(now: Result, before: Result) -> list[bool]:
-    return [outcome.missed for outcome in drops(now, before, "base")[0]]
+    return [outcome.missed for outcome in gates_against(now, before, "base")[0]]
 
 
 def test_a_drop_counts_only_where_it_is_more_than_chance() -> None:
@@ -93,7 +93,7 @@ def test_a_drop_is_told_with_its_samples_and_missed_below_half_of_them(
 ) -> None:
     now = {str(i) if i < same else f"new{i}": Score(1, 1) for i in range(200)}
     now |= dict.fromkeys(list(now)[:failed], Score.failed("timeout"))
-    outcomes, warnings = drops(result(now), result(scored([1.0] * 200)), "base")
+    outcomes, warnings = gates_against(result(now), result(scored([1.0] * 200)), "base")
     assert [outcome.missed for outcome in outcomes] == [missed]
     assert f"over {same - failed} of 200 samples" in outcomes[0].found
     assert ("fewer than half of the samples were scored again" in outcomes[0].found) is missed
@@ -104,7 +104,7 @@ def test_a_drop_is_told_with_its_samples_and_missed_below_half_of_them(
 
 def test_a_baseline_that_cannot_be_compared_is_a_missed_gate() -> None:
     before, now = result(scored([1.0])), result(scored([1.0]), judge={"name": "x", "sha256": "1" * 64})
-    outcomes, _ = drops(now, before, "base")
+    outcomes, _ = gates_against(now, before, "base")
     assert [outcome.missed for outcome in outcomes] == [True]
     assert "judge.sha256" in outcomes[0].found
     assert missed_drops(now, result({"other": Score(1, 1)}, judge=now.signature.judge)) == [True]

@@ -68,11 +68,11 @@ HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
 
 def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge_a_sha256() -> None:
     rows = catalog.entries().values()
-    places = [store.place(row, file) for row in rows for file in row.files]
+    places = [store.catalog_file_path(row, file) for row in rows for file in row.files]
     assert len(places) == len(set(places))
     for row in rows:
         for file in row.files:
-            assert store.models_dir() in store.place(row, file).resolve().parents
+            assert store.models_dir() in store.catalog_file_path(row, file).resolve().parents
             assert row.source(file) in (row.sources or [None])
             assert row.kind != "judge" or (file.sha256 and file.name.endswith(".gguf"))
 
@@ -126,7 +126,7 @@ def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     assert (found.name, found.path, found.sha256, found.size) == ("tiny", folder / FILE, SHA256, len(BYTES))
     assert store.listing()[0]["state"] == "verified"
     (folder / FILE).write_bytes(b"GGUF" + bytes(len(BYTES) - 4))
-    files.remember(folder / FILE, SHA256)
+    files.remember_sha256(folder / FILE, SHA256)
     assert store.resolve("tiny").sha256 == SHA256
     with pytest.raises(ModelBroken, match="found sha256"):
         store.resolve("tiny", read_again=True)

@@ -23,7 +23,7 @@ from localeval.engine.interface import EngineError
 from localeval.judgements.calibration import shipped
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
-from localeval.report.html.shown import labels, shown
+from localeval.report.html.shown import labels, show_controls
 from localeval.report.tables import SCORES, STATEMENTS, cell
 from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
@@ -64,7 +64,7 @@ def test_the_page_names_no_address_and_no_handler(made: Callable[[], Result]) ->
 def test_every_hostile_text_stands_in_the_page_as_text() -> None:
     page = page_of(hostile(), **GIVEN)
     text = Page(page).text
-    assert [one for one in HOSTILE if shown(one) not in text] == []
+    assert [one for one in HOSTILE if show_controls(one) not in text] == []
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", page)
     assert [row[1] for row in rows_of(page) if row[1].startswith("0 ")] == ["0 " + HOSTILE[0]]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from localeval import Result
-from localeval.report.html.shown import shown
+from localeval.report.html.shown import show_controls
 from tests.reports import HOSTILE, hostile, large, small
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -160,7 +160,7 @@ def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) ->
     )
     seen = {part for row in text for part in row}
     for one in HOSTILE:
-        assert shown(one) in seen  # as question, response, context and reference, whole
+        assert show_controls(one) in seen  # as question, response, context and reference, whole
     reader.page.fill("#text", HOSTILE[0])
     assert len(reader.ids()) >= 2
     assert reader.page.evaluate("window.pwned") is None

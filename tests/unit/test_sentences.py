@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localeval.text import sentences
-from localeval.text.sentences import Sentence, split
+from localeval.text.sentences import Sentence, split_sentences
 from tests.patience import timed
 
 LETTERS = (
@@ -26,7 +26,7 @@ texts = st.lists(st.sampled_from(SIGNS), max_size=60).map("".join)
 
 
 def texts_of(text: str) -> list[str]:
-    return [sentence.text for sentence in split(text)]
+    return [sentence.text for sentence in split_sentences(text)]
 
 
 def check_places(text: str, found: list[Sentence]) -> None:
@@ -50,7 +50,7 @@ def left_out(text: str, found: list[Sentence]) -> list[str]:
 @settings(max_examples=50, deadline=None)
 @given(texts)
 def test_no_letter_or_digit_is_lost_but_markdowns_own(text: str) -> None:
-    found = split(text)
+    found = split_sentences(text)
     check_places(text, found)
     for gap in left_out(text, found):
         marks = r"[`~]{3,}[ \t]*[A-Za-z0-9+#._{}=-]{0,30}|\d{1,2}[.．、)）]"
@@ -62,7 +62,7 @@ def test_what_makes_pysbd_hang_does_not_hang(unit: str) -> None:
     with timed() as took:
         for n in range(1, 51):
             text = "..[" + unit * n
-            check_places(text, split(text))
+            check_places(text, split_sentences(text))
     assert took.seconds < 2
 
 
@@ -81,7 +81,7 @@ HOSTILE = [PROSE, CHINESE, PROSE[:80].strip() + "\n", *UNITS.split("¦")]
 def test_a_hundred_thousand_characters_take_less_than_three_seconds(unit: str) -> None:
     text = (unit * (100_000 // len(unit) + 1))[:100_000]
     with timed() as took:
-        found = split(text)
+        found = split_sentences(text)
     assert took.seconds < 3
     check_places(text, found)
 
@@ -93,7 +93,7 @@ def test_the_worst_text_known_takes_less_than_five_seconds() -> None:
     one = [random.choice(words) for _ in range(15_000)]
     text = ". ".join("".join(random.choice((c, c.upper())) for c in word) for word in one)[:60_000]
     with timed() as took:
-        check_places(text, split(text))
+        check_places(text, split_sentences(text))
     assert took.seconds < 5
 
 
@@ -196,13 +196,13 @@ def test_a_list_number_on_a_line_of_its_own_is_no_sentence_but_an_answer_is() ->
 
 @pytest.mark.parametrize("text", ["", " \n\t", "...", "|---|", "```python\n```", "- \n* ", "。！", "🙂"])
 def test_what_has_no_letter_and_no_digit_is_no_sentence(text: str) -> None:
-    assert split(text) == []
+    assert split_sentences(text) == []
 
 
 def test_pysbd_is_imported_on_first_use_and_without_warnings() -> None:
     code = (
         "import sys, localeval.text.sentences as s; assert 'pysbd' not in sys.modules\n"
-        "print(len(s.split('One. Two.')))"
+        "print(len(s.split_sentences('One. Two.')))"
     )
     command = [sys.executable, "-W", "error", "-B", "-X", "pycache_prefix=/nonexistent", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -60,7 +60,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
 
 
-def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
+def cross_fitted_curves(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
     """Give for each response the curve fitted on the other folds; both labels must occur there."""
     made = {}
     for fold in set(folds):
@@ -69,7 +69,7 @@ def curves_across(responses: Responses, labels: Sequence[int], folds: Sequence[i
     return [made[fold] for fold in folds]
 
 
-def shares(responses: Responses, curves: Sequence[Curve]) -> list[float]:
+def full_support_probabilities(responses: Responses, curves: Sequence[Curve]) -> list[float]:
     """Give P(all supported) of each response under its curve."""
     return [
         all_supported([curve.apply_to(v) for v in one]) for one, curve in zip(responses, curves, strict=True)

@@ -157,7 +157,10 @@ def _listed(result: Result, lower: Mapping[str, bool], split: Collection[str], c
     for i in order:
         one = result.samples[i]
         texts = ((one.sample.id, LONGEST_ID), (one.sample.user_input, cut_at), (one.sample.response, cut_at))
-        row: list[object] = [i + 1, *(shown.cut(shown.shown(text or ""), most) for text, most in texts)]
+        row: list[object] = [
+            i + 1,
+            *(shown.truncate(shown.show_controls(text or ""), most) for text, most in texts),
+        ]
         row.append(FLAGGED * (i in attacks) | SPLIT * (one.sample.id in split))
         for score in map(one.scores.__getitem__, result.metrics):
             if score.value is None or score.soft is None:
@@ -207,8 +210,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(t=shown.both, words=shown.words, definition=shown.definition, reason=shown.reason)
+    made.globals.update(
+        t=shown.in_both_languages, words=shown.words, definition=shown.definition, reason=shown.reason
+    )
     made.globals.update(file=_file, longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
-    made.filters.update(shown=shown.shown, cut=shown.cut, clock=shown.clock)
+    made.filters.update(shown=shown.show_controls, cut=shown.truncate, clock=shown.clock)
     made.filters.update(number=number, span=span, digest=_digest)
     return made

@@ -28,7 +28,7 @@ _BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")  # their evi
 
 def detail(one: SampleResult, threshold: float) -> dict[str, Any]:
     """Gather what there is to see of one sample, for sample.html."""
-    all_records = dict(one.as_scored())  # each is read once
+    all_records = dict(one.calibrated())  # each is read once
     records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
     sample, response, needed = one.sample, response_of(one.sample), records.get("needed")
     made = records.get("statements") or records.get("grounding")

@@ -47,10 +47,10 @@ def words(key: str, language: str, **values: object) -> str:
 
 
 @lru_cache(maxsize=4096)
-def both(key: str, **values: object) -> Markup:
+def in_both_languages(key: str, **values: object) -> Markup:
     """Return the words of `key` in both languages, as HTML; values are escaped.
 
-    >>> both("scored")
+    >>> in_both_languages("scored")
     Markup('<span class="en" lang="en">scored</span><span class="zh" lang="zh">有分</span>')
     """
     return spans({language: words(key, language, **values) for language in LANGUAGES})
@@ -76,21 +76,21 @@ def reason(code: str) -> Markup | str:
     return spans({"en": REASONS[code], "zh": labels()["zh"]["reasons"][code]}) if code in REASONS else code
 
 
-def shown(text: str) -> str:
+def show_controls(text: str) -> str:
     """Show control characters as their signs, and marks of writing direction by their numbers.
 
     Line ends stay. It is text still: whoever puts it into a page escapes it.
 
-    >>> shown("a\\x00b\\u202ec")
+    >>> show_controls("a\\x00b\\u202ec")
     'a␀b[U+202E]c'
     """
     return text.translate(_SIGNS)
 
 
-def cut(text: str, room: int) -> str:
+def truncate(text: str, room: int) -> str:
     """Cut `text` to at most `room` bytes of UTF-8, with the sign that it goes on.
 
-    >>> cut("abcdef", 6), cut("abcdefg", 6), cut("茶茶茶", 8)
+    >>> truncate("abcdef", 6), truncate("abcdefg", 6), truncate("茶茶茶", 8)
     ('abcdef', 'abc…', '茶…')
     """
     data = text.encode("utf-8", "replace")

@@ -259,7 +259,9 @@ def has_both_labels(labels: Sequence[int], parts: Sequence[int]) -> bool:
     return all(sum(label == wanted for _, label in pairs) > 1 for wanted in (0, 1))
 
 
-def decided_across(scores: Sequence[float], labels: Sequence[int], parts: Sequence[int]) -> list[int]:
+def cross_validated_decisions(
+    scores: Sequence[float], labels: Sequence[int], parts: Sequence[int]
+) -> list[int]:
     """Decide each sample, 1 or 0, at the threshold that was best on the other folds (`parts`).
 
     That is the one with the best balanced accuracy, midway between two scores; of equals the lowest.
@@ -287,7 +289,7 @@ def f1(labels: Sequence[int], shares: Sequence[float], thresholds: Sequence[floa
     return found
 
 
-def f1_across(
+def cross_validated_f1(
     labels: Sequence[Sequence[int]], shares: Sequence[Sequence[float]], groups: Sequence[str], seed: int
 ) -> list[float]:
     """Give F1 of each row at the threshold with the best mean F1 on the rows of the other folds.

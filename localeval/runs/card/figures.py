@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import RAW, Calibration, recipe
-from localeval.judgements.calibration.fit import curves_across, fit, shares
+from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.context import response_of
 from localeval.judgements.sentence_relevance import NeededRecord
 from localeval.judgements.support import SupportRecord, Verdict
@@ -27,9 +27,9 @@ from localeval.runs.card.agreement import (
     Bootstrap,
     Figure,
     bins,
-    decided_across,
+    cross_validated_decisions,
+    cross_validated_f1,
     f1,
-    f1_across,
     folds,
     has_both_labels,
     mean,
@@ -194,7 +194,7 @@ def label_figures(
             apart = [unit.fold for unit in own] if name.endswith("refitted") else None
             made = {"auroc": draws.auroc(scores, apart)}
             if within is not None:
-                made |= draws.decisions(decided_across(scores, labels, within))
+                made |= draws.decisions(cross_validated_decisions(scores, labels, within))
             if name in ("soft", ALL_SUPPORTED):
                 made |= draws.probabilities(scores)
             gain = None if name == baseline else draws.auroc(scores, apart, less=others)
@@ -231,8 +231,8 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
         enough = len(own) >= FEWEST_TO_FIT and min(map(labels.count, (0, 1))) >= FEWEST_TO_FIT_OF_EACH
         if not enough or not all(verdicts) or not has_both_labels(labels, parts):
             continue
-        curves = curves_across(verdicts, labels, parts)
-        supported = shares(verdicts, curves)
+        curves = cross_fitted_curves(verdicts, labels, parts)
+        supported = full_support_probabilities(verdicts, curves)
         for unit, curve, whole in zip(own, curves, supported, strict=True):
             p = [curve.apply_to(verdict) for verdict in unit.verdicts]
             unit.scores["soft refitted"] = sum(p) / len(p)
@@ -307,7 +307,7 @@ def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -
             # Probabilities rise and fall with the question, and so do words: each is a share of the highest.
             relative = [[share / (max(of) or 1) for share in of] for of in p]
             values[name] = {
-                "macro_f1": f1_across(labels, relative, groups, options.seed),
+                "macro_f1": cross_validated_f1(labels, relative, groups, options.seed),
                 "auroc_within": [
                     float(roc_auc_score(y, of)) if 0 < sum(y) < len(y) else math.nan
                     for y, of in zip(labels, p, strict=True)
