@@ -204,7 +204,7 @@ def _python(_: CheckContext) -> str:
 
 
 def _packages(_: CheckContext) -> str:
-    """Every package that localeval needs is there, in a version that suits, and can be imported."""
+    """Check that every package is there, in a version that suits, and can be imported."""
     needed = [Requirement(one) for one in requires("localeval") or ()]
     needed = [one for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
     wrong = []
@@ -262,7 +262,7 @@ def _disk(context: CheckContext) -> str:
 
 
 def _checksums(_: CheckContext) -> str:
-    """Every byte of every catalog model that is here is read again."""
+    """Read every byte of every catalog model that is here."""
     here = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
     if not here:
         raise Skipped(f"no model of the catalog is in {models.models_dir()}")
@@ -279,7 +279,7 @@ def _splitter(_: CheckContext) -> str:
 
 
 def _memory(context: CheckContext) -> str:
-    """The judge fits into what is free now, by the figure that a run plans with and a load is refused by."""
+    """Check that the judge fits into free memory, by the figure that a run plans with."""
     files = models.resolve(context.judge_name, kind="judge")
     with closing(Engine(files.path)) as engine:
         needed, free = engine.memory() or 0, available()
@@ -291,7 +291,7 @@ def _memory(context: CheckContext) -> str:
 
 
 def _judge(context: CheckContext) -> str:
-    """The judge is here, is what it should be, and loads."""
+    """Check that the judge is here, is what it should be, and loads."""
     files = models.resolve(context.judge_name, kind="judge")
     if isinstance(context.loaded, LocalevalError):
         raise context.loaded
@@ -311,7 +311,7 @@ def _grammar(context: CheckContext) -> str:
 
 
 def _faithfulness(context: CheckContext) -> str:
-    """The judge tells a supported answer from a contradicted one, and from the same with another date."""
+    """Check that a supported answer scores above a contradicted one, and above one with another date."""
     shares, verify = [], f"models verify {context.judge_name}"
     for name in (SUPPORTED, DATE_WRONG, CONTRADICTED):
         score = context.judge.score("faithfulness", _sample(name), **_OPTIONS)
@@ -327,7 +327,7 @@ def _faithfulness(context: CheckContext) -> str:
 
 
 def _same_bits(context: CheckContext) -> str:
-    """A judgement alone, and again after another sample's: the same record."""
+    """Check that a judgement alone, and again after another sample's, gives the same record."""
     options, wanted = Options.read(_OPTIONS), ("statements", "support")
     alone, _, again = (
         context.judge.judge(_sample(name), wanted, options, Journal())
@@ -378,7 +378,7 @@ def _model_here(name: str, kind: Kind) -> str:
 
 
 def _offline(context: CheckContext) -> str:
-    """The guard stands, the switches are set, and no check has tried to get out."""
+    """Check that the network guard is up, the switches are set, and no check tried to get out."""
     wrong = [name for name, value in SWITCHES.items() if os.environ.get(name) != value]
     what = f"{', '.join(wrong)} not set" if wrong else "the network guard does not stand"
     _found_if(is_offline() and not wrong, what, "call localeval.offline() before anything else is imported")

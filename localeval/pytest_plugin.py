@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def localeval_judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
-    """A judge for `localeval.testing.assert_score`, loaded once and closed at the end of the session."""
+    """Load a judge for `localeval.testing.assert_score`, once; close it at the end of the session."""
     from localeval import Judge
 
     model = request.config.getoption("--localeval-model") or os.environ.get("LOCALEVAL_MODEL")

@@ -91,7 +91,7 @@ def _described(files: store.ModelFiles) -> str:
 
 @contextlib.contextmanager
 def draw_progress() -> Iterator[Progress]:
-    """A progress callback: a bar on a terminal's stderr, else a plain line at about every tenth."""
+    """Draw progress: a bar on a terminal's stderr, else a plain line at about every tenth."""
     if not sys.stderr.isatty():
         said = 0
 

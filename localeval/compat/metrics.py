@@ -175,7 +175,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
             LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MOST_NAMED))
 
     def judge(self) -> Judge:
-        """The judge, loaded if it was not. Raises ModelMissing, ModelBroken or InputError."""
+        """Give the judge, and load it first if need be. Raises ModelMissing, ModelBroken or InputError."""
         if isinstance(self.llm, Judge):
             return self.llm
         judge: Judge = self._opened(Judge.load, DEFAULT_JUDGE if self.llm is None else self.llm)

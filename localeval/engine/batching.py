@@ -43,7 +43,7 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
 
 
 def even_size(tokens: int, most: int) -> int:
-    """How many tokens each call has when `tokens` need several of at most `most`: all about as many.
+    """Size the calls alike when `tokens` need several of at most `most`; give tokens a call.
 
     A last call of a few tokens would cost as much as one of many. In whole groups.
 
@@ -109,7 +109,7 @@ def count_beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
 
 
 def shared_length(sequences: Sequence[Sequence[int]]) -> int:
-    """How many of their first items all sequences have alike.
+    """Count the first items that all sequences have alike.
 
     >>> shared_length([b"not so", b"no"])
     2
@@ -119,7 +119,7 @@ def shared_length(sequences: Sequence[Sequence[int]]) -> int:
 
 
 def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
-    """Windows of whole sentences, joined, each with the last sentence of the one before it.
+    """Join whole sentences to windows, each with the last sentence of the one before it.
 
     `sizes` are the tokens of each sentence, `room` a window's.
     Raises ContextTooLong for more than MOST_WINDOWS, or a sentence that no window holds.

@@ -31,7 +31,7 @@ class Speed(NamedTuple):
     step: float
 
     def cost(self, spent: TokenUsage) -> float:
-        """The time that these tokens take in calls of the best size, wrong guesses and all.
+        """Reckon the seconds of these tokens in calls of the best size, wrong guesses and all.
 
         >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(context=80, items=40, decoded=10, guessed=5))
         1.5
@@ -54,7 +54,7 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
             llama.decode([BatchToken(token, i, (0,), False) for i in range(behind)])
 
         def best_of_two(calls: Sequence[list[BatchToken]]) -> float:
-            """Seconds, behind a run that warms up: what disturbs a run only makes it longer."""
+            """Time the calls after a run that warms up: what disturbs a run only makes it longer."""
             found = []
             for _ in range(3):
                 llama.drop(0, behind)

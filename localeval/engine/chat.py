@@ -18,7 +18,7 @@ from localeval.prompts.prefix import PromptPrefix
 
 
 def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
-    """The tokens before a context and after an item. Raises ModelBroken without a usable template."""
+    """Give the tokens before a context and after an item. Raises ModelBroken without a usable template."""
     source = model.chat_template()
     if source is None:
         raise ModelBroken(

@@ -155,7 +155,7 @@ class ReplyDecoder(Generic[T]):
         self.feed.append(token)
 
     def _draw(self, logits: Any) -> int:
-        """The number of one of them. Held against the largest first: near 0 degrees all else vanishes."""
+        """Draw one of their numbers. Held against the largest first: near 0 degrees all else vanishes."""
         shares = np.exp((logits - logits.max()) / self._temperature)
         return int(self._generator.choice(len(shares), p=shares / shares.sum()))
 
@@ -206,7 +206,7 @@ def trim_repetition(text: bytes) -> bytes | None:
 
 
 def _scan(text: bytes) -> tuple[list[list[tuple[int, int]]], int]:
-    """(the finished strings of each list that is still open, outermost first; where the last part ends)."""
+    """Give (finished strings of each list that is still open, outermost first; where the last part ends)."""
     lists: list[list[tuple[int, int]]] = []
     last = 0
     for match in _JSON_PART.finditer(text):

@@ -52,11 +52,11 @@ class DryRunEngine:
         return prefix in self._prefixes or self._engine.is_prefix_cached(prefix)
 
     def prefix_tokens(self) -> int:
-        """Tokens of all prefixes that were asked of, also of those that are cached."""
+        """Count the tokens of all prefixes that were used, also of those that are cached."""
         return sum(len(self.frame(prefix).before) for prefix in self._prefixes)
 
     def close(self) -> None:
-        """The engine that is read with stays open."""
+        """Do nothing: the engine whose tokenizer it uses stays open."""
 
     def generate(
         self,
@@ -114,7 +114,7 @@ class DryRunEngine:
         return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
 
     def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:
-        """(the tokens of a reply before its first decision, how many stand before the choices behind it)."""
+        """Give (a reply's tokens before its first decision, how many stand before the later choices)."""
         first, *others = fields
         start = f'{{"{first}":'
         later = sum(len(self.tokens(f'{name}":"')) for name in others if name in choices)

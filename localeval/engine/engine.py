@@ -98,7 +98,7 @@ class Engine:
         return self._get_tokenizer().number("block_count")
 
     def memory(self, prefix_tokens: int = 0) -> int | None:
-        """Bytes that the loaded model takes, beside them the kept states of so many tokens of prefixes.
+        """Reckon the bytes that the loaded model takes, cached states of so many prefix tokens included.
 
         None where a GPU holds it, or part of it.
         """
@@ -318,7 +318,7 @@ def _batch(tokens: list[int], position: int, sequence: int, wanted: bool = False
 
 
 def _identity(path: Path) -> tuple[int, ...]:
-    """What changes when the file at `path` is replaced; empty where there is none."""
+    """Give what changes when the file at `path` is replaced; empty where there is none."""
     try:
         status = path.stat()
     except OSError:

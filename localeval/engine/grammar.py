@@ -52,7 +52,7 @@ class Automaton:
         self._shortest: dict[tuple[int, frozenset[int]], bytes] = {}
 
     def next(self, state: int, token: int) -> int:
-        """The state after `token`. Raises ValueError where the token is not allowed."""
+        """Give the state after `token`. Raises ValueError where the token is not allowed."""
         following = self._index.get_next_state(state, token)
         if following is None:
             raise ValueError(f"token {token} is not allowed in state {state}")
@@ -62,7 +62,7 @@ class Automaton:
         return bool(self._index.is_final_state(state))
 
     def mask(self, state: int) -> npt.NDArray[np.bool_]:
-        """(n_vocab,) True where a token may follow."""
+        """Give (n_vocab,), True where a token may follow."""
         if state not in self._masks:
             mask = np.zeros(self._vocabulary.size, dtype=np.bool_)
             mask[np.fromiter(self._index.get_allowed_tokens(state), dtype=np.int64)] = True
@@ -70,14 +70,14 @@ class Automaton:
         return self._masks[state]
 
     def walk(self, text: bytes, state: int | None = None) -> int:
-        """The state after `text`, from `state` or the start, byte by byte."""
+        """Follow `text` byte by byte, from `state` or the start; give the state behind it."""
         state = self.start if state is None else state
         for byte in text:
             state = self.next(state, self._vocabulary.byte_token[byte])
         return state
 
     def forced(self, state: int) -> tuple[bytes, int]:
-        """The bytes that can only follow from here, and the state behind them. A final state forces none."""
+        """Give the bytes that can only follow here, and the state behind them. A final state forces none."""
         if state not in self._forced:
             run, here = b"", state
             while not self.final(here) and len(ways := self._bytes_from(here)) == 1:
@@ -87,7 +87,7 @@ class Automaton:
         return self._forced[state]
 
     def shortest(self, state: int, goals: frozenset[int] = frozenset()) -> bytes:
-        """The shortest text (the smallest bytes among equals) to one of `goals`, or to a complete reply."""
+        """Find the shortest text (smallest bytes among equals) to one of `goals`, or a complete reply."""
         if (state, goals) not in self._shortest:
             seen, edge = {state}, {b"": state}
             while not (done := [t for t, here in edge.items() if here in goals or self.final(here)]):

@@ -22,7 +22,7 @@ Array = npt.NDArray[np.float32]
 
 @cache
 def _ggml() -> Any:
-    """The ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
+    """Open the ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
     found = sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*"))
     if not found:
         return None
@@ -78,7 +78,7 @@ class StateTap:
             self._found = {}
 
     def states(self, layers: Sequence[int], tokens: int) -> Array:
-        """What was copied since `reading` began, as (tokens, layers, width). Raises EngineError for less."""
+        """Give what was copied since `reading` began, (tokens, layers, width). Raises EngineError if less."""
         flat = [np.frombuffer(b"".join(self._found[_node(layer)]), np.float32) for layer in layers]
         if not tokens or any(
             one.size == 0 or one.size % tokens or not np.isfinite(one).all() for one in flat
@@ -88,7 +88,7 @@ class StateTap:
 
 
 def _node(layer: int) -> bytes:
-    """The name of the residual behind a layer in llama.cpp's graphs of Qwen2, Qwen2.5 and Qwen3."""
+    """Name the residual behind a layer as llama.cpp's graphs of Qwen2, Qwen2.5 and Qwen3 do."""
     return f"l_out-{layer}".encode()
 
 

@@ -133,7 +133,7 @@ class States(NamedTuple):
     ends: tuple[int, ...]
 
     def tokens(self, start: int, end: int) -> slice:
-        """The tokens that share a byte with those from `start` to `end`; at least one."""
+        """Find the tokens that share a byte with those from `start` to `end`; at least one."""
         first = bisect_right(self.ends, start)
         return slice(first, max(first + 1, bisect_left(self.ends, end) + 1))
 
@@ -176,7 +176,7 @@ class TokenUsage(NamedTuple):
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
 
     def since(self, before: TokenUsage) -> TokenUsage:
-        """What came after `before`.
+        """Give what came after `before`.
 
         >>> TokenUsage(prefix=9, decoded=3).since(TokenUsage(prefix=9)).decoded
         3
@@ -200,11 +200,11 @@ class TreeEngine(Protocol):
     def frame(self, prefix: PromptPrefix) -> Frame: ...
 
     def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        """Whether the prefix need not be computed any more: it was, or its state was kept."""
+        """Tell whether the prefix was computed already, or its state was kept."""
         ...
 
     def room(self, prefix: PromptPrefix) -> int:
-        """Tokens left for a context and its items."""
+        """Count the tokens left for a context and its items."""
         ...
 
     def generate(

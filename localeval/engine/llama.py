@@ -101,25 +101,25 @@ class Tokenizer:
             llama_cpp.llama_model_free(model)
 
     def number(self, name: str) -> int:
-        """A number in the metadata, by its name behind the architecture ("block_count"); 0 without it."""
+        """Read a number of the metadata by its name behind the architecture ("block_count"); 0 without it."""
         text = self._value(f"{self._value('general.architecture')}.{name}")
         return int(text) if text.isdecimal() else 0
 
     def _value(self, key: str) -> str:
-        """A value of the metadata as text; empty where there is none."""
+        """Read a value of the metadata as text; empty where there is none."""
         buffer = ctypes.create_string_buffer(256)
         found = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace") if found >= 0 else ""
 
     def tokenize(self, text: bytes, special: bool = False) -> list[int]:
-        """Tokens of `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""
+        """Tokenize `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""
         room = len(text) + 1
         tokens = (llama_cpp.llama_token * room)()
         n = llama_cpp.llama_tokenize(self._vocab, text, len(text), tokens, room, False, special)
         return list(tokens[:n])
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
-        """(token, its bytes) for every token that may stand in a text: no control token, none empty."""
+        """Yield (token, its bytes) for every token of a text: no control token, none empty."""
         buffer = ctypes.create_string_buffer(256)
         for token in range(self.n_vocab):
             control, ends = llama_cpp.llama_vocab_is_control, llama_cpp.llama_vocab_is_eog
@@ -131,12 +131,12 @@ class Tokenizer:
         return int(llama_cpp.llama_vocab_eos(self._vocab))
 
     def chat_template(self) -> str | None:
-        """The Jinja chat template in the GGUF file; None when it has none."""
+        """Read the Jinja chat template in the GGUF file; None when it has none."""
         template = llama_cpp.llama_model_chat_template(self._model, None)
         return template.decode("utf-8", "replace") if template else None
 
     def special_text(self, which: str) -> str:
-        """The text of the "bos" or "eos" token as a template writes it; empty when there is none."""
+        """Give the "bos" or "eos" token as a template writes it; empty when there is none."""
         token = int(getattr(llama_cpp, f"llama_vocab_{which}")(self._vocab))
         text = llama_cpp.llama_vocab_get_text(self._vocab, token) if token >= 0 else None
         return text.decode("utf-8", "replace") if text else ""
@@ -221,7 +221,7 @@ class Llama(Tokenizer):
         llama_cpp.llama_memory_seq_rm(self._memory, sequence, position, -1)
 
     def save(self, sequence: int) -> bytes:
-        """The state of one sequence, for `restore`."""
+        """Copy the state of one sequence, for `restore`."""
         size = llama_cpp.llama_state_seq_get_size(self._context, sequence)
         buffer = (ctypes.c_uint8 * size)()
         llama_cpp.llama_state_seq_get_data(self._context, buffer, size, sequence)
@@ -247,7 +247,7 @@ class Llama(Tokenizer):
         return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
 
     def states(self, tokens: Sequence[BatchToken], layers: Sequence[int]) -> Array:
-        """The residual behind `layers` for each of `tokens`, as (tokens, layers, width).
+        """Read the residual behind `layers` for each of `tokens`: (tokens, layers, width).
 
         Nothing above is computed. The cells are good for `states` of the same layers or lower ones alone.
         Raises EngineError where this build shows no states.

@@ -15,7 +15,7 @@ _BITS = {"f16": 16.0, "q8_0": 8.5}  # of a value in the cache
 
 
 def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that this process may still take without swapping; None where the system does not tell.
+    """Give the bytes that this process may still take without swapping; None where nobody tells.
 
     The least of what the machine has and what a container is allowed (cgroup v2). What either keeps of
     files that were read counts as free: it gives way.
@@ -43,7 +43,7 @@ def check(path: Path, need: int | None) -> None:
 
 
 def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> int:
-    """Bytes of keys and values for `n_ctx` tokens.
+    """Reckon the bytes of keys and values for `n_ctx` tokens.
 
     number  gives a number of the file's metadata, by its name behind the architecture; 0 without it
 
@@ -60,7 +60,7 @@ def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> in
 
 
 def _numbers(path: Path) -> dict[str, int]:
-    """The first word of each line -> the number behind it; nothing where the file can't be read."""
+    """Read the first word of each line -> the number behind it; nothing where the file can't be read."""
     try:
         lines = [line.split() for line in path.read_text().splitlines()]
     except (OSError, ValueError):

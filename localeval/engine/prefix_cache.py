@@ -35,11 +35,11 @@ class PrefixCache:
         self._folder = user_cache_path("localeval") / "prefixes"
 
     def has(self, prefix: Sequence[int]) -> bool:
-        """Whether there is a state of these tokens; it may yet turn out to be damaged."""
+        """Tell whether there is a state of these tokens; it may yet turn out to be damaged."""
         return self._file(prefix).is_file()
 
     def get(self, prefix: Sequence[int]) -> bytes | None:
-        """The state of these tokens; None where there is none, or not the bytes that were kept."""
+        """Read the state of these tokens; None where there is none, or not the bytes that were kept."""
         file = self._file(prefix)
         try:
             held = file.read_bytes()

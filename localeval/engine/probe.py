@@ -58,7 +58,7 @@ _TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎�
 
 
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
-    """The processor's name and, where Linux tells them, its features."""
+    """Give the processor's name and, where Linux tells them, its features."""
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
     told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     name = told.get("model name") or platform.processor() or platform.machine()
@@ -67,7 +67,7 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
 
 @cache
 def library() -> str:
-    """A digest of llama.cpp's compiled libraries: one version compiled in two ways gives two."""
+    """Digest llama.cpp's compiled libraries: one version compiled in two ways gives two."""
     found = find_spec("llama_cpp")
     places = [Path(place) / "lib" for place in (found and found.submodule_search_locations) or ()]
     files = sorted(file for place in places for file in place.glob("lib*") if "so." not in file.name)
@@ -110,7 +110,7 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
 
 
 def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> LocalevalError | None:
-    """What a probe finds; None if the model passes. Raises ModelError where the build is wrong."""
+    """Probe the model and give its fault; None if it passes. Raises ModelError where the build is wrong."""
     threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
     small = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
     try:

@@ -32,7 +32,7 @@ class NgramIndex:
         return places
 
     def after(self, end: tuple[int, ...]) -> tuple[int, ...]:
-        """What follows these tokens; nothing where they do not stand or nothing follows."""
+        """Give what follows these tokens; nothing where they do not occur or nothing follows."""
         place = self._ends.get(end, len(self._tokens))
         return self._tokens[place : place + LONGEST]
 
@@ -58,7 +58,7 @@ def draft(written: Sequence[int], prompt: NgramIndex, context: NgramIndex) -> li
 
 
 def call_size(items: int, width: int) -> int:
-    """How many tokens a call for this many growing items should have, drafts included.
+    """Choose how many tokens a call for this many growing items has, drafts included.
 
     llama.cpp's kernels for the usual quantizations take 4 tokens in little more than the time of 2, and 16 in
     the time of 12. In milliseconds, on two cores with AVX-512 behind 1,500 tokens: 66 for 1 token, 101 for 2,
@@ -82,7 +82,7 @@ def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
     """
 
     def dealt(left: int) -> list[int]:
-        """How many tokens of each draft are kept if there is room for `left` of them."""
+        """Count the tokens of each draft that are kept if there is room for `left` of them."""
         kept = [0] * items
         for place in range(LONGEST):
             for i, draft in enumerate(drafts):

@@ -133,7 +133,7 @@ class Places:
         return states.tokens(self._at[start], self._at[end])
 
     def mean(self, states: States, start: int, end: int) -> Any:
-        """(width,) The mean state of the tokens of a piece of the text."""
+        """Average the states of the tokens of a piece of the text: (width,)."""
         return states.values[self.tokens(states, start, end), 0].mean(axis=0)
 
 

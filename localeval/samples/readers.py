@@ -271,7 +271,7 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
 
 
 def _from_table(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | InputError:
-    """The columns that are there, or why a cell can't be read.
+    """Give the columns that are there, or why a cell can't be read.
 
     A text for retrieved_contexts is a list in JSON. A whole number that a table holds as 7.0, as it must
     where a cell of the column is missing, is an id.
@@ -291,7 +291,7 @@ def _from_table(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | Inpu
 
 
 def _plain(value: Any) -> Any:
-    """The value in JSON's types: numpy's as Python's own, nan as None, bytes, dates and decimals as text."""
+    """Give the value in JSON's types: numpy's as Python's, nan as None, bytes, dates, decimals as text."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and value != value:

@@ -31,7 +31,7 @@ _OPEN = (":", "?", "\uff1a", "\uff1f")  # what ends so claims nothing
 
 @lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
 def extract_claims(text: str) -> list[Sentence]:
-    """The sentences of a text that claim something.
+    """Find the sentences of a text that claim something.
 
     Where none does, its headings and mentions ("[3]", "(3)"): an answer may be no more. What only leads on is
     never among them.
@@ -52,7 +52,7 @@ def extract_claims(text: str) -> list[Sentence]:
 
 
 def is_claim(text: str) -> bool:
-    """Not so: marks without a letter, what introduces something else, questions, and a bare "(Passage 1)".
+    """Tell a claim from marks without a letter, introductions, questions, and a bare "(Passage 1)".
 
     >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
     (False, False, True)
@@ -61,12 +61,12 @@ def is_claim(text: str) -> bool:
 
 
 def has_content(text: str) -> bool:
-    """Whether it has a letter or digit beside the number of a passage or a list item."""
+    """Tell whether it has a letter or digit beside the number of a passage or a list item."""
     return has_words(without_mentions(text.translate(_BRACKETS)))
 
 
 def _leads_on(text: str) -> bool:
-    """Whether it is a question, or introduces what follows. A title that asks, behind other words, does not.
+    """Tell whether it asks or introduces what follows. A title that asks, behind other words, does not.
 
     >>> _leads_on("The film is *Who Is Ann?*"), _leads_on("**Who is Ann?**")
     (False, True)
@@ -78,7 +78,7 @@ def _leads_on(text: str) -> bool:
 
 
 def _is_heading(sentence: Sentence, text: str) -> bool:
-    """Whether it is on a line behind number signs, the head of a table, or a bold line above plain ones.
+    """Tell whether it is a line behind number signs, a table's head, or a bold line above plain ones.
 
     Not so is what ends as a sentence does, the last line, and what is bold within a line or as one item of a
     list among others: these are said with stress.
@@ -110,7 +110,7 @@ def _line(text: str, start: int) -> str:
 
 
 def main_clause(statement: str, premise: SourceTerms) -> str:
-    """`statement` without its brackets, and without clauses of which the premise has not one term.
+    """Drop brackets from `statement`, and clauses of which the premise has not one term.
 
     The statement itself where hardly anything would go, or where that leaves no term that the premise has:
     then there is no core to be judged.

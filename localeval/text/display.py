@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 
 def printable(text: str) -> str:
-    """`text` with control characters (a terminal would obey them) and line ends as spaces."""
+    """Replace control characters (a terminal would obey them) and line ends by spaces."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def printable_lines(text: str) -> str:
-    """`printable`, but line ends stay.
+    """Do as `printable`, but keep line ends.
 
     >>> printable_lines("a\\x1b[31m\\nb")
     'a [31m\\nb'
@@ -21,7 +21,7 @@ def printable_lines(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` with every run of white space as one space.
+    """Replace every run of white space by one space.
 
     >>> one_line(" a\\n b ")
     'a b'
@@ -30,7 +30,7 @@ def one_line(text: str) -> str:
 
 
 def shorten(text: object, limit: int = 200) -> str:
-    """What something outside said, fit for a message: printable, on one line, cut at `limit`.
+    """Make what something outside said fit for a message: printable, on one line, cut at `limit`.
 
     >>> shorten("a\\x1b[31m\\nb")
     'a [31m b'
@@ -40,7 +40,7 @@ def shorten(text: object, limit: int = 200) -> str:
 
 
 def suggested(name: str, known: Sequence[str]) -> str:
-    """What to give in place of a name that is not among those known.
+    """Suggest what to give in place of a name that is not among those known.
 
     >>> suggested("faithfullness", ["faithfulness", "answer_relevance"])
     'did you mean faithfulness?'
@@ -50,7 +50,7 @@ def suggested(name: str, known: Sequence[str]) -> str:
 
 
 def digits(number: float, limit: float) -> str:
-    """Four digits behind the point, or all of them where four would lie on another side of the limit.
+    """Show four decimals, or all where four would lie on another side of the limit.
 
     >>> digits(0.75996, 0.8), digits(0.79996, 0.8)
     ('0.7600', '0.79996')
@@ -61,7 +61,7 @@ def digits(number: float, limit: float) -> str:
 
 
 def join_some(names: Sequence[str], most: int) -> str:
-    """The first `most` names, printable, with commas between, and how many more there are.
+    """Join the first `most` names, printable, by commas, and say how many more there are.
 
     >>> join_some(["a", "b", "c"], 2)
     'a, b and 1 more'

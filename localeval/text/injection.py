@@ -52,7 +52,7 @@ def find_injections(sample: Any, fences: Sequence[str]) -> list[Injection]:
 
 
 def _excerpts(text: str, fences: Sequence[str]) -> dict[str, str]:
-    """The kinds that are found in a text, in the order of `KINDS`, with the words of each first place."""
+    """Find kinds in a text, in the order of `KINDS`, with the words of each first place."""
     # What a reader sees is what counts: wide letters are letters, and invisible ones are not there.
     plain = text if text.isascii() else text.translate(_AS_SEEN)
     lower = plain.lower()
@@ -81,7 +81,7 @@ _GIVEN = tomllib.loads(resources.files("localeval.text").joinpath("injection.tom
 
 
 def _expanded(pattern: str | list[str]) -> str:
-    """The pattern with fragments of the file in the place of their names in braces."""
+    """Put the file's fragments into the pattern, in the place of their names in braces."""
     return re.sub(r"\{([a-z]+)\}", lambda name: _expanded(_GIVEN["fragments"][name[1]]), "".join(pattern))
 
 

@@ -24,7 +24,7 @@ _NOT_ENGLISH = 0.01  # P(English) below which a text is in another language, for
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:
-    """The text without `<think>...</think>` blocks, and whether there was one.
+    """Drop `<think>...</think>` blocks; give the text, and whether there was one.
 
     A block that opens the text and is never closed is all of it: the model ran out of room while thinking.
     Where the opening stood in the prompt, a text begins inside: a lone `</think>` at a line's end closes it.

@@ -39,7 +39,7 @@ _COUNTING = {*_BELOW_HUNDRED, *_HUNDRED, *_ALL_SCALES, *_HAN_DIGITS}
 
 
 def in_digits(text: str) -> list[str]:
-    """Its numbers in digits, in order, without commas between thousands and zeros before them.
+    """Find its numbers in digits, in order, without commas between thousands and leading zeros.
 
     >>> in_digits("007 of 1,200 to 1,500.50")
     ['7', '1200', '1500.50']
@@ -48,7 +48,7 @@ def in_digits(text: str) -> list[str]:
 
 
 def parse_numbers(text: str) -> set[str]:
-    """Every number that a text names, by `canonical`: also those in words, of scaled digits, with spaces.
+    """Find every number that a text names, as `canonical`: also in words, scaled digits, with spaces.
 
     >>> sorted(parse_numbers("Twenty-five of 1.5 million, two thousand and one, 3.50"), key=float)
     ['1', '1.5', '2', '3.5', '5', '20', '25', '2000', '2001', '1000000', '1500000']
@@ -74,7 +74,7 @@ def apply_scale(text: str) -> dict[str, str]:
 
 
 def counts(word: str) -> bool:
-    """Whether a word, or a lone Han character, is a number or a part of one.
+    """Tell whether a word, or a lone Han character, is a number or a part of one.
 
     >>> [counts(word) for word in ("1962", "5th", "thousand", "十", "mill")]
     [True, True, True, True, False]
@@ -83,7 +83,7 @@ def counts(word: str) -> bool:
 
 
 def canonical(number: str) -> str:
-    """A number without the zeros at the end of its decimals.
+    """Drop the zeros at the end of its decimals.
 
     >>> canonical("1.50"), canonical("5.0"), canonical("100"), canonical("1.2.0")
     ('1.5', '5', '100', '1.2.0')
@@ -97,7 +97,7 @@ def _plain(number: str) -> str:
 
 
 def _in_words(text: str) -> Iterator[int]:
-    """The numbers that a text names in English words: each word for itself, and with those before it.
+    """Find numbers in English words: each word for itself, and with those before it.
 
     A number may end at any of its words ("In two thousand, five came").
     """

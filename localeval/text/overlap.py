@@ -48,7 +48,7 @@ class Evidence(BaseModel):
 
 
 def context_sentences(contexts: Sequence[str]) -> tuple[Evidence, ...]:
-    """Every sentence of the contexts, in order."""
+    """List every sentence of the contexts, in order."""
     return _sentences(tuple(contexts))
 
 
@@ -64,7 +64,7 @@ def _sentences(contexts: tuple[str, ...]) -> tuple[Evidence, ...]:
 def rank_sentences(
     statements: Sequence[str], sentences: Sequence[Evidence], number: int
 ) -> list[tuple[Evidence, ...]]:
-    """For each statement up to `number` sentences that together share most with it, the closest one first.
+    """Find for each statement up to `number` sentences that together share most with it, closest first.
 
     The closest is the one whose shared terms weigh most (rare terms more), the first of equals. Each further
     one adds most of what those before it lack, of equals the one that shares most, and is taken only where
@@ -112,7 +112,7 @@ def term_positions(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
 def shared_weight(
     wanted: frozenset[str], number: int, places: Mapping[str, Sequence[int]], weight: Mapping[str, float]
 ) -> list[float]:
-    """For each of `number` sentences the weight of the terms of `wanted` that it has; 0 where it has none."""
+    """Weigh in each of `number` sentences the terms of `wanted` that it has; 0 where it has none."""
     shares = [0.0] * number
     for term in sorted(wanted & places.keys()):  # in one order, so that a sum has always the same bits
         for i in places[term]:
@@ -151,7 +151,7 @@ class SourceTerms(NamedTuple):
 
 
 def source_terms(texts: Sequence[str]) -> SourceTerms:
-    """What a statement is looked for in."""
+    """Collect what a statement is looked for in."""
     return _source_terms(tuple(texts))
 
 
@@ -162,7 +162,7 @@ def _source_terms(texts: tuple[str, ...]) -> SourceTerms:
 
 
 def term_recall(statement: str, premise: SourceTerms) -> float:
-    """The share of the statement's terms, stop words aside, that occur anywhere in the premise, 0 to 1.
+    """Give the share of the statement's terms, stop words aside, that the premise has, 0 to 1.
 
     1 where the statement has no such term: there is nothing that could be missing.
 
@@ -174,7 +174,7 @@ def term_recall(statement: str, premise: SourceTerms) -> float:
 
 
 def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]:
-    """The statement's numbers in digits that the premise names nowhere, each once, in order.
+    """Find the statement's numbers in digits that the premise names nowhere, each once, in order.
 
     One that stands in the premise for something else is no unknown one, and units are not looked at.
 
@@ -194,7 +194,7 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
 
 @lru_cache(maxsize=256)  # a statement is looked at by several judgements
 def numbers(text: str) -> tuple[str, ...]:
-    """Its numbers as `in_digits` writes them, those of passages and of a list item before it left out.
+    """Find its numbers as `in_digits` does, less those of passages and of a list item before it.
 
     >>> numbers("1. In ２０２１-05, 1,200 to 1,500.5 people (passages 1, 2 and 3)")
     ('2021', '5', '1200', '1500.5')
@@ -203,12 +203,12 @@ def numbers(text: str) -> tuple[str, ...]:
 
 
 def without_mentions(text: str) -> str:
-    """`text` without its mentions of numbered passages, and without the number of a list item before it."""
+    """Drop mentions of numbered passages from `text`, and the number of a list item before it."""
     return _MENTION.sub(" ", text)
 
 
 def omits_content(sentence: str, statements: Sequence[str]) -> bool:
-    """Whether a number of the sentence, or most of one of its clauses, stands in none of the statements.
+    """Tell whether a number of the sentence, or most of a clause, is in none of the statements.
 
     What only introduces ("Based on the passages, it appears that ...") is short enough to be let pass.
 
@@ -235,7 +235,7 @@ def omits_content(sentence: str, statements: Sequence[str]) -> bool:
 
 
 def long_numbers(text: str) -> frozenset[str]:
-    """Its `numbers` of two digits and more: a single digit may count passages or list items.
+    """Find its `numbers` of two digits and more: a single digit may count passages or list items.
 
     >>> sorted(long_numbers("Passage 12: 1,200 to 1,500 people, 3.5% of 7"))
     ['1200', '1500', '3.5']

@@ -76,7 +76,7 @@ class Sentence:
 
 
 def split_sentences(text: str) -> list[Sentence]:
-    """The sentences of `text`, in order and apart.
+    """Split `text` into its sentences, in order and apart.
 
     Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
     number before a list item and the language after a code fence. A line ends a sentence; a row of a table
@@ -107,12 +107,12 @@ def split_sentences(text: str) -> list[Sentence]:
 
 
 def has_words(text: str) -> bool:
-    """Whether it has a letter or a digit: without one a text says nothing."""
+    """Tell whether it has a letter or a digit: without one a text says nothing."""
     return any(map(str.isalnum, text))
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
-    """(start, end, is it prose?) of each line, without its list and heading marks; fences are left out."""
+    """Yield (start, end, is it prose?) of each line without list and heading marks; skip fences."""
     fence = ""
     at = 0
     # A line "42." is a list number with its item on the next line, unless nothing follows.
@@ -132,7 +132,7 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _ends(line: str, written: str, budget: int) -> tuple[list[int], int]:
-    """Where the sentences of a line end (the last at its length), and what is left of the budget.
+    """Find where the sentences of a line end (the last at its length), and what is left of the budget.
 
     All but the last sentence of a window are taken, and the next window begins where they end: so no window's
     edge cuts a sentence that is shorter than a window.
@@ -154,7 +154,7 @@ def _ends(line: str, written: str, budget: int) -> tuple[list[int], int]:
 
 
 def _pysbd_ends(window: str, written: str) -> list[int] | None:
-    """Where pysbd ends its sentences, the last at the window's length; None if it can't be trusted."""
+    """Ask pysbd where sentences end, the last at the window's length; None if it can't be trusted."""
     lists = len(_LIST_SIGN.findall(window)) > _MAX_LIST_SIGNS
     if lists or _OWN_SIGNS.search(window) or _REFERENCE.search(window):
         return None
@@ -186,7 +186,7 @@ def _segmenter(code: str) -> Any:
 
 
 def _plain_ends(text: str, at: int) -> Iterator[int]:
-    """Where sentences end from `at` on, the last at the text's length, by end marks alone; linear time."""
+    """Find where sentences end from `at` on, the last at the text's end, by end marks alone; linear time."""
     for mark in _TERMINATOR.finditer(text, at):
         if mark.end() == len(text):
             break
@@ -205,7 +205,7 @@ def _plain_ends(text: str, at: int) -> Iterator[int]:
 
 
 def _joined(line: str, ends: list[int]) -> list[int]:
-    """The ends less those within a sentence, behind a lone list number, or between a word and its marks."""
+    """Drop ends within a sentence, behind a lone list number, or between a word and its marks."""
     kept: list[int] = []
     start = 0
     capitals = next((c for c in line if c.isalpha()), "").isupper()
@@ -219,7 +219,7 @@ def _joined(line: str, ends: list[int]) -> list[int]:
 
 
 def _goes_on(line: str, end: int, capitals: bool) -> bool:
-    """Whether the sentence goes on behind its mark: within an address or code, or behind an abbreviation.
+    """Tell whether the sentence goes on behind its mark: in an address or code, or an abbreviation.
 
     With `capitals` sentences of the line begin with capitals, so that a small letter goes on with one.
 
@@ -238,7 +238,7 @@ def _goes_on(line: str, end: int, capitals: bool) -> bool:
 
 
 def _outside_quotes(line: str, ends: list[int]) -> list[int]:
-    """The ends, less those inside short quotations; closing marks go to the sentence before them.
+    """Drop ends inside short quotations; closing marks go to the sentence before them.
 
     A sentence goes on after a quotation that it has no mark before (问了“走吗？”就走), and not after speech
     (他说：“走吧。”就走).
