@@ -62,7 +62,10 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
         if manifest["localeval_pack"] != FORMAT:
             raise Refused(f"{path} is of a newer kind of pack; use the install.py beside it.")
         manifest["files"][manifest["pip"]]
-        for name in manifest["files"]:
+        for fact in (*this_machine(), "glibc", "cpu", "installed_bytes", "localeval", "models"):
+            manifest[fact]
+        for name, file in manifest["files"].items():
+            file["size"], file["sha256"]
             if not is_safe(name):
                 raise Refused(f"{path} names {name!r}, which no pack holds; do not use this pack.", 3)
     except (ValueError, KeyError, TypeError) as error:
