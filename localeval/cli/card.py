@@ -105,10 +105,16 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
         named = {"name": str(loaded.model["name"]), "sha256": str(loaded.model["sha256"])}
         behind = head_fit.layer_of(loaded.engine, layer)
         read = head_fit.read(loaded.engine, named["sha256"], behind, answers, cache, progress)
-    heads = head_fit.fit(read, named, behind)
-    with writing_to(output, "head"):
-        atomic_write(output, [write(heads)])
-    for head in heads:
+    heads = []
+    for head in head_fit.fit(read, named, behind):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
         click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
+        if head.figures["auroc"][1] > 0.5:
+            heads.append(head)
+        else:
+            say(f"{head.language}: left out, as this is no better than chance; label more answers")
+    if not heads:
+        raise InputError(f"{where}: no head was written, as none tells right from wrong; label more answers.")
+    with writing_to(output, "head"):
+        atomic_write(output, [write(heads)])
     say(f"head: {output}; use it with --head")

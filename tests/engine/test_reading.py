@@ -80,11 +80,12 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(tiny_path: Pat
     engine.close()
 
 
-def labelled(path: Path, number: int) -> Path:
+def labelled(path: Path, number: int, told: bool = True) -> Path:
+    """Write labelled answers; `told` if words tell the right ones from the wrong ones."""
     lines = [
         {
             "id": f"s{i}",
-            "response": f"Tea grows on hill {i}.",
+            "response": f"{'Tea grows' if i % 2 or not told else 'Cars roll'} on hill {i // 2}.",
             "retrieved_contexts": ["Tea grows."],
             "label": i % 2,
             "group": f"g{i // 2}",
@@ -111,6 +112,16 @@ def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothin
     mill = Sample(response="The mill was built in 1820.", retrieved_contexts=["It was built in 1820."])
     with Judge.load(tiny_path, n_threads=1) as judge:
         assert judge.score("groundedness", mill, head=made).status == "scored"
+
+
+def test_a_head_that_is_no_better_than_chance_is_not_written(
+    tiny_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", 300, told=False)
+    with pytest.raises(SystemExit) as ended:
+        main(["fit", str(path), "--judge", str(tiny_path), "--threads", "1", "-o", str(made), "--layer", "0"])
+    assert (ended.value.code, made.exists()) == (2, False)
+    assert "no better than chance" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
