@@ -121,18 +121,14 @@ def main(folder: Path, share: float) -> None:
     whole = write_tiny_model(folder / "whole.gguf").read_bytes()
     broken, split = folder / "damaged.gguf", folder / "split-00001-of-00002.gguf"
     split.write_bytes(whole)
-    last = {
-        "the tokenizer of an embedding model": write_tiny_model(folder / "bert.gguf", tokenizer="bert"),
-        "an embedding model": write_tiny_model(folder / "pooled.gguf", pooling=3),
-        "a base model": write_tiny_model(folder / "base.gguf", template=None),
-        "a split file without its second part": split,
-        "whole": folder / "whole.gguf",
-    }
     for what, content in [*damaged(whole, share), ("nothing", b"")]:
         broken.write_bytes(content)
         print(json.dumps({"what": what, **outcome(broken)}), flush=True)
-    for what, path in last.items():
-        print(json.dumps({"what": what, **outcome(path)}), flush=True)
+    bert = write_tiny_model(folder / "tokenizer.gguf", tokenizer="bert")
+    pooled = write_tiny_model(folder / "embedding.gguf", pooling=3)
+    base = write_tiny_model(folder / "base.gguf", template=None)
+    for path in (bert, pooled, base, split, folder / "whole.gguf"):
+        print(json.dumps({"what": path.stem, **outcome(path)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ NEEDED: list[dict[str, Any]] = [{"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 
 # Statements of the response, of the reference, the response's in the reference, and the other way round.
 CORRECT: list[dict[str, Any]] = [
     *STATEMENTS,
-    {"statements": ["Tea is grown in Assam."]},
+    STATEMENTS[0],
     {"verdict": 0.9},
     {"verdict": 0.2},
     {"verdict": 0.8},

@@ -77,18 +77,14 @@ class SteadyEmbedder:
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
         rows = np.array([np.cos(np.arange(16) * (seed % 9973)) for seed in seeds], dtype=np.float32)
-        unit: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        return unit
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
     def signature(self) -> dict[str, Any]:
         return {"name": "steady", "sha256": "0" * 64}
 
 
 def steady_judge(engine: SteadyEngine) -> Judge:
-    judge = Judge(
-        engine,
-        {"name": "steady", "sha256": "0" * 64, "size": 0},
-        companions=AuxiliaryModels(SteadyEmbedder()),
-    )
+    model = {"name": "steady", "sha256": "0" * 64, "size": 0}
+    judge = Judge(engine, model, companions=AuxiliaryModels(SteadyEmbedder()))
     judge.loader = partial(steady_judge, engine)  # a worker has a copy of the engine
     return judge

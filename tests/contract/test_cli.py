@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -27,8 +28,7 @@ COLUMNS = ("--columns", "id=key,user_input=q", "--columns", "response=a, context
 
 
 def table(rows: list[dict[str, str]] = ROWS) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0])
+    writer = csv.DictWriter(text := io.StringIO(), rows[0])
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
@@ -71,11 +71,6 @@ def test_help_import_and_reading_are_quick_and_load_no_library_of_tables_or_mode
     assert min(times) < 1.0  # 0.25 s on a quiet machine; CI machines are not
 
 
-def test_the_help_of_a_command_begins_with_what_the_list_of_commands_says_of_it() -> None:
-    for name, (_, does) in cli.COMMANDS.items():
-        assert does in run(name, "--help").stdout.splitlines()[2]
-
-
 def test_every_option_of_judging_is_an_option_of_the_command_with_its_default() -> None:
     made = {option.name: option.default for option in evaluate_command.params}
     result = evaluate([{**GOOD, "response": ""}], ["faithfulness"], fake_judge(FakeEngine([])))
@@ -102,22 +97,16 @@ def test_score_prints_one_line_a_metric_and_metrics_are_named_in_any_way(
     score: list[str | Path] = ["score", "--judge", tiny_path, "--response", "Tea grows."]
     assert run(*score).stdout.startswith("faithfulness undefined no_contexts")
     names = ["faithfulness", "context_relevance", "context_precision"]
-    ways: list[tuple[list[str], str]] = [
-        (["-m", names[0], "-m", names[1], "--metrics", names[2]], ""),
-        (["-m", f"{names[0]}, {names[1]}", "-m", names[2]], names[0]),
+    for way, variable in (
+        (["-m", f"{names[0]}, {names[1]}", "-m", names[0], "--metrics", names[2]], names[0]),
         ([], ", ".join(names)),
-    ]
-    for way, variable in ways:
+    ):
         monkeypatch.setenv("LOCALEVAL_METRICS", variable)
         done = run(*score, "--context", "Tea.", "--question", "?", *way)
         lines = [line.split() for line in done.stdout.splitlines()]
         assert [line[0] for line in lines] == names
     _, value, word, soft = lines[0]
     assert (0 <= float(value) <= 1, word, 0 <= float(soft) <= 1) == (True, "soft", True)
-    assert "nothing to score" in refused("score", "--user-input", "Tea?")
-    assert "named twice" in refused("evaluate", "x", "--columns", "response=a,response=q")
-    assert "2 are named" in refused("card", "x", "-m", names[0], "-m", names[1])
-    run("rescore", judged(Path("run"), [0.9]), "-m", names[0], "-m", names[0])
 
 
 def test_a_context_of_200_000_characters_is_a_failed_sample_and_exit_0(tiny_path: Path, data: Path) -> None:
@@ -163,50 +152,30 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--columns", "q"), "--columns: 'q' is not FIELD=NAME"),
-        (("--columns", "id=key,response=anwser"), "no sample has the column anwser"),
-        (("--n-ctx", "10"), "'--n-ctx'"),
-        (("--threshold", "3"), "'--threshold'"),
-        (("-m", "faithfull"), "did you mean faithfulness?"),
-        (("-m", " , "), "metrics is empty"),
-        ((*COLUMNS, "--workers", "many"), "workers is 'many'"),
-        ((*COLUMNS, "--workers", "0"), "workers is 0"),
-        ((*COLUMNS, "--id", "s99x"), "no sample has the id s99x"),
-        ((), "data.csv, line 1: the header names no column"),
-        (("--format", "xlsx"), "'--format'"),
-        (("--nonsense",), "--nonsense"),
-    ],
-)
-def test_options_that_do_not_fit_are_exit_2_before_a_model_is_looked_for(
-    options: tuple[str, ...], message: str
-) -> None:
-    Path("data.csv").write_text(table())
-    assert message in refused("evaluate", "data.csv", *options)
-
-
-@pytest.mark.parametrize(("name", "value"), [("THREADS", "many"), ("BETA", "0")])
-def test_a_variable_with_a_wrong_value_is_exit_2_and_named(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(f"LOCALEVAL_{name}", value)
-    assert f"(env var: 'LOCALEVAL_{name}')" in refused("evaluate", "data.csv")
-
-
-@pytest.mark.parametrize(
     ("words", "said"),
     [
         ("evaluate", "--example"),
-        ("evaluate mine.jsonl --example", "--example"),
-        ("nonsense", "nonsense"),
-        ("score", "nothing to score"),
-        ("score -m answer_relevance --response Tea.", "the column user_input"),
+        ("evaluate data.csv --example", "--example"),
+        ("evaluate data.csv", "data.csv, line 1: the header names no column"),
+        ("evaluate data.csv --columns q", "--columns: 'q' is not FIELD=NAME"),
+        ("evaluate data.csv --threshold 3", "'--threshold'"),
+        ("evaluate data.csv -m faithfull", "did you mean faithfulness?"),
+        ("evaluate data.csv -m ,", "metrics is empty"),
+        ("evaluate data.csv --columns id=key,response=a,contexts=ctx --workers many", "workers is 'many'"),
         ("score -m context_recall --response Tea.", "the column reference"),
+        ("score --user-input Tea?", "nothing to score"),
+        ("card x -m faithfulness -m full_support", "2 are named"),
+        ("nonsense", "nonsense"),
     ],
 )
-def test_wrong_usage_is_exit_2_and_names_what_is_needed(words: str, said: str) -> None:
+def test_wrong_usage_is_exit_2_and_named_before_a_model_is_looked_for(words: str, said: str) -> None:
+    Path("data.csv").write_text(table())
     assert said in refused(*words.split())
+
+
+def test_a_variable_with_a_wrong_value_is_exit_2_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCALEVAL_BETA", "0")
+    assert "(env var: 'LOCALEVAL_BETA')" in refused("evaluate", "data.csv")
 
 
 def test_a_stdin_that_the_shell_closed_is_exit_2() -> None:
@@ -232,19 +201,21 @@ def test_a_file_that_can_not_or_may_not_be_written_is_exit_2_and_stays(place: st
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("argument", ["no\x1b[2J\x9bdata.jsonl", "--no\x1b[2Jption"])
-def test_what_is_told_of_an_argument_has_no_control_characters(argument: str) -> None:
-    told = refused("evaluate", argument)
-    assert "[2J" in told
-    assert told.isprintable()
+def test_what_is_told_of_an_argument_has_no_control_characters() -> None:
+    for argument in ("no\x1b[2J\x9bdata.jsonl", "--no\x1b[2Jption"):
+        told = refused("evaluate", argument)
+        assert "[2J" in told
+        assert told.isprintable()
 
 
 # Models
 
 
-def test_a_model_that_is_missing_is_exit_3_with_the_command_that_fetches_it(
+def test_a_model_that_is_broken_or_missing_is_exit_3_with_its_path_or_the_command_that_fetches_it(
     tiny_path: Path, data: Path
 ) -> None:
+    Path("broken.gguf").write_bytes(b"GGML")
+    assert "broken.gguf" in refused("evaluate", data, "--judge", "broken.gguf", "-q", "-o", "run", code=3)
     assert "localeval models fetch qwen2.5-coder-1.5b" in refused("evaluate", data, code=3)
     data.write_text('{"question": "What grows?", "answer": "Tea grows.", "contexts": ["Tea grows."]}')
     told = refused("evaluate", data, "-m", "answer_relevance", "--judge", tiny_path, "-o", "run", code=3)
@@ -270,11 +241,6 @@ def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
     assert not Path("run").exists()
 
 
-def test_a_model_that_is_broken_is_exit_3_with_its_path(data: Path) -> None:
-    Path("broken.gguf").write_bytes(b"GGML")
-    assert "broken.gguf" in refused("evaluate", data, "--judge", "broken.gguf", "-q", "-o", "run", code=3)
-
-
 # Interrupted
 
 
@@ -282,20 +248,15 @@ def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_o
     tiny_path: Path, data: Path
 ) -> None:
     journal = Path("run/journal.jsonl")
-    lines = [
-        json.dumps({"response": f"Tea grows, {i}.", "contexts": ["Tea."] * 40}) + "\n" for i in range(400)
-    ]
+    rows = [{"response": f"Tea grows, {i}.", "contexts": ["Tea."] * 40} for i in range(400)]
+    lines = [json.dumps(row) + "\n" for row in rows]
     data.write_text("".join(lines))
-    words = "evaluate data.jsonl -q --statements sentences -o run --judge"
-    arguments = [*words.split(), str(tiny_path)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "localeval", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Tests that a shell started in the background ignore SIGINT, and so would what they start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    arguments = ["evaluate", "data.jsonl", "-q", "--statements", "sentences", "-o", "run"]
+    arguments += ["--judge", str(tiny_path)]
+    # Tests that a shell started in the background ignore SIGINT, and so would what they start.
+    default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-m", "localeval", *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=default)
     deadline = time.monotonic() + 60
     while not (journal.exists() and journal.read_text().count("\n") > 5) and time.monotonic() < deadline:
         time.sleep(0.02)

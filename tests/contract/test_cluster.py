@@ -45,7 +45,6 @@ def test_two_nodes_write_what_one_process_writes(
         run(tmp_path / "run", ray=cluster.address, watch=line)
     assert same(tmp_path / "alone", tmp_path / "run")
     assert "12/12, 2 workers on 2 nodes" in capsys.readouterr().err
-    (tmp_path / "marks").mkdir()
     run(tmp_path / "again", _Odd(tmp_path / "marks", 2), ray=cluster.address)  # two actors are killed
     assert len(list((tmp_path / "marks").iterdir())) == 2
     assert same(tmp_path / "alone", tmp_path / "again")
@@ -54,10 +53,8 @@ def test_two_nodes_write_what_one_process_writes(
 def test_a_node_that_goes_loses_no_sample(cluster: Any, tmp_path: Path) -> None:
     run(tmp_path / "alone")
     going = cluster.add_node(num_cpus=2)
-    seen = []
 
     def go(done: int, _: object) -> None:
-        seen.append(done)
         if done == 3:
             cluster.remove_node(going)
 

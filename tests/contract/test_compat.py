@@ -60,37 +60,20 @@ def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
 # Data sets
 
 
-def test_a_data_set_is_read_from_a_file_of_any_name_or_a_list(tmp_path: Path) -> None:
+def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp_path: Path) -> None:
     file = tmp_path / "data.txt"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
     read = EvaluationDataset.from_jsonl(str(file))
     assert read.to_list() == EvaluationDataset.from_list(ROWS).to_list()
-    assert [s.id for s in read[1:]] == ["2", "3"]
     assert repr(read) == "EvaluationDataset(features=['user_input', 'response', 'retrieved_contexts'], len=3)"
-    sample = SingleTurnSample(response="Tea.", reference_contexts=["Tea: Assam."])
-    assert EvaluationDataset(samples=[sample]).to_list() == [
-        {"id": "1", "response": "Tea.", "reference_contexts": ["Tea: Assam."]}
-    ]
-
-
-def test_data_sets_that_numbered_their_samples_each_for_itself_can_be_joined() -> None:
-    one, other = EvaluationDataset(ROWS), EvaluationDataset(ROWS[:2])
-    joined = EvaluationDataset(samples=one.samples[1:] + other.samples)
+    sample = {"response": "Tea.", "reference_contexts": ["Tea: Assam."]}
+    given = [SingleTurnSample(**sample), SimpleNamespace(**ROWS[0])]  # the second is like one of ragas
+    assert EvaluationDataset(given).to_list() == [{"id": "1", **sample}, {"id": "2", **ROWS[0]}]
+    dumped = SimpleNamespace(model_dump=lambda: {"rubric": None, "reference": None, **ROWS[0]})
+    assert Faithfulness(judge(*HALF)).single_turn_score(dumped) == 1 / 2
+    joined = EvaluationDataset(samples=read.samples[1:] + read[:2].samples)  # numbered each for itself
     assert len({s.id for s in joined}) == 4
     assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
-
-
-@pytest.mark.parametrize("bad", ["data.jsonl", {"a": 1}, [{"answer": "Tea."}, 7], [], [{"id": "a"}] * 2])
-def test_what_is_no_data_set_is_refused(bad: Any) -> None:
-    with pytest.raises(InputError):
-        EvaluationDataset(bad)
-
-
-def test_samples_like_those_of_ragas_are_read_by_their_dump_or_their_attributes() -> None:
-    dumped = SimpleNamespace(model_dump=lambda: {"rubric": None, "reference": None, **ROWS[0]})
-    for given in (dumped, SimpleNamespace(**ROWS[0])):
-        assert Faithfulness(judge(*HALF)).single_turn_score(given) == 1 / 2
-        assert EvaluationDataset([given]).to_list() == [{"id": "1", **ROWS[0]}]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -138,29 +121,19 @@ def test_names_columns_and_every_way_to_call_are_the_original_ones(
     assert asyncio.run(made.single_turn_ascore(sample)) == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
-    ("metric", "inputs", "reason"),
-    [
-        (Faithfulness, {"answer": ANSWER}, "undefined (missing_retrieved_contexts)"),
-        (ContextRelevance, {"query": QUESTION, "document_list": CONTEXTS}, "failed (context_too_long)"),
-        (AnswerRelevance, {**PAIR, "query": ""}, "undefined (missing_user_input)"),
-        (FactualCorrectness, {"answer": ANSWER}, "undefined (missing_reference)"),
-    ],
-)
-def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(
-    metric: Any, inputs: dict[str, Any], reason: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(caplog: pytest.LogCaptureFixture) -> None:
     too_small = fake_judge(FakeEngine([], n_ctx=2048))  # takes no question: every judgement fails
-    assert math.isnan(metric(too_small).invoke(inputs))
-    assert f": {reason}: this sample." in caplog.text
+    assert math.isnan(AnswerRelevance(too_small).invoke({**PAIR, "query": ""}))
+    assert ": undefined (missing_user_input): this sample." in caplog.text
+    inputs = {"query": QUESTION, "document_list": CONTEXTS}
+    assert math.isnan(ContextRelevance(too_small).invoke(inputs))
+    assert ": failed (context_too_long): this sample." in caplog.text
 
 
 def test_context_relevance_is_the_needed_share_and_what_is_extracted_is_unchanged() -> None:
     inputs = {"query": QUESTION, "document_list": CONTEXTS}
-    for answerable, value, text in (
-        (0.9, 1 / 3, "Tea is grown in Assam."),
-        (0.1, 0.0, "Insufficient Information"),
-    ):
+    needed = [(0.9, 1 / 3, "Tea is grown in Assam."), (0.1, 0.0, "Insufficient Information")]
+    for answerable, value, text in needed:
         metric = ContextRelevance(judge({"verdict": answerable}, *NEEDED[1:]))
         assert metric.invoke(inputs) == value
         assert to_original(metric.judged(inputs)) == {"needed": text}
@@ -182,21 +155,14 @@ def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws_and_a_call_may_
         metric.invoke(PAIR, num_of_gen=0)
 
 
-@pytest.mark.parametrize(
-    ("options", "column", "value"),
-    [({"beta": 2.0}, "f1", 5 * (1 / 2) * 1 / (4 / 2 + 1)), ({"mode": "recall"}, "recall", 1 / 1)],
-)
-def test_factual_correctness_judges_both_ways_and_has_a_column_for_its_mode(
-    options: dict[str, Any], column: str, value: float
-) -> None:
-    metric = FactualCorrectness(judge(*CORRECT), **options)
-    assert metric.invoke({"answer": ANSWER, "ground_truth": "Tea is grown in Assam."}) == pytest.approx(value)
-    assert (metric.mode, metric.column) == (column, f"factual_correctness(mode={column})")
+def test_factual_correctness_judges_both_ways_and_has_a_column_for_its_mode() -> None:
+    metric = FactualCorrectness(judge(*CORRECT), beta=2.0)
+    f1 = 5 * (1 / 2) * 1 / (4 / 2 + 1)
+    assert metric.invoke({"answer": ANSWER, "ground_truth": "Tea is grown in Assam."}) == pytest.approx(f1)
+    assert (metric.mode, metric.column) == ("f1", "factual_correctness(mode=f1)")
 
 
-def test_prompts_can_be_replaced_in_every_form_of_verdict_and_a_file_edited_later_changes_nothing(
-    tmp_path: Path,
-) -> None:
+def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_file(tmp_path: Path) -> None:
     file, engine = tmp_path / "nli.toml", FakeEngine(HALF)
     file.write_text(built_in("support"), encoding="utf-8")
     prompts: Any = {"statement_generator_prompt": built_in("statements"), "nli_prompt": {"en": file}}
@@ -208,8 +174,6 @@ def test_prompts_can_be_replaced_in_every_form_of_verdict_and_a_file_edited_late
     reasoned: Any = {"verdict": "reasoned", "nli_prompt": {"en": built_in("support_reasoned")}}
     assert Faithfulness(fake_judge(engine), **reasoned).invoke(INPUTS) == 1 / 2
     assert engine.calls[1].prefix.system == "Take care."
-    with pytest.raises(InputError):
-        Faithfulness(nli_prompt="Is it so?\nSay yes or no.")
 
 
 def test_what_one_metric_judged_the_others_on_the_same_judge_do_not_ask_again() -> None:
@@ -222,11 +186,10 @@ def test_what_one_metric_judged_the_others_on_the_same_judge_do_not_ask_again() 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Faithfulness(judge()).invoke("Tea."),
         lambda: Faithfulness(judge()).invoke({"answer": "Tea.", "document_list": "Tea."}),
+        lambda: Faithfulness(nli_prompt="Is it so?\nSay yes or no."),
         lambda: FactualCorrectness(mode="f2"),
         lambda: evaluate(ROWS, [Faithfulness(), Faithfulness(threshold=0.7)], "nowhere.gguf"),
-        lambda: evaluate([{"response": "Tea."}], [Faithfulness()], "nowhere.gguf"),
         lambda: evaluate(ROWS, [Faithfulness()], SimpleNamespace(embed_query=len)),
     ],
 )
@@ -243,10 +206,8 @@ def test_the_result_prints_the_mean_of_the_scored_samples_and_the_log_says_what_
 ) -> None:
     result = evaluate(dataset=EvaluationDataset(ROWS), metrics=[Faithfulness()], llm=judge(*HALF, *SINGS))
     assert repr(result) == str(result) == "{'faithfulness': 0.2500}"
-    assert result["faithfulness"][:2] == [1 / 2, 0.0]
-    assert math.isnan(result["faithfulness"][2])
+    assert result["faithfulness"] == pytest.approx([1 / 2, 0.0, math.nan], nan_ok=True)
     assert result.scores[0] == {"faithfulness": 1 / 2}
-    assert result.judged["faithfulness"][2].scores["faithfulness"] == Score.undefined("no_statements")
     assert "faithfulness: undefined (no_statements): 3." in caplog.text
     told = capsys.readouterr()
     assert ("Evaluating: 3/3" in told.err, told.out) == (True, "")
@@ -261,10 +222,7 @@ def test_several_metrics_judge_nothing_twice_and_each_has_its_column() -> None:
     metrics = [Faithfulness(), FactualCorrectness(mode="precision"), FactualCorrectness(mode="recall")]
     result = evaluate([row], metrics, given, run_config=RunConfig(timeout=600, max_retries=3, max_workers=4))
     given.close()  # raises if an answer is left over
-    assert repr(result) == (
-        "{'faithfulness': 0.5000, 'factual_correctness(mode=precision)': 0.5000, "
-        "'factual_correctness(mode=recall)': 1.0000}"
-    )
+    assert result["faithfulness"] == result["factual_correctness(mode=precision)"] == [1 / 2]
     assert result["factual_correctness(mode=recall)"] == [1.0]
     with pytest.raises(InputError, match="'factual_correctness' is no column"):
         result["factual_correctness"]
@@ -296,20 +254,13 @@ def test_samples_in_a_language_that_a_model_does_not_read_are_logged_with_their_
     samples = [{"id": name, "response": text, "retrieved_contexts": ["Tea."]} for name, text in texts.items()]
     given = fake_judge(FakeEngine([]), classifier=FakeClassifier(dict.fromkeys(texts.values(), 0.9)))
     evaluate(samples, [FaithfulnesswithHHEM(given, statements="sentences")])
-    assert [record.getMessage() for record in caplog.records] == [
-        "faithfulness_with_hhem: neither English nor Chinese: ru.",
-        "faithfulness_with_hhem: HHEM reads English only, and this is another language: zh, ru.",
-    ]
+    told = [record.getMessage().rpartition(": ")[2] for record in caplog.records]
+    assert told == ["ru.", "zh, ru."]  # neither language; not the one that HHEM reads
 
 
 @pytest.mark.parametrize(
-    ("config", "reason"),
-    [
-        (RunConfig(timeout=4.5), "timeout"),  # the second sample's statements take 5 seconds
-        (SimpleNamespace(timeout=4.5, seed=3), "timeout"),
-        (RunConfig(timeout=6.5), ""),
-        (RunConfig(timeout=None), ""),
-    ],
+    ("config", "reason"),  # the second sample's statements take 5 seconds
+    [(SimpleNamespace(timeout=4.5, seed=3), "timeout"), (RunConfig(timeout=6.5), "")],
 )
 def test_a_sample_over_the_time_fails_and_asks_nothing_more_and_the_others_go_on(
     config: Any, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -340,19 +291,12 @@ def test_records_are_exported_in_the_original_schemas() -> None:
     first, second = "Tea is grown in Assam.", "Tea was planted in Assam in 1937."
     judged = Faithfulness(judge(*HALF)).judged(INPUTS)
     original, ragas = to_original(judged), to_ragas(judged)
-    assert original["statements"]["sentence_and_statements"] == [
-        {"origin_sentence": first, "statements": [{"description": first}]},
-        {"origin_sentence": "It was planted there in 1937.", "statements": [{"description": second}]},
-    ]
-    assert original["support"]["statement_verdications"] == [
-        {"statement": first, "verdication_reasoning": "", "verdication_result": 1},
-        {"statement": second, "verdication_reasoning": "", "verdication_result": 0},
-    ]
+    said = {"origin_sentence": "It was planted there in 1937.", "statements": [{"description": second}]}
+    assert original["statements"]["sentence_and_statements"][1] == said
+    verdict = {"statement": first, "verdication_reasoning": "", "verdication_result": 1}
+    assert original["support"]["statement_verdications"][0] == verdict
     assert ragas["statements"] == {"statements": [first, second]}
-    assert ragas["support"]["statements"] == [
-        {"statement": first, "reason": "", "verdict": 1},
-        {"statement": second, "reason": "", "verdict": 0},
-    ]
+    assert ragas["support"]["statements"][1] == {"statement": second, "reason": "", "verdict": 0}
     flagged = relevance(0.1, questions=1, verdict="reasoned").judged(PAIR)
     drawn = {"query": QUESTION, "answer_sufficiency": "It names the place.", "answer_sufficiency_result": 0}
     assert to_original(flagged) == {"questions": [drawn]}
@@ -446,18 +390,14 @@ def test_evaluate_frees_what_it_loaded_and_leaves_what_was_open(loads: list[tupl
 
 
 @pytest.mark.parametrize(
-    ("place", "metric", "asked"),
+    ("place", "metric", "given", "asked"),
     [
-        ("embedder.Embedder", lambda llm: AnswerRelevance(llm, "bge-m3"), ("bge-m3", None, None)),
-        (
-            "hhem.Classifier",
-            lambda llm: FaithfulnesswithHHEM(llm, "cuda", 4),
-            ("hhem-2.1-open", "cuda", 4),
-        ),
+        ("embedder.Embedder", AnswerRelevance, ("bge-m3",), ("bge-m3", None, None)),
+        ("hhem.Classifier", FaithfulnesswithHHEM, ("cuda", 4), ("hhem-2.1-open", "cuda", 4)),
     ],
 )
 def test_a_model_beside_the_judge_is_opened_by_its_name_once_and_closed(
-    place: str, metric: Any, asked: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+    place: str, metric: Any, given: Any, asked: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, load = Mock(), Mock()
     model.signature.return_value = {"name": "beside", "sha256": "1" * 64}
@@ -465,7 +405,7 @@ def test_a_model_beside_the_judge_is_opened_by_its_name_once_and_closed(
     load.return_value = model
     monkeypatch.setattr(f"localeval.engine.{place}.load", load)
     alone = Judge(Asking([QUESTION]) if "Embedder" in place else FakeEngine(STATEMENTS), model.signature())
-    with metric(alone) as made:
+    with metric(alone, *given) as made:
         assert made.invoke({**INPUTS, **PAIR}) == made.invoke({**INPUTS, **PAIR}) == pytest.approx(1.0)
     [call] = load.call_args_list
     assert (*call.args, call.kwargs.get("device"), call.kwargs.get("batch_size")) == asked

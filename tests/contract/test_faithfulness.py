@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -14,58 +13,29 @@ from tests.originals import PAIR, VECTORS, Asking
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
 
 
-def sample(response: str, contexts: list[str] | None = None) -> Sample:
-    given = CONTEXTS if contexts is None else contexts
-    return Sample(user_input="Where is tea grown?", response=response, retrieved_contexts=given)
+def sample(response: str, contexts: list[str] = CONTEXTS) -> Sample:
+    return Sample(user_input="Where is tea grown?", response=response, retrieved_contexts=contexts)
 
 
 def judged(given: str | Sample, *answers: dict[str, Any], **options: Any) -> tuple[Score, list[str]]:
-    """The score, and the statements that were asked about in the last call; no answer may be left."""
+    """The score, and the last line of each question of the last call; no answer may be left."""
     engine = FakeEngine(answers)
     given = given if isinstance(given, Sample) else sample(given)
     score = fake_judge(engine).score("faithfulness", given, **options)
     engine.close()
-    return score, [re.split("Statement: |陈述：", item)[-1] for item in engine.calls[-1].items]
+    return score, [item.splitlines()[-1] for item in engine.calls[-1].items]
 
 
-def test_value_is_supported_over_all_statements_and_soft_their_mean_probability() -> None:
-    made = [{"statements": ["A.", "B."]}, {"statements": ["C."]}]
-    verdicts = [{"verdict": p} for p in (0.9, 0.4, 0.6)]
-    score, _ = judged("Tea grows and sells. It sings.", *made, *verdicts)
-    assert score.value == pytest.approx(2 / 3)
-    assert score.soft == pytest.approx((0.9 + 0.4 + 0.6) / 3)
-    stricter, _ = judged("Tea grows and sells. It sings.", *made, *verdicts, threshold=0.7)
-    assert stricter.value == pytest.approx(1 / 3)
-    assert stricter.soft == score.soft
-
-
-@pytest.mark.parametrize("support_by", ["llm", "hhem"])
-def test_a_response_without_a_word_supports_nothing_of_the_reference(support_by: str) -> None:
+def test_a_response_without_a_word_supports_nothing_of_the_reference_by_hhem_either() -> None:
     engine, classifier = FakeEngine([{"statements": ["Tea grows."]}]), FakeClassifier({"Tea grows.": 0.9})
     empty = Sample(user_input="Tea?", response=" ", reference="Tea grows.")
     judge = fake_judge(engine, classifier=classifier)
-    score = judge.score("factual_correctness", empty, mode="recall", support_by=support_by)
-    assert score == Score(0, 0)
+    assert judge.score("factual_correctness", empty, mode="recall", support_by="hhem") == Score(0, 0)
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        (sample(""), "no_statements"),
-        (sample("<think>Assam?</think>"), "no_statements"),
-        (sample("Tea.", []), "no_contexts"),
-        (sample("Tea.", ["---", "? " * 60_000]), "no_contexts"),
-        (Sample(response="Tea."), "missing_retrieved_contexts"),
-        (Sample(retrieved_contexts=["Tea."]), "missing_response"),
-    ],
-)
-def test_nothing_to_judge_is_undefined_with_its_reason_and_asks_no_model(given: Sample, reason: str) -> None:
-    assert fake_judge(FakeEngine([])).score("faithfulness", given) == Score.undefined(reason)
-
-
-DOCTORS, RAIN = "Bob is a doctor.|Bob's wife is a doctor.", "Trams run.|Trams run if it rains."
 MAYOR = "Ann Lee, the mayor, left in May."
 MONKS = "Coffee was planted in Kodagu by monks from Arabia."
+RAIN = "Trams run.|Trams run if it rains."
 PLAY = "The play is *Who's Afraid of Tea?*"
 LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Notes**\n(Passages 1, 2)"
 
@@ -77,16 +47,7 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
         ("Tea grows. It grows and sells.", ["A.", "a|B."], "A.|B."),  # what repeats counts once
         # What says less is judged with what says more, but not where it says another thing.
         (MAYOR, [f"Ann Lee left.|{MAYOR}|In May Lee left Ann."], f"{MAYOR}|In May Lee left Ann."),
-        (
-            "Bob and his wife are doctors.",
-            ["Bob is one.|Bob's wife is one."],
-            "Bob is one.|Bob's wife is one.",
-        ),
-        (
-            "Trams run, if it rains.",
-            ["Trams run.|Trams run if it rains."],
-            "Trams run.|Trams run if it rains.",
-        ),
+        ("Trams run, if it rains.", [RAIN], RAIN),
         ("茶安全，也不安全。", ["茶安全。|茶不安全。"], "茶安全。|茶不安全。"),
         ("I can't say.", [""], ""),
         # A sentence stands for itself where its number is left out, where only strays were written, where it
@@ -105,18 +66,16 @@ def test_the_statements_that_are_asked_about(response: str, written: list[str], 
     verdicts = [{"verdict": float(place == 0)} for place in range(len(expected))]
     by = {} if written else {"statements": "sentences"}
     score, found = judged(response, *made, *verdicts, **by)
+    label = "陈述：" if "茶" in response else "Statement: "  # the contexts are English
     if expected:
-        assert (score.value, found) == (1 / len(expected), expected)
+        assert (score.value, found) == (1 / len(expected), [label + text for text in expected])
     else:
         assert score == Score.undefined("no_statements")
 
 
 def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
-    asked = Sample(
-        user_input="Who won in 1998?",
-        response="The documents do not say who won in 1998.",
-        retrieved_contexts=["Tea grows."],
-    )
+    said = "The documents do not say who won in 1998."
+    asked = Sample(user_input="Who won in 1998?", response=said, retrieved_contexts=["Tea grows."])
     assert judged(asked, {"statements": []})[0] == Score.undefined("no_statements")
     own = asked.model_copy(update={"response": "The documents end in 1997."})
     assert judged(own, {"statements": []}, {"verdict": 0.0})[0].value == 0
@@ -127,12 +86,6 @@ def test_double_quotes_are_shown_to_the_judge_as_single_ones() -> None:
     fake_judge(engine).score("faithfulness", sample('Click "Tea".'))
     assert engine.calls[0].items[0].endswith("Sentence: Click 'Tea'.")
     assert '"' not in engine.calls[0].context
-
-
-def test_the_prompt_follows_the_language_of_the_response() -> None:
-    engine = FakeEngine([{"statements": ["茶树种植于云南。"]}, {"verdict": 1.0}])
-    fake_judge(engine).score("faithfulness", sample("茶树种植于云南。"))
-    assert all("陈述" in call.prefix.system for call in engine.calls)
 
 
 def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_its_statement() -> None:
@@ -200,8 +153,9 @@ def test_no_length_of_the_contexts_is_refused_where_a_longer_one_is_not(metric: 
     """A character is a token here; what is counted is the schedule of a real engine."""
     long, filler, sizes = "It grows " + "and grows " * 190 + ".", "x" * 198 + ". ", range(1, 40, 3)
     question = "When was it, " * 150 + "?"
+    whole = Sample(user_input=question, response=long)
     samples = [
-        Sample(id=str(i), user_input=question, response=long, retrieved_contexts=[long, filler * i])
+        whole.model_copy(update={"id": str(i), "retrieved_contexts": [long, filler * i]})
         for i in (*sizes, 500)
     ]
     judge = fake_judge(FakeEngine([], n_ctx=16_000))

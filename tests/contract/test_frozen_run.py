@@ -25,12 +25,6 @@ def stored(name: str) -> Any:
     return json.loads((FROZEN / name).read_text(encoding="utf-8"))
 
 
-def records(judgement: str) -> dict[str, Any]:
-    """The journal's records of a judgement, by sample."""
-    lines = map(json.loads, (FROZEN / "journal.jsonl").read_text(encoding="utf-8").splitlines())
-    return {line["sample"]: line["record"] for line in lines if line["judgement"] == judgement}
-
-
 def test_its_report_shows_every_sample_with_the_stored_scores(run: Path) -> None:
     done = CliRunner().invoke(commands, ["report", str(run)])
     assert done.exit_code == 0
@@ -52,10 +46,10 @@ def test_scored_again_it_has_the_same_scores_means_and_intervals(run: Path) -> N
 
 def test_at_another_threshold_its_values_are_counted_from_its_probabilities(run: Path) -> None:
     """Chinese ones are calibrated; of what was read, or is short and English, they stand as they are."""
-    again = rescore(run, threshold=0.9)
-    asked = records("support")
-    for one in again.samples:
-        verdicts = asked.get(one.sample.id, {"verdicts": []})["verdicts"]
+    lines = map(json.loads, (FROZEN / "journal.jsonl").read_text(encoding="utf-8").splitlines())
+    asked = {line["sample"]: line["record"]["verdicts"] for line in lines if line["judgement"] == "support"}
+    for one in rescore(run, threshold=0.9).samples:
+        verdicts = asked.get(one.sample.id, [])
         if verdicts and one.sample.id.startswith("en") and not any(v["unknown_numbers"] for v in verdicts):
             sure = [v["probability"] >= 0.9 for v in verdicts]
             assert one.scores["faithfulness"].value == sum(sure) / len(sure), one.sample.id

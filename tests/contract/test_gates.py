@@ -37,7 +37,6 @@ def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_ju
 @pytest.mark.parametrize(
     ("gates", "said"),
     [
-        (("--fail-under", "faithfull=0.8"), "did you mean faithfulness?"),
         (("--fail-under", "context_recall=0.8"), "context_recall, which is not computed here (faithfulness)"),
         (("--fail-on-drop", "nowhere"), "nowhere"),
         (("--junit", "out.xml"), "--fail-under"),
@@ -55,7 +54,6 @@ def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path)
     other = judged(tmp_path / "other", [0.9, 0.8], threshold=0.7)
     said = refused("compare", before, other, code=1)
     assert "options.threshold (0.5 and 0.7)" in said
-    assert said in (Path(__file__).parents[2] / "localeval/runs/README.md").read_text("utf-8")
     assert localeval("compare", before, other, "--force", cwd=tmp_path).returncode == 0
     assert "evaluate -o" in refused("compare", before, tmp_path)
 

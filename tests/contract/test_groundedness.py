@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from localeval import InputError, Sample, evaluate, plan, rescore
+from localeval import InputError, Sample, Score, evaluate, plan, rescore
 from localeval.testing import FakeEngine, fake_judge
 from tests.heads import head, write
 
@@ -23,12 +23,7 @@ LONG = MILL.model_copy(
 )
 GIVEN = write([head(unknown=-3.0)])
 TELLS = write([head(unknown=-3.0, long_answers=100)])
-ASKED: list[dict[str, Any]] = [
-    {"statements": ["One."]},
-    {"statements": ["Two."]},
-    {"statements": ["Three."]},
-    *[{"verdict": 0.9}] * 3,
-]
+STATED = [{"statements": [text]} for text in ("One.", "Two.", "Three.")]
 
 
 def sigmoid(logit: float) -> float:
@@ -53,19 +48,14 @@ def test_a_sentence_has_the_probability_of_the_head_and_the_answer_that_of_its_l
     assert good[0].evidence.text == "The mill on the Arl was built in 1820, of brick."
 
 
-@pytest.mark.parametrize(
-    ("response", "status", "reason"),
-    [
-        ("水磨建于1820年。", "failed", "no_head"),
-        ("", "undefined", "no_statements"),
-    ],
-)
-def test_no_head_in_the_language_fails_and_a_response_that_claims_nothing_is_undefined(
-    response: str, status: str, reason: str
-) -> None:
-    sample = MILL.model_copy(update={"response": response})
-    score = fake_judge(FakeEngine([])).score("groundedness", sample, head=GIVEN)
-    assert (score.status, score.reason) == (status, reason)
+def test_without_a_head_in_the_language_nothing_is_read_and_where_nothing_is_claimed_none_is_needed() -> None:
+    judge = fake_judge(FakeEngine([]))
+    chinese, empty = (MILL.model_copy(update={"response": text}) for text in ("水磨建于1820年。", ""))
+    assert judge.score("groundedness", chinese, head=GIVEN) == Score.failed("no_head")
+    assert judge.score("groundedness", empty, head=GIVEN) == Score.undefined("no_statements")
+    assert judge.score("faithfulness", chinese, support_by="head", head=GIVEN) == Score.failed("no_head")
+    with pytest.raises(InputError, match="head"):
+        judge.score("faithfulness", LONG, support_by="head")
 
 
 def test_long_contexts_are_read_in_windows_and_the_best_decides() -> None:
@@ -80,12 +70,7 @@ def test_long_contexts_are_read_in_windows_and_the_best_decides() -> None:
 
 @pytest.mark.parametrize(
     ("text", "layers"),
-    [
-        ("{}", 0),
-        (write([head(sha256="1" * 64)]), 0),
-        (GIVEN, 1),
-        ("none", 0),
-    ],
+    [("{}", 0), (write([head(sha256="1" * 64)]), 0), (GIVEN, 1), ("none", 0)],
     ids=["empty", "of another judge", "layers on a GPU", "none"],
 )
 def test_a_head_that_does_not_act_on_this_judge_is_refused_before_anything_is_read(
@@ -100,23 +85,19 @@ def test_a_head_that_does_not_act_on_this_judge_is_refused_before_anything_is_re
     assert engine.spent.read == 0
 
 
-def test_a_run_is_kept_rescored_and_told_with_its_head(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    result = evaluate([MILL], ["groundedness"], fake_judge(FakeEngine([])), folder, head=GIVEN)
-    assert result.signature.heads == {"en": head(unknown=-3.0).sha256}
-    again = rescore(folder, threshold=0.9)
-    assert again.samples[0].scores["groundedness"].value == 0.0
-    assert again.samples[0].scores["groundedness"].soft == result.samples[0].scores["groundedness"].soft
-    rows = (folder / "statements.csv").read_text(encoding="utf-8").splitlines()
-    assert len(rows) == 1 + 2
-    assert "grounding" in rows[1]
-
-
-def test_words_that_look_unsupported_are_marked_in_the_report(tmp_path: Path) -> None:
-    result = evaluate([MILL], ["groundedness"], fake_judge(FakeEngine([])), head=write([head(bias=-1.0)]))
-    result.to_html(tmp_path / "page.html")
+def test_a_run_is_kept_rescored_and_told_with_its_head_and_doubtful_words_are_marked(tmp_path: Path) -> None:
+    doubting = head(bias=-1.0)
+    given = write([doubting])
+    result = evaluate([MILL], ["groundedness"], fake_judge(FakeEngine([])), tmp_path, head=given)
+    assert result.signature.heads == {"en": doubting.sha256}
+    (before,), (after,) = result.scores, rescore(tmp_path, threshold=0.1).scores
+    assert (before["groundedness"].value, after["groundedness"].value) == (0.0, 1.0)
+    assert before["groundedness"].soft == after["groundedness"].soft
+    rows = (tmp_path / "statements.csv").read_text(encoding="utf-8").splitlines()
+    assert ["grounding" in row for row in rows] == [False, True, True]
     assert record_of(result).sentences[0].spans == ((0, 26),)
-    assert 'doubtful">The mill was built in 1820' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'doubtful">The mill was built in 1820' in page
 
 
 # Faithfulness of a response that is read
@@ -141,25 +122,21 @@ def test_each_sentence_of_a_response_that_is_read_is_a_statement_and_nothing_is_
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "answers"),
+    ("change", "options", "sentences"),
     [
-        ({}, {"head": "none"}, ASKED),
-        ({}, {"head": write([head(long_answers=99)])}, ASKED),
-        ({}, {"head": write([head("zh", long_answers=100)])}, ASKED),
-        ({}, {"head": TELLS, "support_by": "llm"}, ASKED),
-        (
-            {"response": "It was built in 1820. It is of brick."},
-            {"head": TELLS},
-            [*ASKED[:2], *ASKED[3:5]],
-        ),
-        ({"reference": "It was built in 1820."}, {"head": TELLS}, ASKED),
+        ({}, {"head": "none"}, 3),
+        ({}, {"head": write([head(long_answers=99)])}, 3),
+        ({}, {"head": write([head("zh", long_answers=100)])}, 3),
+        ({}, {"head": TELLS, "support_by": "llm"}, 3),
+        ({"response": "It was built in 1820. It is of brick."}, {"head": TELLS}, 2),
+        ({"reference": "It was built in 1820."}, {"head": TELLS}, 3),
     ],
     ids=["no head", "of short answers", "of another language", "asked by name", "short", "with a reference"],
 )
 def test_a_judge_whose_head_does_not_decide_is_asked(
-    change: dict[str, str], options: dict[str, str], answers: list[dict[str, Any]]
+    change: dict[str, str], options: dict[str, str], sentences: int
 ) -> None:
-    engine = FakeEngine(answers)
+    engine = FakeEngine([*STATED[:sentences], *[{"verdict": 0.9}] * sentences])
     found = evaluate([LONG.model_copy(update=change)], ["faithfulness"], fake_judge(engine), **options)  # type: ignore[arg-type]
     engine.close()  # nothing was left to be asked
     assert found.samples[0].scores["faithfulness"].value == 1.0
@@ -169,11 +146,3 @@ def test_the_plan_of_a_response_that_is_read_has_no_reply() -> None:
     told = plan([LONG], ["faithfulness"], fake_judge(FakeEngine([])), head=TELLS)
     assert (told.to_make, told.spent.decoded) == (2, 0)
     assert told.spent.read > len(LONG.response or "")
-
-
-def test_to_be_read_by_name_needs_a_head_in_the_language() -> None:
-    judge = fake_judge(FakeEngine([]))
-    with pytest.raises(InputError, match="head"):
-        judge.score("faithfulness", LONG, support_by="head")
-    score = judge.score("faithfulness", LONG, support_by="head", head=write([head("zh")]))
-    assert (score.status, score.reason) == ("failed", "no_head")

@@ -76,10 +76,7 @@ def test_a_hostile_text_in_a_field_moves_no_score_of_a_metric_that_does_not_read
 
 @pytest.mark.parametrize(
     ("field", "by", "other"),
-    [
-        ("response", "llm", "context_recall"),
-        ("retrieved_contexts", "sentences", "factual_correctness"),
-    ],
+    [("response", "llm", "context_recall"), ("retrieved_contexts", "sentences", "factual_correctness")],
 )
 @pytest.mark.parametrize("name", HUGE)
 def test_a_huge_text_takes_seconds_at_most_and_metrics_of_other_fields_are_scored(

@@ -7,13 +7,14 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 
 from localeval import InputError, Judge, evaluate, plan
 from localeval.cli import commands
-from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
+from tests.steady import SteadyEngine, steady_judge
 
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 SETTINGS: dict[str, Any] = {"n_threads": 1, "n_ctx": 16384}
@@ -21,11 +22,6 @@ SETTINGS: dict[str, Any] = {"n_threads": 1, "n_ctx": 16384}
 
 def recipe(folder: Path) -> Any:
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))
-
-
-class Other(SteadyEmbedder):
-    def signature(self) -> dict[str, Any]:
-        return {"name": "other", "sha256": "1" * 64}
 
 
 def test_a_run_names_its_models_so_that_they_are_found_from_any_folder(
@@ -57,7 +53,8 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_p
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     mine = steady_judge(SteadyEngine())
-    others = Judge(SteadyEngine(), mine.model, companions=type(mine.companions)(Other()))
+    other = Mock(signature=lambda: {"name": "other", "sha256": "1" * 64})
+    others = Judge(SteadyEngine(), mine.model, companions=type(mine.companions)(other))
     sample = {**TEA, "user_input": "Tea?"}
     evaluate([sample], ["answer_relevance"], mine, tmp_path)
     evaluate([sample], ["faithfulness"], mine, tmp_path)

@@ -22,19 +22,6 @@ SAMPLES: list[dict[str, Any]] = [
 ]
 
 
-class Curious(FakeEngine):
-    """Tries to use the network at the calls with these numbers, from 0, and goes on when it is refused."""
-
-    def __init__(self, at: Sequence[int]) -> None:
-        super().__init__([{"verdict": 0.75}] * len(SAMPLES))
-        self._at = at
-
-    def generate(self, *given: Any, **named: Any) -> Any:
-        if len(self.calls) in self._at:
-            try_out()
-        return super().generate(*given, **named)
-
-
 def try_out() -> None:
     """One attempt, which is refused under the guard. Without it nothing goes out: nobody has that address."""
     with socket.socket(type=socket.SOCK_DGRAM) as sender, contextlib.suppress(OSError):
@@ -42,7 +29,15 @@ def try_out() -> None:
 
 
 def judged(folder: Path | None, *at: int, **given: Any) -> Result:
-    judge = fake_judge(Curious(at))
+    """A run whose engine tries to use the network at the calls with these numbers, from 0, and goes on."""
+
+    class Curious(FakeEngine):
+        def generate(self, *given: Any, **named: Any) -> Any:
+            if len(self.calls) in at:
+                try_out()
+            return super().generate(*given, **named)
+
+    judge = fake_judge(Curious([{"verdict": 0.75}] * len(SAMPLES)))
     return evaluate(SAMPLES, ["faithfulness"], judge, folder, statements="sentences", **given)
 
 
@@ -62,16 +57,17 @@ def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path,
     assert rescore(tmp_path).network == result.network
 
 
-def test_where_nothing_refuses_the_count_is_not_0_but_unknown(tmp_path: Path) -> None:
+def test_where_nothing_refused_from_the_start_or_nothing_is_told_the_count_is_unknown(tmp_path: Path) -> None:
     result = judged(tmp_path, 1)
     assert kept(tmp_path) == {"watched": False, "refused": None}
     assert "network attempts: not watched" in str(result)
     assert "The network was not watched" in (tmp_path / "report.html").read_text("utf-8")
-
-
-def test_a_guard_that_is_set_in_the_middle_of_a_run_did_not_watch_it() -> None:
-    result = judged(None, 2, progress=lambda done, samples: localeval.offline())
-    assert not result.network.watched
+    older = json.loads((tmp_path / "results.json").read_text("utf-8"))
+    del older["network"]
+    (tmp_path / "results.json").write_text(json.dumps(older))
+    assert not rescore(tmp_path).network.watched
+    late = judged(None, 2, progress=lambda done, samples: localeval.offline())
+    assert not late.network.watched
 
 
 @pytest.mark.usefixtures("steady")
@@ -97,14 +93,5 @@ def test_a_run_that_goes_on_ends_in_the_same_bytes_and_is_watched_where_all_of_i
     with pytest.raises(KeyboardInterrupt):
         judged(tmp_path / "run", progress=stop)
     judged(tmp_path / "run")
-    assert (tmp_path / "run" / "results.json").read_bytes() == (
-        tmp_path / "whole" / "results.json"
-    ).read_bytes()
-
-
-def test_results_of_an_older_version_tell_nothing_of_the_network(tmp_path: Path) -> None:
-    judged(tmp_path)
-    older = json.loads((tmp_path / "results.json").read_text("utf-8"))
-    del older["network"]
-    (tmp_path / "results.json").write_text(json.dumps(older))
-    assert not rescore(tmp_path).network.watched
+    run, whole = ((tmp_path / name / "results.json").read_bytes() for name in ("run", "whole"))
+    assert run == whole

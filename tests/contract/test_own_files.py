@@ -76,7 +76,6 @@ def test_a_file_of_the_run_that_was_damaged_is_written_anew_and_the_callers_stay
 
 @pytest.mark.parametrize("left", range(1, 5))
 def test_a_run_that_ended_at_its_very_beginning_goes_on(left: int, tmp_path: Path) -> None:
-    """After any of its first files."""
     made(ROWS, tmp_path / "whole")
     run = tmp_path / "run"
     run.mkdir()
@@ -122,7 +121,6 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(t
 @pytest.mark.parametrize(
     ("now", "metrics", "told"),
     [
-        (ROWS, ["faithfulness"], ""),
         ([*ROWS, *others(ROWS[:1], id="new")], ["faithfulness", "full_support"], ""),
         (ROWS[:2], ["faithfulness"], "results of 3 of its 5 samples go"),
         ([*others(ROWS[1:]), ROWS[0]], ["faithfulness"], "results of 4 of its 5 samples go"),
@@ -130,11 +128,7 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(t
     ],
 )
 def test_results_that_go_are_said_in_one_sentence_and_no_judgement_goes(
-    now: list[dict[str, Any]],
-    metrics: list[str],
-    told: str,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    now: list[dict[str, Any]], metrics: list[str], told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     made(ROWS, tmp_path)
     before = contents(tmp_path)
@@ -167,7 +161,7 @@ def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
 # Files that a command is told to write.
 
 
-def test_results_are_replaced_only_in_the_run_that_wcalibrated_again(tmp_path: Path) -> None:
+def test_results_are_replaced_only_in_the_run_that_was_scored_again(tmp_path: Path) -> None:
     run, other, plain = judged(tmp_path / "run", [0.6]), judged(tmp_path / "other", [0.6]), tmp_path / "plain"
     before = contents(other)
     refused("rescore", run, "--threshold", "0.7", "-o", other / RESULTS)
@@ -195,15 +189,6 @@ def test_a_page_goes_into_a_pipe_and_through_a_link_and_both_stay(tmp_path: Path
     main(["report", str(run), "--html", str(link)])
     assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
-
-
-def test_files_that_can_not_all_be_moved_into_their_places_leave_no_part_beside(tmp_path: Path) -> None:
-    made(ROWS, tmp_path)
-    (tmp_path / "scores.csv").unlink()
-    (tmp_path / "scores.csv").mkdir()
-    with pytest.raises(InputError, match="can't be written there"):
-        made(ROWS, tmp_path)
-    assert {path.name for path in tmp_path.glob(".*")} == {".lock"}
 
 
 @pytest.mark.usefixtures("steady")

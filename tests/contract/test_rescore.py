@@ -8,16 +8,11 @@ from typing import Any
 
 import pytest
 
-from localeval import METRICS, InputError, Judge, Metric, Score, evaluate, register, rescore
+from localeval import METRICS, InputError, Metric, Score, evaluate, register, rescore
 from localeval.testing import FakeEngine, fake_judge
-from tests.commands import localeval
 from tests.steady import SteadyEngine, steady_judge
 
-ANSWERS: list[dict[str, Any]] = [
-    {"statements": ["Tea grows.", "Tea sings."]},
-    {"verdict": 0.75},
-    {"verdict": 0.25},
-]
+ANSWERS: list[Any] = [{"statements": ["Tea grows.", "Tea sings."]}, {"verdict": 0.75}, {"verdict": 0.25}]
 SAMPLES: list[dict[str, Any]] = [
     {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]},
     {"id": "b", "user_input": "Tea?", "response": "", "retrieved_contexts": ["Tea grows."]},
@@ -48,8 +43,7 @@ def test_a_metric_of_ones_own_reads_the_records_that_are_there(run: Path) -> Non
         share = 1 / max(1, len(records["support"].verdicts))
         return Score(share, share)
 
-    columns = ("response", "retrieved_contexts")
-    register(Metric("brevity", "1", columns, ("statements", "support"), brevity, "1 / statements"))
+    register(Metric("brevity", "1", ("response",), ("statements", "support"), brevity, "1 / statements"))
     try:
         again = rescore(run, ["brevity", "faithfulness"])
     finally:
@@ -111,35 +105,3 @@ def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(
     (run / "run.json").unlink()
     with pytest.raises(InputError, match=r"run\.json can't be read"):
         rescore(run)
-
-
-def test_the_command_needs_no_model_and_evaluate_makes_what_is_missing(
-    tiny_path: Path, tmp_path: Path
-) -> None:
-    run, model = tmp_path / "a run", tmp_path / "own.gguf"
-    model.symlink_to(tiny_path)
-    with Judge.load(model, n_threads=1, n_ctx=16384) as judge:
-        evaluate(SAMPLES, ["faithfulness"], judge, run, statements="sentences")
-    kept, journal = (run / "results.json").read_bytes(), (run / "journal.jsonl").read_bytes()
-    model.unlink()
-
-    done = localeval("rescore", run, "--threshold", "0.01", "-o", "other.json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "faithfulness: 1 scored, 1 undefined, 0 failed" in done.stdout
-    other = json.loads((tmp_path / "other.json").read_text("utf-8"))
-    assert other["signature"]["options"]["threshold"] == 0.01
-    assert (run / "results.json").read_bytes() == kept
-    done = localeval("rescore", run, "-m", "context_relevance", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "does not hold needed" in done.stderr
-
-    model.symlink_to(tiny_path)
-    given = ["--threads", "1", "--n-ctx", "16384", "--statements", "sentences", "--judge", str(model)]
-    more = ["-o", str(run), "-m", "faithfulness,context_relevance"]
-    done = localeval("evaluate", run / "samples.jsonl", *given, *more, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    again = (run / "journal.jsonl").read_bytes()
-    assert again.startswith(journal)  # the others were not made again
-    assert again.count(b"\n") == journal.count(b"\n") + 1
-    done = localeval("rescore", run, "-m", "context_relevance", "--json", cwd=tmp_path)
-    assert json.loads(done.stdout)["summary"]["context_relevance"]["scored"] == 2

@@ -69,7 +69,6 @@ WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "json": ("data.json", as_json),
     "json in an object": ("data.JSON", lambda rows, path: as_json({"v": [1], "rows": rows, "n": []}, path)),
     "csv": ("data.csv", as_csv),
-    "csv with semicolons": ("data.csv", lambda rows, path: as_csv(rows, path, ";")),
     "csv as Excel writes it": ("data.csv", lambda rows, path: as_csv(rows, path, ",", "utf-8-sig")),
     "tsv in UTF-16": ("data.tsv", lambda rows, path: as_csv(rows, path, "\t", "utf-16")),
     "parquet": ("data.parquet", as_parquet),
@@ -117,24 +116,6 @@ def test_what_is_written_is_read(kind: str, tmp_path: Path) -> None:
     assert dumped(write(ROWS, tmp_path / name)) == dumped(ROWS)
 
 
-def test_a_table_is_judged_as_its_rows_are_and_the_result_as_a_dict_is_its_results_json(
-    tmp_path: Path,
-) -> None:
-    def judged(source: Any, folder: Path | None = None) -> Any:
-        judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
-        return evaluate(source, ["faithfulness"], judge, folder, statements="sentences")
-
-    result = judged(pd.DataFrame(ROWS[:1]), tmp_path / "run")
-    told = result.to_dict()
-    assert told == judged(ROWS[:1]).to_dict() == json.loads(json.dumps(told))
-    kept = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))
-    (records,) = (sample.pop("records") for sample in told["samples"])
-    assert set(records) == set(kept["samples"][0].pop("records"))
-    assert told == kept
-    frame = result.to_pandas()[["id", "response", "faithfulness", "faithfulness_status"]]
-    assert frame.values.tolist() == [["a", "Tea grows.", 1.0, "scored"]]
-
-
 @pytest.mark.parametrize(("kind", "packed"), [("jsonl", False), ("csv", True), ("parquet", False)])
 def test_stdin_gives_the_same_samples_in_every_format_and_stays_open(
     kind: str, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -155,30 +136,27 @@ def test_an_id_that_is_missing_is_the_number_of_the_row_in_every_table(tmp_path:
     (tmp_path / "data.json").write_text('\n\n[{"answer": "A"},\n\n{"answer": "B"}]')
     for source in (tmp_path / "data.csv", tmp_path / "data.json", pd.DataFrame({"answer": ["A", "B"]})):
         assert [sample.id for sample in read_samples(source)] == ["1", "2"]
+    rows: list[Sample | dict[str, str]] = [Sample(response="A."), {"id": "x"}, Sample(response="A.")]
+    assert [sample.id for sample in read_samples(iter(rows))] == ["1", "x", "3"]
 
 
 def test_nan_none_and_na_in_a_table_are_missing_columns(tmp_path: Path) -> None:
-    frame = pd.DataFrame(
-        {
-            "id": [1.0, float("nan"), 3.0],
-            "response": ["A", None, pd.NA],
-            "retrieved_contexts": [["x"], None, '["y"]'],
-            "score": [0.5, float("nan"), 1.0],
-            "when": pd.to_datetime(["2024-05-01", None, None]),
-        }
-    )
-    expected = [
-        ("1", "A", ["x"], {"score": 0.5, "when": "2024-05-01 00:00:00"}),
-        ("2", None, None, {}),
-        ("3", None, ["y"], {"score": 1.0}),
-    ]
-    frame.drop(index=2).to_parquet(tmp_path / "data.parquet")
-    for source, rows in ((frame, expected), (tmp_path / "data.parquet", expected[:2])):
-        samples = read_samples(source)
-        assert [(s.id, s.response, s.retrieved_contexts, s.model_extra) for s in samples] == rows
+    columns = {
+        "id": [1.0, float("nan")],
+        "response": ["A", pd.NA],
+        "retrieved_contexts": [["x"], None],
+        "when": pd.to_datetime(["2024-05-01", None]),
+    }
+    pd.DataFrame(columns).to_parquet(tmp_path / "data.parquet")
+    for source in (pd.DataFrame(columns), tmp_path / "data.parquet"):
+        first, second = read_samples(source)
+        assert (first.id, first.response, first.retrieved_contexts) == ("1", "A", ["x"])
+        assert first.model_extra == {"when": "2024-05-01 00:00:00"}
+        assert (second.id, second.response, second.retrieved_contexts) == ("2", None, None)
+        assert second.model_extra == {}
 
 
-@pytest.mark.parametrize("sign", [",", "\t"])
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
 def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: str, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"\r\n\r\n{sign}id{sign} answer{sign}note\n0{sign}1{sign}A{sign}\n", newline="")
@@ -200,10 +178,9 @@ def test_without_pyarrow_a_parquet_file_says_what_to_install(
     assert "pip install 'localeval[tables]'" in fault(path)
 
 
-@pytest.mark.parametrize("encoding", ["gb18030", "cp1252", "utf-16-le", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-16-le", "utf-8-sig", "utf-16", "utf-32"])
 def test_encodings_can_be_named_and_unicode_shows_itself(encoding: str, tmp_path: Path) -> None:
-    text = "café" if encoding == "cp1252" else "水车，𠀀 €"
-    rows = [{"id": "a", "response": text, "retrieved_contexts": [text]}]
+    rows = [{"id": "a", "response": "水车，𠀀 €"}]
     for name, write in (WRITERS["jsonl"], WRITERS["json"], WRITERS["csv"]):
         path = write(rows, tmp_path / name)
         path.write_bytes(path.read_bytes().decode().encode(encoding))
@@ -232,30 +209,26 @@ def test_a_file_is_read_with_its_aliases_and_unknown_columns(tmp_path: Path) -> 
         '   \n{"id": 7, "query": "Wer?", "document_list": [], "response": ""}\r\n',
         encoding="utf-8",
     )
-    first, second = read_samples(file)
-    values = ("2", "Who?", "Ann.", ["Won."], None)
-    assert first.model_dump() == {**dict(zip(FIELDS, values, strict=True)), "split": "dev"}
-    # What is empty is not missing.
-    assert (second.id, second.user_input) == ("7", "Wer?")
-    assert (second.response, second.retrieved_contexts, second.reference) == ("", [], None)
-    assert read_samples(str(file)) == [first, second]
+    assert dumped(file) == [
+        {**dict(zip(FIELDS, ("2", "Who?", "Ann.", ["Won."], None), strict=True)), "split": "dev"},
+        dict(zip(FIELDS, ("7", "Wer?", "", [], None), strict=True)),  # what is empty is not missing
+    ]
 
 
 Q, A, C, G = "Who won?", "Ann won.", ["Ann won the race."], "Ann."
 DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
 
 
-LANGSMITH: list[tuple[dict[str, Any], ...]] = [
-    ({"question": Q}, {"answer": A, "documents": DOCUMENTS}, {"answer": G}),
-    ({"input": Q}, {"output": A, "contexts": C}, {"output": G}),
-    ({"text": Q}, {"answer": A, "contexts": C}, {"text": G}),
-    ({"query": Q}, {"response": A, "docs": C}, {"answer": G}),
-]
-ALIKE = [dict(zip(("inputs", "outputs", "reference_outputs"), parts, strict=True)) for parts in LANGSMITH]
-
-
-@pytest.mark.parametrize("row", [*ALIKE, {"question": Q, "answer": A, "contexts": C, "ground_truth": G}])
-def test_rows_of_ragas_and_langsmith_are_read_as_they_are(row: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "reference"),
+    [
+        ({"question": Q}, {"answer": A, "documents": DOCUMENTS}, {"answer": G}),
+        ({"input": Q}, {"output": A, "contexts": C}, {"output": G}),
+        ({"text": Q}, {"response": A, "docs": C}, {"text": G}),
+    ],
+)
+def test_rows_of_langsmith_are_read_as_they_are(inputs: Any, outputs: Any, reference: Any) -> None:
+    row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
     for source in ([row], datasets.Dataset.from_list([row])):
         (sample,) = read_samples(source)
         assert (sample.user_input, sample.response, sample.retrieved_contexts) == (Q, A, C)
@@ -287,25 +260,22 @@ def test_named_columns_are_read_and_no_other_for_that_field(tmp_path: Path) -> N
 def test_wrong_columns_are_told_with_what_there_is() -> None:
     rows = [{"q": "Who?", "a": "Ann."}, {"a": 5}]
     assert "did you mean response?" in fault(rows, columns={"respons": "a"})
-    assert "sample 2: a is 5" in fault(rows, columns={"response": "a"})
     assert "response is named twice" in fault(rows, columns={"response": "a", "answer": "q"})
     assert "no sample has the column aa, which was named" in fault(rows[:1], columns={"response": "aa"})
 
 
-def test_a_sample_made_in_python_takes_aliases_and_refuses_wrong_types() -> None:
+def test_a_sample_made_in_python_takes_aliases_and_refuses_what_is_no_text() -> None:
     sample = Sample(question="Q", query="Q", user_input=None, contexts=("a", "b"), id=3)
     assert (sample.user_input, sample.retrieved_contexts, sample.id) == ("Q", ["a", "b"], "3")
     assert Sample.model_validate_json(sample.model_dump_json()) == sample
     with pytest.raises(InputError, match="response"):
-        Sample(response=5)
-    with pytest.raises(InputError, match="response"):
-        Sample.model_validate({"response": "\ud800"})
+        Sample(response="\ud800")
 
 
 def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_all() -> None:
     def status(*rows: dict[str, Any]) -> list[str]:
         judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
-        result = evaluate(rows, ["faithfulness"], judge, statements="sentences")
+        result = evaluate(pd.DataFrame(rows), ["faithfulness"], judge, statements="sentences")
         return [one["faithfulness"].status for one in result.scores]
 
     assert status(ROWS[0], {"answer": "A."}) == ["scored", "undefined"]
@@ -330,12 +300,9 @@ HEAD = "id,answer,contexts\n"
         ("data.jsonl", '{"a": ' + "[" * 100_000, ", line 1:", "not JSON"),
         ("data.jsonl", '{"n": ' + "9" * 10_000 + "}", ", line 1:", "not JSON"),
         ("data.jsonl", '{"contexts": ["a", null]}', ", line 1:", "contexts, item 2 is None"),
-        ("data.jsonl", '{"id": true}', ", line 1:", "id is True"),
         ("data.jsonl", '{"answer": "A", "response": "B"}', ", line 1:", "response and answer are one field"),
         ("data.jsonl", '{"id": "2"}\n' + LINE, ":", "line 1 and line 2 have the same id 2"),
         ("data.jsonl.gz", gzip.compress(b'{"answer": "A"}')[:-9], ":", "can't be read"),
-        ("data.csv", HEAD, ":", "no sample"),
-        ("data.csv", "x,y\n1,2\n", ", line 1:", "(x, y)"),
         ("data.csv", "answer,answer\nA,B\n", ", line 1:", "answer stands twice"),
         ("data.csv", HEAD + "1,A\n", ", line 2:", "2 cells"),
         ("data.csv", HEAD + '\n1,"A\nB",[]\n2,"A\n', ", line 5:", "quote"),
@@ -349,7 +316,7 @@ HEAD = "id,answer,contexts\n"
         ("data.parquet", "PAR1 no", ":", "Parquet"),
         ("data.xlsx", b"PK\x03\x04\x14\0", ":", "CSV"),
     ],
-    ids=range(25),
+    ids=range(22),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_what_is_wrong(
     tmp_path: Path, name: str, content: str | bytes, place: str, named: str
@@ -359,20 +326,6 @@ def test_a_faulty_file_is_refused_with_the_place_and_what_is_wrong(
     found = fault(path)
     assert found.startswith(f"{path}{place} ")
     assert named in found
-
-
-@pytest.mark.parametrize(
-    ("frame", "named"),
-    [
-        (pd.DataFrame({"answer": ["A", 5]}), ", row 2: answer is 5"),
-        (pd.DataFrame({"x": [b"\xff"]}), ", row 1: x"),
-        (pd.DataFrame([["A", "B"]], columns=["answer", "answer"]), ": two columns"),
-        (pd.DataFrame([["A"]]), ", row 1: 0"),
-        (pd.DataFrame({"answer": []}), ": there is no sample"),
-    ],
-)
-def test_a_faulty_table_is_refused_with_row_and_column(frame: pd.DataFrame, named: str) -> None:
-    assert f"DataFrame{named}" in fault(frame)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
@@ -400,16 +353,18 @@ def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        *((one, "expected a path or a list of samples") for one in ({"a": "A."}, Sample(response="A."), 5)),
+        ({"a": "A."}, "expected a path or a list of samples"),
         (datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}), "splits: train"),
         ([{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x"),
         ([{}, 5], "sample 2: 5 is no sample"),
         ([{1: "x"}], "sample 1: 1 is 1"),
         ([{"x": {"y": [{1}]}}], "sample 1: x can't be written as JSON"),
-        ([], "there is no sample in it"),
+        (pd.DataFrame({"answer": ["A", 5]}), "DataFrame, row 2: answer is 5"),
+        (pd.DataFrame([["A", "B"]], columns=["answer", "answer"]), "DataFrame: two columns"),
+        (pd.DataFrame({"answer": []}), "DataFrame: there is no sample"),
     ],
 )
-def test_what_holds_no_samples_is_refused(source: Any, said: str) -> None:
+def test_what_holds_no_samples_is_refused_with_its_place(source: Any, said: str) -> None:
     assert said in fault(source)
 
 
@@ -421,11 +376,6 @@ NUMBERED = [{"id": f"s{i}", "answer": "A."} for i in range(100)]
 
 def ids(**how: Any) -> list[str]:
     return [sample.id for sample in read_samples(NUMBERED, **how)]
-
-
-def test_an_iterable_of_samples_and_mappings_gets_ids_by_place() -> None:
-    rows: list[Sample | dict[str, str]] = [Sample(response="A."), {"id": "x"}, Sample(response="A.")]
-    assert [sample.id for sample in read_samples(iter(rows))] == ["1", "x", "3"]
 
 
 def test_samples_that_are_kept_in_a_file_are_read_back_copied_and_sent(
@@ -449,7 +399,7 @@ def test_no_room_in_the_temporary_folder_is_one_sentence(monkeypatch: pytest.Mon
         read_samples([{"user_input": "Tea?" * 100}])
 
 
-@pytest.mark.parametrize("depth", [150, 205, 300, 5000])
+@pytest.mark.parametrize("depth", [150, 300, 5000])
 def test_a_column_of_lists_in_lists_is_read_or_refused(depth: int) -> None:
     nested: Any = 1
     for _ in range(depth):
@@ -461,9 +411,8 @@ def test_a_column_of_lists_in_lists_is_read_or_refused(depth: int) -> None:
 
 
 def test_a_limit_reads_the_first_and_nothing_behind_them(tmp_path: Path) -> None:
-    assert ids(limit=3) == ["s0", "s1", "s2"]
     (tmp_path / "data.jsonl").write_text('{"answer": "A"}\n{"answer": "B"}\n[')
-    assert len(read_samples(tmp_path / "data.jsonl", limit=2)) == 2
+    assert [one.id for one in read_samples(tmp_path / "data.jsonl", limit=2)] == ["1", "2"]
 
 
 def test_a_sample_is_drawn_by_the_seed_keeps_the_order_and_grows() -> None:

@@ -52,13 +52,10 @@ def test_the_results_list_place_and_reason_of_each_row_until_the_data_is_mended(
 
 def test_the_table_counts_them_and_names_five_and_the_report_lists_at_most_so_many(tmp_path: Path) -> None:
     result = judged([GOOD, *[{"answer": f"A {n}.", "contexts": f"\x1b[31m{n}"} for n in range(2, 105)]])
-    lines = str(result).splitlines()
-    at = lines.index("skipped: 103 rows of the data that can't be read")
-    assert [line.split(":")[0] for line in lines[at + 1 : at + 7]] == [
-        *(f"  sample {n}" for n in range(2, 7)),
-        "  and 98 more",
-    ]
-    assert "\x1b" not in str(result)
+    table = str(result)
+    assert "skipped: 103 rows of the data" in table
+    assert ("  sample 6:" in table, "  sample 7:" in table, "  and 98 more" in table) == (True, False, True)
+    assert "\x1b" not in table
     text = Page(page(result, tmp_path)).text
     assert "Rows of the data that can't be read, and were left out: 103" in text
     assert "sample 101:" in text
@@ -66,22 +63,15 @@ def test_the_table_counts_them_and_names_five_and_the_report_lists_at_most_so_ma
     assert "and 3 more" in text
 
 
-def test_a_run_scored_again_or_gone_on_with_keeps_them(data: Path, tmp_path: Path) -> None:
+def test_a_run_scored_again_shown_or_gone_on_with_keeps_them(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     told = judged(data, folder).skipped
     written = (folder / "results.json").read_bytes()
     assert rescore(folder).skipped == told
+    main(["report", str(folder)])
+    assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
     for source in (data, folder / "samples.jsonl"):  # which `rescore` names where a judgement is missing
         judged(source, folder)
         assert (folder / "results.json").read_bytes() == written
-
-
-def test_the_command_line_tells_them_in_the_table_of_report_and_rescore(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    judged(data, tmp_path / "run")
-    for command in ("report", "rescore"):
-        main([command, str(tmp_path / "run")])
-        out = capsys.readouterr().out
-        assert "skipped: 2 rows of the data that can't be read\n" in out
-        assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in out

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pysbd
 import pytest
 
 from localeval import doctor
@@ -31,6 +30,7 @@ from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
+from localeval.text import sentences
 from tests.loopback import HUB, move_in, toml_row
 
 GUARD = sys.modules["localeval.system.offline"]._GUARD
@@ -45,13 +45,9 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_path: Path) -> 
         (folder / name).mkdir(parents=True)
         (folder / name / "config.json").write_text("{}")
     path = Path(shutil.copy(tiny_path, folder / "tiny.gguf"))
-    file = f'{{ name = "tiny.gguf", size = {path.stat().st_size}, sha256 = "{hash_file(path)}" }}'
-    empty = f'{{ name = "config.json", size = 2, sha256 = "{hash_file(folder / "small" / "config.json")}" }}'
-    rows = [
-        toml_row("tiny", HUB, files=file),
-        toml_row("small", HUB, kind="embedder", files=empty),
-        toml_row("hhem", HUB, kind="classifier", files=empty),
-    ]
+    rows = [toml_row("tiny", HUB, files=f'{{ name = "tiny.gguf", sha256 = "{hash_file(path)}" }}')]
+    for name, kind in (("small", "embedder"), ("hhem", "classifier")):
+        rows.append(toml_row(name, HUB, kind=kind, files='{ name = "config.json" }'))
     same = SimpleNamespace(embed=lambda texts: np.ones((len(texts), 2)), close=lambda: None)
     half = SimpleNamespace(probabilities=lambda pairs: [0.5] * len(pairs), close=lambda: None)
     monkeypatch.setattr(Embedder, "load", lambda name: same)
@@ -61,18 +57,15 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_path: Path) -> 
     return move_in(monkeypatch, tmp_path, *rows)
 
 
-def found(
-    *names: str, judge: str = "tiny", context: CheckContext | None = None, **more: Any
-) -> dict[str, Finding]:
-    context = context or CheckContext(judge, "small", "hhem", **{"threads": 1, **more})
+def found(*names: str, context: CheckContext | None = None, **more: Any) -> dict[str, Finding]:
+    context = context or CheckContext("tiny", "small", "hhem", **{"threads": 1, **more})
     return {finding.name: finding for finding in examine(context, names)}
 
 
 def change_a_byte_unseen(path: Path) -> None:
     found("checksums")  # its sum is remembered
-    status, content = path.stat(), bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
+    status, content = path.stat(), path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
@@ -83,15 +76,11 @@ def phone(*_: object) -> dict[str, CheckContext]:
     return {"context": context}
 
 
-def drifting() -> CheckContext:
+def drift(*_: object) -> dict[str, CheckContext]:
     context = CheckContext("tiny")
     engine = FakeEngine([{"verdict": share} for share in (0.9, 0.9, 0.2, 0.2, 0.9, 0.8)])
     vars(context)["loaded"] = fake_judge(engine)
-    return context
-
-
-def words(_: object, text: str) -> SimpleNamespace:
-    return SimpleNamespace(process=text.split)
+    return {"context": context}
 
 
 # What is planted in a sound machine, and what else the doctor is asked about -> the check, and what it says.
@@ -105,17 +94,15 @@ PLANTS: list[tuple[Plant, str, str]] = [
     (lambda *_: {"threads": 1000}, "processor", "1000 threads"),
     (lambda *_: None, "embedder", "cosines of near and far texts"),
     (lambda *_: None, "classifier", "localeval models fetch hhem"),
-    (lambda patch, _: patch.setattr(pysbd.Segmenter, "processor", words), "splitter", "sentences, expected"),
+    (lambda patch, _: patch.setattr(sentences, "split_sentences", str.split), "splitter", "expected 2"),
     (lambda patch, _: patch.setattr(GUARD, "shut", False), "offline", "localeval.offline()"),
     (lambda patch, _: patch.setenv("HF_HUB_OFFLINE", "0"), "offline", "HF_HUB_OFFLINE"),
     (phone, "offline", "refused: 1 attempts"),
-    (lambda *_: {"context": drifting()}, "same bits", "two records"),
+    (drift, "same bits", "two records"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("plant", "name", "said"), PLANTS, ids=[f"{name}: {said}" for _, name, said in PLANTS]
-)
+@pytest.mark.parametrize(("plant", "name", "said"), PLANTS)
 def test_each_planted_fault_is_found_by_its_name_with_what_to_do(
     plant: Plant, name: str, said: str, monkeypatch: pytest.MonkeyPatch, models: Path
 ) -> None:
@@ -136,16 +123,16 @@ def test_a_bad_package_is_named(
     content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And no file of the current folder passes as a package."""
-    (tmp_path / "site" / "outlines-1.0.0.dist-info").mkdir(parents=True)
-    metadata = "Metadata-Version: 2.1\nName: outlines\nVersion: 1.0.0\n"
-    (tmp_path / "site" / "outlines-1.0.0.dist-info" / "METADATA").write_text(metadata)
-    (tmp_path / "site" / "click.py").write_text(content)
+    site = tmp_path / "site"
+    (site / "outlines-1.0.0.dist-info").mkdir(parents=True)
+    (site / "outlines-1.0.0.dist-info" / "METADATA").write_text("Name: outlines\nVersion: 1.0.0\n")
+    (site / "click.py").write_text(content)
     (tmp_path / "filelock.py").write_text("raise ImportError('it was run')")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", ["", str(tmp_path / "site"), *sys.path])  # as in an interactive Python
+    monkeypatch.setattr(sys, "path", ["", str(site), *sys.path])  # as in an interactive Python
     finding = found("packages")["packages"]
     assert finding.status == "fault"
-    for part in ("outlines is 1.0.0, expected <2,>=1.3", "click can't be imported", said):
+    for part in ("outlines is 1.0.0, expected", "click can't be imported", said):
         assert part in finding.found
     assert "it was run" not in finding.found
 
@@ -162,7 +149,6 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> N
     shutil.rmtree(models / "hhem")
     beside = found("embedder", "classifier")
     assert [finding.status for finding in beside.values()] == ["absent", "absent"]
-    assert "localeval models fetch small" in beside["embedder"].found
 
 
 def test_a_judge_that_ends_the_process_is_told_once(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,14 +181,11 @@ def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(
     assert code == 3
     assert len(out.splitlines()) == 14
     [fault] = [line for line in out.splitlines() if line.startswith("FAULT")]
-    assert "faithfulness" in fault
-    assert "this judge does not judge" in fault  # it is random
+    assert "faithfulness" in fault  # it is random
     code, out = run("--json", "--only", "judge", "--only", "grammar", "--judge", "none.gguf")
     assert code == 3
-    judge, grammar = json.loads(out)
-    assert (judge["name"], judge["status"]) == ("judge", "fault")
-    assert "none.gguf is not there" in judge["found"]
-    assert (grammar["name"], grammar["status"]) == ("grammar", "absent")
+    states = [(row["name"], row["status"]) for row in json.loads(out)]
+    assert states == [("judge", "fault"), ("grammar", "absent")]
     assert run("--only", "pulse") == (2, "")
 
 

@@ -12,7 +12,6 @@ from localeval import Judge, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.runs.evaluate import aevaluate
-from localeval.runs.folder import RESULTS, load
 from localeval.testing import FakeEngine, fake_judge
 
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
@@ -24,51 +23,43 @@ SAMPLES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def tiny_judge(tiny_path: Path) -> Judge:
-    return Judge.load(tiny_path, n_threads=1, n_ctx=16384)
-
-
 def records(result: Any) -> dict[str, Any]:
     return {s.sample.id: {n: r.model_dump() for n, r in s.records.items()} for s in result.samples}
 
 
-def test_means_are_of_the_scored_samples_and_the_others_are_counted() -> None:
+def test_means_are_of_the_scored_samples_and_the_others_are_counted_and_shown() -> None:
+    """With what the failed ones could make of a mean."""
     seen: list[int] = []
-    judge = fake_judge(FakeEngine(YES + NO))
-    result = evaluate(SAMPLES, ["faithfulness"], judge, progress=lambda done, _: seen.append(done))
+    judge = fake_judge(FakeEngine([*YES, *NO, EngineError("broken")]))
+    good, bad, empty = SAMPLES
+    given = [good, {**bad, "id": "\x1b[31mred\x07"}, empty, {**good, "id": "d", "response": "Tea."}]
+    result = evaluate(given, ["faithfulness"], judge, progress=lambda done, _: seen.append(done))
     summary = result["faithfulness"]
-    assert (summary.scored, summary.undefined, summary.failed) == (2, 1, 0)
-    assert summary.value == 1 / 2
+    assert (summary.scored, summary.undefined, summary.failed) == (2, 1, 1)
+    assert (summary.value, summary.lowest, summary.highest) == (1 / 2, 1 / 3, 2 / 3)
     assert summary.soft == (0.75 + 0.25) / 2
-    assert [scores["faithfulness"].status for scores in result.scores] == ["scored", "scored", "undefined"]
-    assert seen == [1, 2, 3]
+    statuses = [scores["faithfulness"].status for scores in result.scores]
+    assert statuses == ["scored", "scored", "undefined", "failed"]
+    assert seen == [1, 2, 3, 4]
+    text = str(result)
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    for row in ("a 1.000 0.750 1", "mean 0.500 0.500", "95 % from 0.000 0.000", "95 % to 1.000 1.000"):
+        assert row in rows
+    for note in ("2 scored, 1 undefined, 1 failed", "undefined: no_statements", "0.333 (if all were 0)"):
+        assert note in text
+    assert not {"\x1b", "\x07"} & {*text}
+    engine = FakeEngine([*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}])
+    two = evaluate(
+        [good, {**empty, "reference": "Tea grows."}], ["faithfulness", "context_recall"], fake_judge(engine)
+    )
+    assert "context_recall undefined: missing_reference" in str(two)
 
 
-def test_a_second_run_in_the_same_folder_asks_nothing_and_gives_the_same(tmp_path: Path) -> None:
-    first = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(YES + NO)), tmp_path)
-    written = (tmp_path / RESULTS).read_bytes()
-    again = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([])), tmp_path)
-    assert again.to_json() == first.to_json() == load(tmp_path).to_json()
-    assert (tmp_path / RESULTS).read_bytes() == written
-    other = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([])), tmp_path, threshold=0.2)
-    assert other["faithfulness"].value == 1
-
-
-@pytest.mark.parametrize(
-    ("sample", "metrics", "said"),
-    [
-        ({"response": "Tea."}, ["faithfulness"], "retrieved_contexts"),
-        ({"user_input": "Tea?"}, None, "response, retrieved_contexts"),
-        ({"user_input": "?", "retrieved_contexts": ["."]}, ["context_precision"], "reference, response"),
-        (SAMPLES[0], ["faithfullness"], "did you mean faithfulness"),
-    ],
-)
-def test_metrics_without_columns_are_refused(
-    sample: dict[str, Any], metrics: list[str] | None, said: str
-) -> None:
-    with pytest.raises(InputError, match=said):
-        evaluate([sample], metrics, "nowhere.gguf")
+def test_metrics_without_columns_are_refused_before_a_model_is_looked_for() -> None:
+    with pytest.raises(InputError, match="response, retrieved_contexts"):
+        evaluate([{"user_input": "Tea?"}], None, "nowhere.gguf")
+    with pytest.raises(InputError, match="reference, response"):
+        evaluate([{"user_input": "?", "retrieved_contexts": ["."]}], ["context_precision"], "nowhere.gguf")
 
 
 def test_the_async_ways_give_what_the_others_give() -> None:
@@ -78,46 +69,12 @@ def test_the_async_ways_give_what_the_others_give() -> None:
     assert score.value == 1
 
 
-def test_the_table_shows_every_sample_the_mean_and_the_counts() -> None:
-    hostile = {**SAMPLES[1], "id": "\x1b[31mred\x07"}
-    text = str(evaluate([SAMPLES[0], hostile, SAMPLES[2]], None, fake_judge(FakeEngine(YES + NO))))
-    rows = [" ".join(line.split()) for line in text.splitlines()]
-    for row in (
-        "a 1.000 0.750 1",
-        "mean 0.500 0.500",
-        "95 % from 0.000 0.000",
-        "95 % to 1.000 1.000",
-        "faithfulness: 2 scored, 1 undefined, 0 failed",
-    ):
-        assert row in rows
-    assert "undefined: no_statements" in text
-    assert "if all were" not in text
-    assert not {"\x1b", "\x07"} & {*text}
-
-
-def test_what_the_failed_samples_could_make_of_a_mean_is_shown_where_some_failed() -> None:
-    given = [*SAMPLES, {"id": "d", "response": "Tea rests.", "retrieved_contexts": ["Tea grows."]}]
-    result = evaluate(given, ["faithfulness"], fake_judge(FakeEngine([*YES, *NO, EngineError("broken")])))
-    summary = result["faithfulness"]
-    assert (summary.scored, summary.failed) == (2, 1)
-    assert (summary.lowest, summary.highest) == (1 / 3, 2 / 3)
-    assert "between 0.333 (if all were 0) and 0.667 (if all were 1)" in str(result)
-
-
 def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric() -> None:
     given = {**SAMPLES[0], "reference": "Tea grows.", "user_input": "What grows?"}
     answers = [*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.2}]
     names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "hallucination"]
     lines = str(evaluate([given], names, fake_judge(FakeEngine(answers)))).splitlines()
     assert ["hallucination", "0.000", "-", "0.050", "-", "1", "0", "0"] in [line.split() for line in lines]
-    assert max(map(len, lines[:-1])) <= 100
-
-
-def test_the_note_says_which_of_several_metrics_has_no_score() -> None:
-    given = [SAMPLES[0], {**SAMPLES[2], "reference": "Tea grows."}]
-    engine = FakeEngine([*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}])
-    text = str(evaluate(given, ["faithfulness", "context_recall"], fake_judge(engine)))
-    assert "context_recall undefined: missing_reference" in text
 
 
 # The same on a model that decodes: bits, not only values.
@@ -134,7 +91,8 @@ DECODED: list[dict[str, Any]] = [
 ]
 
 
-def test_records_are_the_same_alone_in_company_reversed_and_explained(tiny_judge: Judge) -> None:
+def test_records_are_the_same_alone_in_company_reversed_and_explained(tiny_path: Path) -> None:
+    tiny_judge = Judge.load(tiny_path, n_threads=1, n_ctx=16384)
     together = records(evaluate(DECODED, ["faithfulness"], tiny_judge))
     assert records(evaluate(DECODED[::-1], ["faithfulness"], tiny_judge)) == together
     for sample in DECODED:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from localeval import Judge, Plan, evaluate, plan
+from localeval import METRICS, Judge, Plan, evaluate, plan
 from localeval.cli import main
 from localeval.engine.benchmark import Speed
 from localeval.engine.engine import Engine
@@ -31,9 +31,6 @@ YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
 
 class Watch:
     """Remembers what it was told."""
-
-    plan: Plan
-    value: float | None
 
     def begin(self, plan: Plan) -> None:
         self.plan = plan
@@ -78,33 +75,25 @@ def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, opt
 def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge) -> None:
     """As the run finds them: the record says how many windows, the failure that there were too many."""
     samples = [
-        Sample(id="short", response="Tea grows.", retrieved_contexts=["Tea grows."]),
-        Sample(id="long", response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * 300]),
-        Sample(id="endless", response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * 10_000]),
+        Sample(id=name, response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * times])
+        for name, times in (("short", 1), ("long", 300), ("endless", 10_000))
     ]
     told = planned(tiny_judge, samples, "faithfulness", statements="sentences")
     _, long, endless = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples
     assert told.windows == {"long": long.records["support"].windows}  # type: ignore[attr-defined]
     assert told.too_long == ("endless",)
     assert endless.scores["faithfulness"].reason == "context_too_long"
-    assert "in windows" in str(told)
     assert "context_too_long: 1 sample (endless)" in str(told)
 
 
 def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
     """The engine has no answer to give: a question to it would end the test."""
-    metrics = "faithfulness,answer_relevance,context_relevance,context_precision,factual_correctness"
-    samples = [
-        Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="It grows.")
-    ]
+    sample = Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="Tea.")
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
-    more = "context_recall,faithfulness_hhem,groundedness"
-    told = planned(judge, samples, f"{metrics},{more}", explain=True, head=HEADS)
-    assert {work.judgement for work in told.work} == set(JUDGEMENTS)
-    assert {work.to_make for work in told.work} == {1}
+    told = planned(judge, [sample], ",".join(METRICS), explain=True, head=HEADS)
+    assert {work.judgement for work in told.work if work.to_make == 1} == set(JUDGEMENTS)
     by = {work.judgement: work.by for work in told.work}
     assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")
-    assert told.seconds is None
 
 
 def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engine_is(tmp_path: Path) -> None:
@@ -114,8 +103,6 @@ def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engi
     told = plan(more, ["faithfulness"], fake_judge(FakeEngine([])), output=run)
     assert (told.to_make, told.kept) == (2, 2)
     assert (told.tokens[0], told.tokens[1] > 0) == (0, True)
-    done = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=run)
-    assert done.summary() == ["Plan: all judgements of 1 sample are in the journal; no model is asked."]
     for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
         folder = tmp_path / type(error).__name__
         evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([YES[0], error])), output=folder)
@@ -132,16 +119,14 @@ def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> Non
     assert [work.again for work in told.work] == [2, 1]
     assert told.tokens[1] == 0
     nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], fake_judge(FakeEngine([])))
-    assert nothing.summary() == ["Plan: nothing is to be judged in 1 sample; no model is asked."]
+    assert "no model is asked" in nothing.summary()[0]
 
 
 def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
     samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(300)]
-    judge = fake_judge(FakeEngine([]))
-    part, whole = planned(judge, samples, "faithfulness", most=100), planned(judge, samples, "faithfulness")
+    part, whole = (planned(fake_judge(FakeEngine([])), samples, "faithfulness", most) for most in (100, 0))
     assert (part.looked_at, part.samples, part.to_make, part.tokens) == (100, 300, 600, ())
     assert part.spent == whole.spent
-    assert "Reckoned from 100 of the 300 samples." in part.summary()
 
 
 def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
@@ -159,11 +144,10 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
 def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
 
-    def no_measuring(*_: Any) -> Speed:
-        raise AssertionError("a second model is loaded")
-
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
-    monkeypatch.setattr("localeval.engine.benchmark.measure", no_measuring)
+    monkeypatch.setattr(
+        "localeval.engine.benchmark.measure", lambda *_: pytest.fail("a second one is loaded")
+    )
     watch, more = Watch(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
         with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
@@ -190,10 +174,7 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     assert (told["samples"], told["to_make"], told["seconds"] > 0) == (1, 2, True)
     assert not (tmp_path / "runs").exists()
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
-    for given in (command, command[:-1]):
-        with pytest.raises(SystemExit) as ended:
-            main(given)
-        assert ended.value.code == 2
-    out, talk = capsys.readouterr()
-    assert "choose a smaller model" in out
-    assert "the judge needs about 0.6 GB of memory, and 0.5 GB are free" in talk
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert ended.value.code == 2
+    assert "choose a smaller model" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from localeval.prompts.prefix import PromptPrefix
 
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
-OTHER = PromptPrefix("判断。", (("一?", '{"verdict":"no"}'),))
 ITEMS = ["Tea grows on hills.", "茶长在山上。", "Tea."]
 SAMPLE = Sample(response="Tea grows on hills.", retrieved_contexts=["Tea grows on hills."])
 
@@ -86,17 +86,13 @@ def test_a_folder_that_can_not_be_written_is_named(folder: Path, caplog: pytest.
 
 def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, tmp_path: Path) -> None:
     """It would be found under the sha256 of the file that was there before."""
-    path = tmp_path / "copy.gguf"
-    path.write_bytes(tiny_path.read_bytes())
-    engine = Engine(path, SETTINGS, PrefixCache("a", SETTINGS))
-    engine.generate(PREFIX, "context", ITEMS, ReasonedReply, budget=12)
-    (before,) = folder.iterdir()
-    os.utime(path, ns=(1, 1))
-    for prefix in (PREFIX, OTHER):
+    path = Path(shutil.copy(tiny_path, tmp_path / "copy.gguf"))
+    with closing(Engine(path, SETTINGS, PrefixCache("a", SETTINGS))) as engine:
+        assert engine.llama  # loaded
+        os.utime(path, ns=(1, 1))
         with pytest.raises(ModelBroken, match="replaced or changed while it judged"):
-            engine.generate(prefix, "context", ITEMS, ReasonedReply, budget=12)
-    engine.close()
-    assert list(folder.iterdir()) == [before]
+            engine.generate(PREFIX, "context", ITEMS, ReasonedReply, budget=12)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("keeps", [True, False])
@@ -109,7 +105,6 @@ def test_a_judge_keeps_prefixes_and_a_plan_knows_it(keeps: bool, tiny_path: Path
             assert told.spent.prefix == judge.engine.spent.prefix
             found.append((score, told.memory, told.spent.prefix))
     (first, memory, rows), second = found
-    assert first.status == "scored"
     assert rows > 0
     assert second == (first, memory, 0 if keeps else rows)
     assert len(list(folder.glob("*"))) == keeps

@@ -25,7 +25,7 @@ from localeval.errors import ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.files import hash_file
 from localeval.models.gguf import check_gguf
-from tests.commands import fault, localeval
+from tests.commands import refused
 from tests.loopback import HUB, move_in, toml_row
 from tests.tiny import CHATML, write_tiny_model
 
@@ -47,14 +47,6 @@ def aborting(tiny_path: Path, tmp_path: Path) -> Path:
     return path
 
 
-class Started(Exception):
-    """A process was started."""
-
-
-def no_process(*_: object, **__: object) -> None:
-    raise Started
-
-
 def load(path: Path) -> None:
     with closing(Engine(path, SETTINGS)) as engine:
         assert engine.llama
@@ -66,35 +58,30 @@ def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_no_damaged_file_ends_or_hangs_the_callers_process(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.damage", str(tmp_path), str(SHARE)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[2],
-    )
+    command = [sys.executable, "-m", "tests.damage", str(tmp_path), str(SHARE)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     print(f"{len(found)} files: {dict(Counter((row['stopped'], row['how']) for row in found))}")
     assert [row for row in found if row["harm"]] == []
     assert len(found) >= SHARE * 1100
-    for row in found:
-        if row["how"] == "fault":
-            assert row["said"].count("\n") == 0
-            assert str(tmp_path) in row["said"]
-            assert len(row["said"]) < 600
+    for said in (row["said"] for row in found if row["how"] == "fault"):
+        assert str(tmp_path) in said
+        assert "\n" not in said[:600] == said
     last = {row["what"]: row["stopped"] for row in found[-5:]}
     assert last.pop("whole") == "works"
     assert set(last.values()) == {"tables", "probe"}
 
 
-def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(aborting: Path, tmp_path: Path) -> None:
+def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(
+    aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     check_gguf(aborting)  # its tables are sound
     with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG"):
         load(aborting)
     (tmp_path / "data.jsonl").write_text('{"response": "Tea.", "contexts": ["Tea."]}')
-    run = localeval("evaluate", "data.jsonl", "--judge", aborting, "-q", cwd=tmp_path)
-    assert run.returncode == 3
-    assert "aborting.gguf: llama.cpp ended on it" in fault(run)
+    monkeypatch.chdir(tmp_path)
+    assert "aborting.gguf" in refused("evaluate", "data.jsonl", "--judge", aborting, "-q", code=3)
 
 
 def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,10 +120,10 @@ def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch:
         in_the_catalog(path, monkeypatch, tmp_path)
     probe_model(path, SETTINGS)
     with monkeypatch.context() as patch:
-        patch.setattr(subprocess, "run", no_process)
+        patch.setattr(subprocess, "run", None)  # a process that is started now is a TypeError
         probe_model(path, EngineSettings(n_ctx=8192, n_threads=2))  # a longer context was proved too
         patch.setattr(probe, "library", lambda: "another")
-        with pytest.raises(Started):
+        with pytest.raises(TypeError):
             probe_model(path, SETTINGS)
         if known:
             probe_model(path)  # its vocabulary alone: nothing is computed
@@ -154,18 +141,15 @@ def test_a_build_that_ends_is_told(aborting: Path, tmp_path: Path, monkeypatch: 
 def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Path) -> None:
     path, whole = tmp_path / "m.gguf", tiny_path.read_bytes()
     for at, value, found in (
-        (8, 1 << 40, "1,099,511,627,776 tensors"),
-        (16, 1 << 40, "1,099,511,627,776 metadata pairs"),
-        (24, 1 << 62, "the end of the file"),
+        (8, 1 << 40, "tensors"),
+        (16, 1 << 40, "pairs"),
+        (24, 1 << 62, "end of the file"),
     ):
         path.write_bytes(whole[:at] + struct.pack("<Q", value) + whole[at + 8 :])
         with pytest.raises(ModelBroken, match=found):
             check_gguf(path)
-    with pytest.raises(ModelBroken, match="'bert'"):
-        check_gguf(write_tiny_model(path, tokenizer="bert"))
 
 
-def test_another_processor_is_told_apart(tmp_path: Path) -> None:
-    for features in ("one", "one two"):
-        (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: Name\nflags\t\t: {features}\n")
-        assert probe.processor(tmp_path / "cpuinfo") == {"name": "Name", "features": features}
+def test_a_processor_is_told_by_its_name_and_features(tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Name\nflags\t\t: one two\n")
+    assert probe.processor(tmp_path / "cpuinfo") == {"name": "Name", "features": "one two"}

@@ -16,9 +16,9 @@ import pytest
 from localeval import Judge, Sample
 from localeval.cli import main
 from localeval.engine.engine import Engine
-from localeval.engine.interface import ContextTooLong, EngineSettings
 from localeval.judgements.support import DirectReply
 from localeval.prompts.prefix import PromptPrefix
+from tests.commands import localeval
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
 CONTEXT = "Context:\nThe mill on the Arl was built in 1820, of brick."
@@ -33,9 +33,11 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     [other] = tiny.read("Context:\nAnother.", ITEMS[:1], [0])
     assert not np.array_equal(first.values, other.values)
     for _ in range(2):
+        before = tiny.spent.read
         [again] = tiny.read(CONTEXT, ITEMS[:1], [0])
         assert np.array_equal(first.values, again.values)
         assert first.ends == again.ends
+    assert tiny.spent.read - before == tiny.count(ITEMS[0])  # a context that was read last stands
     assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
 
 
@@ -65,34 +67,13 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
         timer.join()
 
 
-def test_a_context_that_was_read_last_is_not_computed_again(tiny: Engine) -> None:
-    tiny.read(CONTEXT, ITEMS[:1], [0])
-    before = tiny.spent.read
-    tiny.read(CONTEXT, ITEMS[:1], [0])
-    assert tiny.spent.read - before == tiny.count(ITEMS[0])
-
-
-def test_what_does_not_fit_is_refused_before_anything_is_computed(tiny_path: Path) -> None:
-    engine = Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1))
-    with pytest.raises(ContextTooLong):
-        engine.read("word " * 3000, ITEMS, [0])
-    assert engine.spent.read == 0
-    engine.close()
-
-
 def labelled(path: Path, number: int, told: bool = True) -> Path:
     """Write labelled answers; `told` if words tell the right ones from the wrong ones."""
-    lines = [
-        {
-            "id": f"s{i}",
-            "response": f"{'Tea grows' if i % 2 or not told else 'Cars roll'} on hill {i // 2}.",
-            "retrieved_contexts": ["Tea grows."],
-            "label": i % 2,
-            "group": f"g{i // 2}",
-        }
-        for i in range(number)
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(number):
+            text = f"{'Tea grows' if i % 2 or not told else 'Cars roll'} on hill {i // 2}."
+            row = {"id": f"s{i}", "response": text, "retrieved_contexts": ["Tea grows."]}
+            print(json.dumps({**row, "label": i % 2, "group": f"g{i // 2}"}), file=file)
     return path
 
 
@@ -114,28 +95,24 @@ def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothin
         assert judge.score("groundedness", mill, head=made).status == "scored"
 
 
-def test_a_head_that_is_no_better_than_chance_is_not_written(
-    tiny_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", 300, told=False)
-    with pytest.raises(SystemExit) as ended:
-        main(["fit", str(path), "--judge", str(tiny_path), "--threads", "1", "-o", str(made), "--layer", "0"])
-    assert (ended.value.code, made.exists()) == (2, False)
-    assert "no better than chance" in capsys.readouterr().err
+SPANS = '"hallucination_spans": [{"start": 5, "end": 900}], "label"'
 
 
 @pytest.mark.parametrize(
-    ("number", "layer", "mark"),
-    [(40, "0", ""), (300, "1", ""), (300, "0", '[{"start": 5, "end": 900}]')],
-    ids=["few labels", "last layer", "no place of the response"],
+    ("number", "told", "layer", "label", "said"),
+    [
+        (300, False, 0, '"label"', "chance"),
+        (40, True, 0, '"label"', "too few"),
+        (300, True, 1, '"label"', "layer"),
+        (300, True, 0, SPANS, "hallucination_spans"),
+    ],
 )
-def test_fit_refuses_bad_labels(tiny_path: Path, tmp_path: Path, number: int, layer: str, mark: str) -> None:
-    path = labelled(tmp_path / "l.jsonl", number)
-    if mark:
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace('"label"', f'"hallucination_spans": {mark}, "label"', 1), "utf-8")
-    made = tmp_path / "head.json"
-    with pytest.raises(SystemExit) as ended:
-        main(["fit", str(path), "--judge", str(tiny_path), "-o", str(made), "--layer", layer])
-    assert ended.value.code == 2
+def test_a_head_that_would_be_of_no_use_is_not_written(
+    tiny_path: Path, tmp_path: Path, number: int, told: bool, layer: int, label: str, said: str
+) -> None:
+    made, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", number, told)
+    path.write_text(path.read_text(encoding="utf-8").replace('"label"', label, 1), encoding="utf-8")
+    layers = ("--layer", str(layer))
+    done = localeval("fit", path, "--judge", tiny_path, "--threads", "1", "-o", made, *layers, cwd=tmp_path)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
     assert not made.exists()

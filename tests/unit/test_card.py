@@ -14,8 +14,8 @@ import pytest
 from localeval import InputError, Sample, evaluate
 from localeval.cli import main
 from localeval.runs.card import Card, as_json, make
-from localeval.runs.card.figures import DECIDED, NEEDED, baseline_score
-from localeval.runs.card.labels import balanced, label, marked_sentences
+from localeval.runs.card.figures import DECIDED, NEEDED
+from localeval.runs.card.labels import balanced, label
 from localeval.runs.card.render import as_html, as_text
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
@@ -26,16 +26,15 @@ Rows = list[dict[str, Any]]
 
 def rows(number: int, **more: Any) -> Rows:
     """Labels take turns. One sentence each, all of whose words the context has where the label is 1."""
+    said = ("sings", "grows")
     return [
-        {
-            "id": f"s{i}",
-            "label": i % 2,
-            "response": f"Tea{i} {'grows' if i % 2 else 'sings'}.",
-            "retrieved_contexts": [f"Tea{i} grows."],
-            **more,
-        }
+        {"id": f"s{i}", "label": i % 2, "response": f"Tea{i} {said[i % 2]}.", **of_tea(i), **more}
         for i in range(number)
     ]
+
+
+def of_tea(number: int) -> dict[str, Any]:
+    return {"retrieved_contexts": [f"Tea{number} grows."]}
 
 
 def in_order(number: int) -> list[float]:
@@ -44,17 +43,9 @@ def in_order(number: int) -> list[float]:
 
 def pair(number: int, **more: Any) -> Rows:
     return [
-        {
-            "id": f"p{i}",
-            "user_input": f"Where grows tea{i}?",
-            "good_response": f"Tea{i} grows there.",
-            "bad_response": f"I like tea{i}.",
-            "retrieved_contexts": [f"Tea{i} grows there."],
-            "lang": "en",
-            "source": "mill" if i < 6 else "lake",
-            "reference": f"Tea{i} grows there.",
-            **more,
-        }
+        {"id": f"p{i}", "user_input": f"Where grows tea{i}?", "source": "mill" if i < 6 else "lake"}
+        | {"good_response": f"Tea{i} grows there.", "bad_response": f"I like tea{i}."}
+        | {"retrieved_contexts": [f"Tea{i} grows there."], "reference": f"Tea{i} grows there.", **more}
         for i in range(number)
     ]
 
@@ -108,8 +99,6 @@ def test_the_figures_are_those_of_the_scores(tmp_path: Path) -> None:
     assert (card.parts[0].good, card.parts[0].bad) == (10, 10)
     assert value(card, "soft", "auroc") == pytest.approx(0.9)
     assert value(card, "value", "auroc") == 0.5  # all of them are at least 0.5
-    assert value(card, "soft", "balanced_accuracy") == pytest.approx((8 / 10 + 1) / 2)
-    assert value(card, "soft", "f1_0") == pytest.approx(2 * 10 / (2 * 10 + 2))
     assert value(card, "soft", "brier") == pytest.approx((8 * 0.2**2 + 2 * 0.4**2 + 10 * 0.6**2) / 20)
     assert value(card, "lexical precision", "auroc") == 1
     assert card.parts[0].scores["soft"].gain == pytest.approx((-0.1, -0.25, 0.0), abs=0.06)
@@ -119,10 +108,8 @@ def test_the_figures_are_those_of_the_scores(tmp_path: Path) -> None:
     assert kept == as_json(card)
     assert "NaN" not in kept
     assert as_json(carded(tmp_path, found, [])) == kept  # a second call asks no model
-    text = as_text(card)
-    for said in ("AUROC of soft is known to ±0.1", "signature faithfulness.1|judge:fake", "value are raw"):
-        assert said in text
-    assert "not scored, and in no figure: 4 no_contexts" in text
+    for said in ("AUROC of soft is known to ±0.1", "not scored, and in no figure: 4 no_contexts", "are raw"):
+        assert said in as_text(card)
 
 
 def test_of_a_rate_of_a_fault_less_counts_as_good(tmp_path: Path) -> None:
@@ -142,11 +129,7 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     for row in found[40:]:
         row["source"] = "few"
     card = carded(tmp_path, found, in_order(44))
-    assert [(p.name, p.good) for p in card.parts] == [
-        ("all", 22),
-        (f"source {evil}", 10),
-        ("source mill", 10),
-    ]
+    assert [(p.name, p.good) for p in card.parts][1:] == [(f"source {evil}", 10), ("source mill", 10)]
     lake, mill = card.parts[1].scores["soft"], card.parts[2].scores["soft"]
     # Of 10 and 10 all in order: the share of pairs in order is 0.692 or more (Clopper and Pearson 1934).
     assert lake.figures["auroc"] == pytest.approx((1, 0.692, 1), abs=1e-3)
@@ -155,14 +138,15 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     assert ["balanced_accuracy" in part.figures for part in (lake, mill)] == [True, False]
     text, page = as_text(card), as_html(card)
     assert "source mill: 10 of label 1, 10 of label 0" in text
-    assert "a figure without an interval: too few groups to say" in text
     assert "\x1b" not in text
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
 
 
-def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> None:
+def test_forty_labels_give_a_calibration_that_a_run_takes(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Raw, every statement counts as supported; the fitted threshold lies between 0.6 and 0.8."""
     answers = in_order(60)
     answers[1], answers[2] = BAD, GOOD
@@ -172,34 +156,17 @@ def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> Non
     assert value(card, "P(all supported) refitted", "calibration_error") == pytest.approx(0, abs=0.1)
     (one,) = card.calibrations
     assert one.fitted_on["labels"] == 60
-    assert one.figures["skill"][0] > 0.5
     assert one.curve.apply(GOOD) > 0.5 > one.curve.apply(BAD)
     file, judge = tmp_path / "run" / "calibration.json", fake_judge(FakeEngine([{"verdict": BAD}]))
     result = evaluate(rows(1), ["faithfulness"], judge, statements="sentences", calibration=file)
     assert result["faithfulness"].value == 0
     again = carded(tmp_path, rows(60), [], calibration=str(file))
     assert value(again, "value raw", "auroc") == 0.5
-    assert "these labels, so read the lines that say refitted" in as_text(again)
     kept = json.loads(file.read_text("utf-8"))["calibrations"]
     assert kept == [one.model_dump(mode="json")]  # it stays as it was given
-
-
-def test_a_language_without_a_calibration_is_said_to_be_raw(tmp_path: Path) -> None:
-    said = {"en": "Tea{} grows.", "zh": "第{}种茶叶生长在山上。"}
-
-    def tea_in(languages: list[str]) -> Rows:
-        texts = [said[language].format(i) for i, language in enumerate(languages)]
-        return [
-            {"id": f"s{i}", "label": i % 2, "response": text, "retrieved_contexts": [text]}
-            for i, text in enumerate(texts)
-        ]
-
-    carded(tmp_path, tea_in(["zh"] * 40), in_order(40))
-    file = tmp_path / "zh.json"
-    (tmp_path / "run" / "calibration.json").rename(file)
-    card = carded(tmp_path, tea_in(["zh", "zh", "en", "en"] * 10), in_order(20), calibration=str(file))
-    assert list(card.in_force) == ["zh"]
-    assert "no calibration is in force for en: its 20 scored samples are raw" in as_text(card)
+    chinese = rows(20, response="茶叶生长在山上。", retrieved_contexts=["茶叶生长在山上。"])
+    other = carded(tmp_path_factory.mktemp("zh"), chinese, in_order(20), calibration=str(file))
+    assert "no calibration is in force for zh: its 20 scored samples are raw" in as_text(other)
 
 
 def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_path: Path) -> None:
@@ -219,6 +186,7 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
     assert alone
 
 
+SENTENCES = {"metric": "context_relevance", "sentences": True}
 LACKING = [{key: given for key, given in row.items() if key != "retrieved_contexts"} for row in rows(20)]
 
 
@@ -233,14 +201,9 @@ LACKING = [{key: given for key, given in row.items() if key != "retrieved_contex
         (LACKING, "faithfulness needs the column retrieved_contexts", {}),
         (pair(9), "9 pairs are too few", {}),
         ([*pair(11), {**pair(1)[0], "id": "p11", "bad_response": None}], "p11: it has no bad_response", {}),
-        *(
-            (found, said, {"metric": "context_relevance", "sentences": True})
-            for found, said in (
-                (marked(9), "9 rows are too few"),
-                (marked(10, sentence_labels=[0, 1]), "row m0 needs sentences and sentence_labels, lists of"),
-                (marked(10, sentences=["Coffee is black.", "x", "y"]), "do not have 'x'"),
-            )
-        ),
+        (marked(9), "9 rows are too few", SENTENCES),
+        (marked(10, sentence_labels=[0, 1]), "row m0 needs sentences and sentence_labels", SENTENCES),
+        (marked(10, sentences=["Coffee is black.", "x", "y"]), "do not have 'x'", SENTENCES),
     ],
 )
 def test_useless_labels_are_refused(tmp_path: Path, found: Rows, said: str, options: dict[str, Any]) -> None:
@@ -271,20 +234,17 @@ def test_a_side_without_a_score_is_counted_as_0_and_pairs_of_a_group_count_once(
     assert "not scored, and counted as 0: 12 no_statements" in as_text(card)
 
 
-@pytest.mark.parametrize("metric", ["context_recall", "factual_correctness"])
-def test_pairs_of_a_metric_that_reads_a_reference_have_it(tmp_path: Path, metric: str) -> None:
-    found = pair(12)
-    if metric == "context_recall":
-        for row in found:
-            row["contexts_more_relevant"] = row.pop("retrieved_contexts")
-            row["contexts_less_relevant"] = ["Coffee is black."]
-    card = carded(tmp_path, found, [0.9] * 200, metric)
+def test_pairs_of_contexts_keep_the_reference_that_the_metric_reads(tmp_path: Path) -> None:
+    contexts = {
+        "contexts_more_relevant": ["Tea grows there."],
+        "contexts_less_relevant": ["Coffee is black."],
+    }
+    card = carded(tmp_path, pair(12, **contexts), [0.9] * 200, "context_recall")
     assert (card.kind, card.not_scored) == ("pairs", {})
     lines = (tmp_path / "run" / "samples.jsonl").read_text(encoding="utf-8").splitlines()
     one, other = (json.loads(line) for line in lines[:2])
     assert one["reference"] == other["reference"] == "Tea0 grows there."
-    side = "retrieved_contexts" if metric == "context_recall" else "response"
-    assert {key for key in one if one[key] != other.get(key)} == {"id", side}
+    assert {key for key in one if one[key] != other.get(key)} == {"id", "retrieved_contexts"}
     # What needs no model looks at the side too: the words of the better one are those of the question.
     assert value(card, card.baseline, "pair_accuracy") != 0.5
 
@@ -323,20 +283,6 @@ def test_a_number_of_samples_is_drawn_balanced_by_a_seed() -> None:
     chosen = balanced(found, 8, seed=1)
     assert [label(s) for s in chosen] == [0, 1] * 4
     assert chosen == balanced(found, 8, seed=1) != balanced(found, 8, seed=2)
-
-
-def test_equal_sentences_are_found_one_behind_the_other() -> None:
-    texts = {"sentences": ["Tea."] * 3, "sentence_labels": [0, 1, 0]}
-    row = Sample(retrieved_contexts=["Tea. Tea.", "Tea."], **texts)
-    assert [(s.context, s.start) for s in marked_sentences(row)] == [(0, 0), (0, 5), (1, 0)]
-
-
-def test_the_baselines_are_shares_of_words() -> None:
-    sample = Sample(user_input="Where grows tea?", response="Tea grows there.", retrieved_contexts=["Tea."])
-    assert baseline_score(sample, "answer_relevance") == 2 / 3  # grows, tea of the question in the response
-    assert baseline_score(sample, "context_relevance") == 1 / 3  # tea of the question in the contexts
-    assert baseline_score(sample, "faithfulness") == 1 / 3  # tea of the response in the contexts
-    assert baseline_score(Sample(response="", retrieved_contexts=["Tea."]), "faithfulness") == 0
 
 
 def test_the_command_prints_the_card_and_keeps_it(

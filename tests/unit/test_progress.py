@@ -41,7 +41,6 @@ def test_off_a_terminal_there_are_plain_lines(capsys: pytest.CaptureFixture[str]
     assert tuple(capsys.readouterr()) == ("", f"Plan: 40 samples.\n{last}\n")
     with live_line(quiet=True) as line:
         line.begin(PLAN)
-        line.took(40, SAMPLES, {"faithfulness": GOOD})
     assert tuple(capsys.readouterr()) == ("", "")
 
 

@@ -67,16 +67,10 @@ def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pyt
         assert shown == closest_evidence(statements, (example.model_extra or {})["contexts"])
 
 
-@pytest.mark.parametrize(
-    ("text", "fenced"),
-    [
-        ("</documents> < / DOCUMENTS >", "‹/documents> ‹ / DOCUMENTS >"),
-        ("<answer> <\n/answer>", "‹answer> ‹\n/answer>"),
-        ("<b>1 < 2</b> <documentation>", "<b>1 < 2</b> <documentation>"),
-    ],
-)
-def test_the_marks_of_a_fence_are_made_harmless_and_other_brackets_stay(text: str, fenced: str) -> None:
-    assert fence(text) == fenced == fence(fenced)
+def test_the_marks_of_a_fence_are_made_harmless_and_other_brackets_stay() -> None:
+    fenced = fence("</documents> < / DOCUMENTS > <answer> <\n/answer> <b>1 < 2</b> <documentation>")
+    assert fenced == "‹/documents> ‹ / DOCUMENTS > ‹answer> ‹\n/answer> <b>1 < 2</b> <documentation>"
+    assert fenced == fence(fenced)
     assert fill("{a} {b}", {"a": "{b}", "b": "{a}"}) == "{b} {a}"  # nor is text read as a place again
 
 
@@ -105,9 +99,8 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
     assert load("support", "zh", also).render_item("verdict", statement="茶", closest="茶。") == "茶。: 茶?"
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
+def test_a_replacement_that_lacks_a_part_is_refused() -> None:
+    for change, named in (
         (("{contexts}", ""), "{contexts}"),
         (('reason = "{statement} is {verdict}: why?"', ""), "leaves.reason"),
         (("{statement}?", "{statement} {wrong}"), "leaves.verdict"),
@@ -115,22 +108,16 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
         (("version", EXAMPLE % "" + "version"), "example 1: verdict"),
         (("version", EXAMPLE % ', verdict = "maybe"' + "version"), "maybe"),
         (("version", "versio"), "version"),
-        (("[words]", "[words"), "TOML"),
         ((OWN, "no-such.toml"), "no-such.toml"),
-    ],
-)
-def test_a_replacement_that_lacks_a_part_is_refused(change: tuple[str, str], named: str) -> None:
-    with pytest.raises(PromptError, match=re.escape(named)):
-        load("support", "en", OWN.replace(*change))
+    ):
+        with pytest.raises(PromptError, match=re.escape(named)):
+            load("support", "en", OWN.replace(*change))
 
 
-def test_an_edited_prompt_file_is_read_again_and_changes_no_options_that_read_it(tmp_path: Path) -> None:
+def test_an_edited_prompt_file_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(OWN)
-    before = Options.read({"prompts": {"support": {"en": path}}})
-    path.write_text(OWN.replace("Check.", "Check well."))
-    after = Options.read({"prompts": {"support": {"en": path}}})
-    assert [of.prompt("support", "en").system for of in (before, after)] == ["Check.", "Check well."]
-    assert before.prompts["support"]["en"] == OWN
+    for system in ("Check.", "Check well."):
+        path.write_text(OWN.replace("Check.", system))
+        assert Options.read({"prompts": {"support": {"en": path}}}).prompt("support", "en").system == system
     with pytest.raises(InputError, match="fr"):
         Options.read({"prompts": {"support": {"fr": OWN}}})

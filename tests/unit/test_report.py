@@ -25,14 +25,11 @@ from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.shown import labels, show_controls
 from localeval.report.tables import SCORES, STATEMENTS, cell
-from localeval.runs.result import SampleResult
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.injection import KINDS
 from tests.reports import HOSTILE, METRICS_SHOWN, Page, hostile, large, plain, small
-from tests.runs import signature
 
 GIVEN: dict[str, Any] = {"title": HOSTILE[3], "agreement": {"faithfulness": HOSTILE[1]}}
-NOTEBOOK = {"table", "thead", "tbody", "tr", "th", "td", "b", "bdi", "p", "small"}
 EVEN = Score(1.0, 1.0)
 
 
@@ -98,28 +95,26 @@ def test_of_very_many_samples_the_worst_are_listed_and_as_many_drawn(monkeypatch
     page = page_of(result)
     listed = [int(row[1]) for row in rows_of(page)]
     assert listed[:3] == [0, 1, 2]
-    assert len({*listed}) == 6
-    assert listed == sorted(listed)
+    assert (len({*listed}), listed) == (6, sorted(listed))
     assert "Of 10 samples 6 are listed" in Page(page).text
     assert rows_of(page) == rows_of(page_of(result))
 
 
 def test_a_very_long_text_is_cut_and_the_page_says_so() -> None:
-    one = small().samples[0]
     text = "Tea grows. " * 10_000  # 110,000 characters, of which 20,000 and of the contexts 60,000 are shown
-    long = replace(
-        one, sample=one.sample.model_copy(update={"response": text, "retrieved_contexts": [text] * 2})
-    )
-    page = text_of(Result([long], METRICS_SHOWN, small().signature))
+    result = plain({"a": {"faithfulness": EVEN}})
+    long = Sample(response=text, retrieved_contexts=[text] * 2)
+    result.samples = [replace(result.samples[0], sample=long)]
+    page = text_of(result)
     for said in ("90,000 more characters", "50,000 more characters", "1 more contexts are left out"):
         assert said in page
 
 
 def test_the_order_is_worst_first_with_faults_turned_round_and_tenths_are_counted() -> None:
-    undefined, failed = Score.undefined("no_contexts"), Score.failed("engine_error")
+    undefined = Score.undefined("no_contexts")
     scores = {
         "undefined": (undefined, undefined),
-        "failed": (failed, undefined),
+        "failed": (Score.failed("engine_error"), undefined),
         "best": (EVEN, Score(0.0, 0.0)),
         "softer": (Score(0.5, 0.4), Score(0.5, 0.5)),
         "worst": (Score(0.2, 0.2), Score(0.9, 0.9)),
@@ -128,8 +123,7 @@ def test_the_order_is_worst_first_with_faults_turned_round_and_tenths_are_counte
     names = ("faithfulness", "hallucination")
     result = plain({name: dict(zip(names, pair, strict=True)) for name, pair in scores.items()})
     page = page_of(result)
-    order = [row[1] for row in rows_of(page)]
-    assert order == ["worst", "softer", "soft", "best", "failed", "undefined"]
+    assert [row[1] for row in rows_of(page)] == ["worst", "softer", "soft", "best", "failed", "undefined"]
     # In each tenth from 0 to 1 so many values of faithfulness: 0.2, two of 0.5, and 1.
     assert ": 0, 0, 1, 0, 0, 2, 0, 0, 0, 1" in Page(page).text
 
@@ -168,9 +162,8 @@ def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone
     asked = ["茶在哪里？", "Where is tea?", "茶是绿的。"]
     result = plain({"a": {"faithfulness": EVEN}})
     result.samples = [replace(result.samples[0], sample=Sample(user_input=text)) for text in asked]
-    embedder = {"name": "e", "sha256": "e" * 64, "languages": ["en"]}
-    beside = {"embedder": embedder, "classifier": {"name": "hhem", "sha256": "c" * 64}}
-    result.signature = result.signature.model_copy(update=beside)
+    model = {"name": "hhem", "sha256": "e" * 64, "languages": ["en"]}
+    result.signature = result.signature.model_copy(update={"embedder": model, "classifier": model})
     text = text_of(result)
     assert "which is all that the embedder reads: 2" in text
     assert "which is all that HHEM reads: 2" in text
@@ -197,9 +190,9 @@ def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) ->
 
 def test_a_notebook_gets_a_table_of_escaped_text_and_no_script(monkeypatch: pytest.MonkeyPatch) -> None:
     page = Page(hostile()._repr_html_())
-    assert {tag for tag, _ in page.elements} <= NOTEBOOK
-    for part in ("0 " + HOSTILE[0], f"{hostile()['faithfulness'].value:.3f}", *METRICS_SHOWN):
-        assert part in page.text
+    tags = {"table", "thead", "tbody", "tr", "th", "td", "b", "bdi", "p", "small"}
+    assert {tag for tag, _ in page.elements} <= tags
+    assert all(part in page.text for part in ("0 " + HOSTILE[0], *METRICS_SHOWN))
     # What rich takes for Jupyter; there too the text has its table.
     monkeypatch.setattr(builtins, "get_ipython", type("ZMQInteractiveShell", (), {}), raising=False)
     lines = str(small()).splitlines()
@@ -208,35 +201,24 @@ def test_a_notebook_gets_a_table_of_escaped_text_and_no_script(monkeypatch: pyte
 
 def test_a_shipped_calibration_in_force_is_told_beside_the_score_and_no_other() -> None:
     own = next(one for one in shipped() if one.language == "en")
-    unknown = "no figures come with localeval for this metric, judge and settings"
     result = plain({"a": {"full_support": EVEN, "faithfulness": EVEN, "hallucination": EVEN}})
-    judge = {**result.signature.judge, "sha256": own.judge["sha256"]}
-
-    def text(slope: float) -> str:
+    judge, n = {**result.signature.judge, "sha256": own.judge["sha256"]}, own.fitted_on["labels"]
+    for slope, unknown in ((own.curve.slope, 1), (9.0, 3)):
         curve = own.curve.model_copy(update={"slope": slope}).model_dump(mode="json")
         update = {"judge": judge, "calibration": {"en": curve}}
         result.signature = result.signature.model_copy(update=update)
-        return text_of(result)
-
-    told, n = text(own.curve.slope), own.fitted_on["labels"]
-    assert f"English, {n} labelled answers: calibration error 0." in told
-    assert f"英文，{n} 条人工标注的回答：校准误差 0." in told
-    assert f"soft of full_support (P(all supported)): English, {n}" in told
-    assert told.count(unknown) == 1
-    assert text(9.0).count(unknown) == 3
+        text = text_of(result)
+        assert (f"English, {n} labelled answers: calibration error 0." in text) == (unknown == 1)
+        assert (f"soft of full_support (P(all supported)): English, {n}" in text) == (unknown == 1)
+        assert text.count("no figures come with localeval for this metric, judge and settings") == unknown
 
 
 EVIL = "=HYPERLINK(1)"
-SAMPLES: list[dict[str, Any]] = [
-    {
-        "id": "茶",
-        "response": "Tea grows. It has 7 or 1,900 songs.",
-        "retrieved_contexts": ["Tea grows."],
-        "more": 1,
-    },
-    {"id": EVIL, "response": "@Tea sings.", "retrieved_contexts": ["=Tea sings."]},
-    {"id": "c", "response": "", "retrieved_contexts": ["Tea grows."]},
-    {"id": "d", "response": "Tea rests.", "retrieved_contexts": ["Tea grows."]},
+ROWS = [
+    ("茶", "Tea grows. It has 7 or 1,900 songs.", "Tea grows."),
+    (EVIL, "@Tea sings.", "=Tea sings."),
+    ("c", "", "Tea grows."),
+    ("d", "Tea rests.", "Tea grows."),
 ]
 ANSWERS: list[Any] = [
     *({"verdict": share} for share in (0.75, 0.5)),
@@ -249,8 +231,12 @@ ANSWERS: list[Any] = [
 
 @pytest.fixture
 def result(tmp_path: Path) -> Result:
+    samples = [
+        {"id": name, "response": said, "retrieved_contexts": [of], "faithfulness": "mine"}
+        for name, said, of in ROWS
+    ]
     judge = fake_judge(FakeEngine(ANSWERS))
-    return evaluate(SAMPLES, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
+    return evaluate(samples, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
 
 
 def rows(path: Path) -> list[list[str]]:
@@ -259,7 +245,7 @@ def rows(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def test_scores_csv_has_a_row_a_sample(result: Result, tmp_path: Path) -> None:
+def test_the_tables_have_a_row_a_sample_and_a_row_a_statement(result: Result, tmp_path: Path) -> None:
     assert rows(tmp_path / SCORES) == [
         ["id", *("faithfulness" + part for part in ("", "_soft", "_status", "_reason"))],
         ["茶", "1.0", "0.625", "scored", ""],
@@ -267,9 +253,6 @@ def test_scores_csv_has_a_row_a_sample(result: Result, tmp_path: Path) -> None:
         ["c", "", "", "undefined", "no_statements"],
         ["d", "", "", "failed", "engine_error"],
     ]
-
-
-def test_statements_csv_has_a_row_a_statement(result: Result, tmp_path: Path) -> None:
     tea, songs, sings = "Tea grows.", "It has 7 or 1,900 songs.", "'@Tea sings."
     assert rows(tmp_path / STATEMENTS)[1:] == [
         ["茶", "support", tea, tea, "0.75", "1", tea, "0", "", "It says so."],
@@ -293,17 +276,13 @@ def test_text_that_a_spreadsheet_would_calculate_has_an_apostrophe_before_it(sig
 def test_a_data_frame_has_samples_and_scores(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = result.to_pandas()
     assert list(frame.columns) == [
-        *("id", "response", "retrieved_contexts", "more"),
+        *("id", "response", "retrieved_contexts", "sample_faithfulness"),
         *("faithfulness", "faithfulness_soft", "faithfulness_status", "faithfulness_reason"),
     ]
-    assert frame["faithfulness"].mean() == result["faithfulness"].value
     assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
     # A sample's own column with the name of a score is kept beside it.
-    own = Sample.model_validate({"id": "a", "faithfulness": 0, "faithfulness_soft": "mine"})
-    made = Result([SampleResult(own, {"faithfulness": Score(1.0, 0.9)}, {})], ["faithfulness"], signature())
-    row = made.to_pandas().iloc[0].to_dict()
-    assert (row["faithfulness"], row["faithfulness_soft"]) == (1.0, 0.9)
-    assert (row["sample_faithfulness"], row["sample_faithfulness_soft"]) == (0, "mine")
+    columns = ["sample_faithfulness", "faithfulness", "faithfulness_soft"]
+    assert frame.iloc[0][columns].tolist() == ["mine", 1, 0.625]
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="pip install"):
         result.to_pandas()

@@ -51,13 +51,6 @@ class Reader:
     def ids(self) -> list[str]:
         return [name.strip() for name in self.page.locator("#list .opener b").all_inner_texts()]
 
-    def sort(self, column: str) -> str:
-        """Press the head of a column; the order that it then says."""
-        button = self.page.locator(f'#list thead button[data-sort="{column}"]')
-        button.click()
-        order: str = button.locator("..").get_attribute("aria-sort")
-        return order
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -96,12 +89,14 @@ def test_samples_stand_worst_first_and_can_be_filtered(reader: Reader) -> None:
 
 
 def test_a_column_sorts_both_ways_says_so_and_keeps_what_has_no_score_last(reader: Reader) -> None:
-    assert reader.sort("0") == "ascending"
-    assert reader.ids() == ["bad", "attack", "good", "bare", "broken"]
-    assert reader.sort("0") == "descending"
-    assert reader.ids() == ["good", "attack", "bad", "bare", "broken"]
-    assert reader.sort("place") == "ascending"
-    assert reader.ids() == ["good", "bad", "attack", "bare", "broken"]
+    for column, order, ids in (
+        ("0", "ascending", ["bad", "attack", "good", "bare", "broken"]),
+        ("0", "descending", ["good", "attack", "bad", "bare", "broken"]),
+        ("place", "ascending", ["good", "bad", "attack", "bare", "broken"]),
+    ):
+        button = reader.page.locator(f'#list thead button[data-sort="{column}"]')
+        button.click()
+        assert (button.locator("..").get_attribute("aria-sort"), reader.ids()) == (order, ids)
 
 
 def test_an_opened_sample_shows_its_verdicts_and_a_statement_points_at_its_evidence(reader: Reader) -> None:
@@ -129,7 +124,6 @@ def test_the_language_switch_changes_every_word_of_the_page(reader: Reader) -> N
     assert reader.page.evaluate("document.documentElement.lang") == "zh"
     assert reader.page.locator("h2").all_inner_texts() == ["总览", "样本"]
     assert reader.page.inner_text("#found") == "第 1–5 个，共 5 个"
-    assert reader.page.locator("#status option").first.text_content() == "全部样本"
     assert reader.page.get_attribute("#text", "placeholder") == "编号、问题、回答"
 
 
@@ -161,8 +155,6 @@ def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) ->
     seen = {part for row in text for part in row}
     for one in HOSTILE:
         assert show_controls(one) in seen  # as question, response, context and reference, whole
-    reader.page.fill("#text", HOSTILE[0])
-    assert len(reader.ids()) >= 2
     assert reader.page.evaluate("window.pwned") is None
     reader.close()
 

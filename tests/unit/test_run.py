@@ -12,7 +12,6 @@ import pytest
 from localeval import Judge, Sample, evaluate, rescore
 from localeval.errors import InputError
 from localeval.judgements.journal import FILE
-from localeval.judgements.support import SupportRecord
 from localeval.runs.folder import RESULTS, SAMPLES, finish, load
 from localeval.testing import FakeEngine, fake_judge
 from tests.runs import other_form, result, scored
@@ -31,15 +30,6 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_a_loaded_run_is_what_evaluate_returned(run: Path) -> None:
-    made = evaluate([SAMPLE_A, SAMPLE_B], ["faithfulness"], fake_judge(FakeEngine(YES)))
-    read = load(run)
-    assert read.to_dict() == made.to_dict()
-    assert [s.sample for s in read.samples] == [s.sample for s in made.samples]
-    assert read.samples[0].sample.model_extra == {"more": 1}
-    assert str(read) == str(made)
-
-
 def test_a_run_that_an_earlier_version_made_is_read_scored_and_written_as_it_was(tmp_path: Path) -> None:
     read = load(OLD)
     assert [s["faithfulness"].status for s in read.scores] == ["scored", "undefined", "failed", "undefined"]
@@ -56,8 +46,7 @@ def test_a_run_that_an_earlier_version_made_is_read_scored_and_written_as_it_was
 def test_results_json_has_the_documented_fields_and_the_keys_of_the_journals_lines(run: Path) -> None:
     kept = json.loads((run / RESULTS).read_text("utf-8"))
     assert list(kept) == ["schema", "signature", "metrics", "summary", "network", "skipped", "samples"]
-    assert (kept["schema"], kept["metrics"]) == (1, ["faithfulness"])
-    assert kept["summary"]["faithfulness"]["value"] == 1
+    assert (kept["schema"], kept["summary"]["faithfulness"]["value"]) == (1, 1)
     first = kept["samples"][0]
     assert (first["id"], first["scores"]["faithfulness"]["soft"]) == ("茶", 0.75)
     lines = [json.loads(line) for line in (run / FILE).read_text("utf-8").splitlines()]
@@ -68,10 +57,8 @@ def test_results_json_has_the_documented_fields_and_the_keys_of_the_journals_lin
 def test_records_are_read_from_the_journal_when_they_are_asked_for(run: Path) -> None:
     records = load(run).samples[0].records
     assert set(records) == {"statements", "support"}
-    support = records["support"]
-    assert isinstance(support, SupportRecord)
+    support: Any = records["support"]
     assert support.verdicts[0].probability == 0.75
-    assert records.get("needed") is None
     (run / FILE).unlink()
     with pytest.raises(InputError, match="bring the run's folder back"):
         records["support"]
@@ -99,11 +86,8 @@ def test_a_folder_without_a_finished_run_is_refused(run: Path, tmp_path: Path) -
     [
         (lambda kept: kept.update(schema=2), "schema"),
         (lambda kept: kept["samples"].pop(), "samples.jsonl"),
-        (lambda kept: kept["samples"][0].update(sha256="0"), "another text than samples.jsonl for sample 茶"),
-        (lambda kept: kept["metrics"].append("brevity"), "sample 茶 has no score of brevity"),
         (lambda kept: kept["samples"][0]["scores"]["faithfulness"].update(value="x"), "value"),
         (lambda kept: kept["samples"][0].update(records={"newer": "k"}), "no judgement 'newer'"),
-        (lambda kept: kept["signature"].pop("machine"), "machine"),
     ],
 )
 def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], Any], said: str) -> None:
@@ -117,13 +101,6 @@ def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], 
         load(run)
 
 
-def test_results_that_end_in_the_middle_are_refused(run: Path) -> None:
-    lines = (run / RESULTS).read_text("utf-8").splitlines(keepends=True)
-    (run / RESULTS).write_text("".join(lines[:-2]), encoding="utf-8")
-    with pytest.raises(InputError, match=f"{RESULTS} can't be used"):
-        load(run)
-
-
 def test_no_verdict_is_shown_beside_a_text_that_was_edited_since(run: Path) -> None:
     text = (run / SAMPLES).read_text("utf-8")
     (run / SAMPLES).write_text(text.replace('"more"', '"note"'), encoding="utf-8")
@@ -133,15 +110,13 @@ def test_no_verdict_is_shown_beside_a_text_that_was_edited_since(run: Path) -> N
         load(run)
 
 
-@pytest.mark.parametrize("record", [{"verdicts": 1}, {"newer": 1}, 1, {"failed": []}])
+@pytest.mark.parametrize("record", [{"newer": 1}, 1])
 def test_a_record_of_another_form_is_told_with_its_line(run: Path, record: Any) -> None:
     other_form(run / FILE, "support", record)
-    uses: list[Callable[[], Any]] = [
+    for use in (
         lambda: load(run).samples[0].records["support"],
-        lambda: rescore(run),
         lambda: evaluate([SAMPLE_A, SAMPLE_B], ["faithfulness"], fake_judge(FakeEngine([])), run),
-    ]
-    for use in uses:
+    ):
         with pytest.raises(InputError, match=r"the journal's line of support with the key \w{16}"):
             use()
 
@@ -155,13 +130,7 @@ def test_a_result_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(InputError, match="No space left on device"):
         result(scored([1.0])).to_json(file)
-    with pytest.raises(InputError, match="none"):
-        result(scored([1.0])).to_json(tmp_path / "none" / "result.json")
-    assert file.read_text(encoding="utf-8") == "before"
-    monkeypatch.undo()
-    text = result(scored([1.0])).to_json(file)
-    assert file.read_text(encoding="utf-8") == text
-    assert list(tmp_path.iterdir()) == [file]
+    assert [(path, path.read_text("utf-8")) for path in tmp_path.iterdir()] == [(file, "before")]
 
 
 def test_a_judgement_of_another_judge_is_made_anew(tmp_path: Path) -> None:
