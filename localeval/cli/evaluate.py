@@ -81,11 +81,8 @@ def evaluate(
     **given: Any,
 ) -> None:
     """FILE is JSONL, JSON, CSV, TSV or Parquet; - is stdin."""
-    gates, reading, where = (
-        Gates(**take_options(given, GATES)),
-        take_options(given, _READING),
-        take_options(given, _WHERE),
-    )
+    gates = Gates(**take_options(given, GATES))
+    reading, where = take_options(given, _READING), take_options(given, _WHERE)
     judge, options = split_options(given)
     if example == (file is not None):
         raise InputError("give a FILE, or --example for the shipped samples: one of the two.")

@@ -63,7 +63,7 @@ class Judgement:
     uses: Answers
 
 
-def _add(
+def _new(
     name: str,
     version: str,
     by: Any,
@@ -80,13 +80,13 @@ def _add(
 
 def _statements(name: str, column: str) -> Judgement:
     task, columns = StatementsTask(column), f"user_input {column}"
-    return _add(name, statements.VERSION, task, StatementsRecord, columns, "statements")
+    return _new(name, statements.VERSION, task, StatementsRecord, columns, "statements")
 
 
 def _support(name: str, premise: str, stated: str, by: Literal["hhem"] | None = None) -> Judgement:
     task, prompts = SupportTask(premise, stated, by), "" if by else "support support_reasoned"
     uses: Answers = "classifier" if by else "support"
-    return _add(name, support.VERSION, task, SupportRecord, premise, prompts, stated, uses)
+    return _new(name, support.VERSION, task, SupportRecord, premise, prompts, stated, uses)
 
 
 _EVERY_COLUMN = "user_input retrieved_contexts reference response"
@@ -100,12 +100,12 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_contexts", "retrieved_contexts", "reference_statements"),
         _support("response_in_reference", "reference", "statements"),
         _support("reference_in_response", "response", "reference_statements"),
-        _add("reasons", "4", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
-        _add("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
-        _add("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
-        _add("needed", "4", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
-        _add("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
-        _add("grounding", "1", grounding, GroundingRecord, "user_input response retrieved_contexts"),
+        _new("reasons", "4", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
+        _new("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
+        _new("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
+        _new("needed", "4", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
+        _new("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
+        _new("grounding", "1", grounding, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 
