@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from localeval.judgements.heads import FORM, Head, Probe, SoftMinimum
+from localeval.judgements.heads import FORM, FittedFor, Head, Probe, SoftMinimum
 from localeval.judgements.heads import write as write
 
 
@@ -15,7 +15,7 @@ def head(
 ) -> Head:
     """One that gives every sentence the same logit, less what unknown numbers take."""
     return Head(
-        judge={"name": "fake", "sha256": sha256},
+        judge=FittedFor(name="fake", sha256=sha256),
         language=language,
         form=FORM,
         layer=0,

@@ -81,7 +81,7 @@ def card(
 
 
 @click.command(params=[JUDGE, THREADS])
-@click.argument("labelled", nargs=-1, required=True)
+@click.argument("labelled", nargs=-1, required=True, is_eager=True)
 @click.option("-o", "--output", required=True, type=OutputFile(), help="The file of the head, for --head.")
 @click.option("--layer", type=click.IntRange(min=0), help="Read behind this layer.  [default: 57 % up]")
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
@@ -92,7 +92,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     cross-validation. 300 answers are needed, 75 of each label, and of a language 100 and 25. What the judge
     holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a second call goes on.
     """
-    from localeval.judgements.heads import write
+    from localeval.judgements.heads import FittedFor, write
     from localeval.runs import head_fit
     from localeval.runs.card.agreement import Figure
     from localeval.runs.card.labels import label
@@ -102,14 +102,14 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     answers = head_fit.labelled(samples, [label(sample, where) for sample in samples], where)
     cache = user_cache_path("localeval") / "states"
     with Judge.load(**judge) as loaded, live_line(quiet, "Reading") as progress:
-        named = {"name": str(loaded.model["name"]), "sha256": str(loaded.model["sha256"])}
+        named = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
         behind = head_fit.layer_of(loaded.engine, layer)
-        read = head_fit.read(loaded.engine, named["sha256"], behind, answers, cache, progress)
+        read = head_fit.read(loaded.engine, named.sha256, behind, answers, cache, progress)
     heads = []
     for head in head_fit.fit(read, named, behind):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
         click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
-        if head.figures["auroc"][1] > 0.5:
+        if head.figures.get("auroc", (0.0, 0.0, 0.0))[1] > 0.5:
             heads.append(head)
         else:
             say(f"{head.language}: left out, as this is no better than chance; label more answers")

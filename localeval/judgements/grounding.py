@@ -59,7 +59,7 @@ def decides(context: JudgeContext, sample: Sample) -> bool:
     if by != "auto":
         return by == "head"
     head = context.heads.get(language(text))
-    if head is None or head.long_answers < ENOUGH or sample.reference:
+    if head is None or head.long_answers < ENOUGH or has_words(sample.reference or ""):
         return False
     return any(map(has_words, sample.retrieved_contexts or [])) and len(extract_claims(text)) >= LONG
 

@@ -95,6 +95,13 @@ class Fitted(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class FittedFor(Fitted):
+    """The judge that something was fitted for: the name and the sha256 of its model file."""
+
+    name: str
+    sha256: str
+
+
 class Probe(Fitted):
     """A linear map to a logit: of a mean state, and of an `Overlap` where `overlap` has weights."""
 
@@ -132,7 +139,7 @@ class SoftMinimum(Fitted):
 class Head(Fitted):
     """What was fitted for one judge and one language.
 
-    judge         name and sha256 of the model file
+    judge         see `FittedFor`
     form          `FORM` when it was fitted
     layer         behind which the states are read
     sentence      P(supported) of a sentence, from the mean of its tokens' states
@@ -143,7 +150,7 @@ class Head(Fitted):
     figures       on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
     """
 
-    judge: dict[str, str]
+    judge: FittedFor
     language: str
     form: str
     layer: int = Field(ge=0)
@@ -167,10 +174,12 @@ def heads_for(model_sha256: str, options: Options, n_gpu_layers: int = 0) -> dic
     can't be used, or that holds none for this judge.
     """
     text = options.head
-    if text == "none" or n_gpu_layers:
+    if n_gpu_layers and text not in ("auto", "none"):
+        raise InputError("a head does not act with layers on a GPU; leave it out, or set n_gpu_layers to 0.")
+    if n_gpu_layers or text == "none":
         return {}
     known = shipped() if text == "auto" else _parsed(text, "the given head")
-    fitting = [head for head in known if head.judge["sha256"] == model_sha256 and head.form == FORM]
+    fitting = [head for head in known if head.judge.sha256 == model_sha256 and head.form == FORM]
     if text != "auto" and not fitting:
         raise InputError(
             "the given head was fitted for another judge, or another form of reading, and is never applied "

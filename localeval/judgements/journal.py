@@ -33,6 +33,7 @@ LOG = logging.getLogger("localeval")
 FILE, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
 _LATEST = 100_000
+PASSING = ("engine_error", "worker_lost")  # reasons of failures that may pass
 MOST_IN_MEMORY = 1000  # a judge that lives as long as its service keeps no more
 
 _HEAD = b'{"key": "'
@@ -277,7 +278,7 @@ def is_believed(record: BaseModel) -> bool:
     An error of the engine may pass, and so may the loss of a worker: such a judgement is made anew when it is
     next asked for.
     """
-    return not (isinstance(record, Failure) and record.failed in ("engine_error", "worker_lost"))
+    return not (isinstance(record, Failure) and record.failed in PASSING)
 
 
 class JournaledRecords(Mapping[str, BaseModel]):

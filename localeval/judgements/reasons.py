@@ -42,8 +42,9 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Re
     The judge is told the verdict that counts, which a calibration may have turned. Where the contexts take
     several windows, it has that in view which holds the evidence sentence, or the first one.
     """
-    verdicts = calibrate(records, context.curves)["support"].verdicts
-    if context.options.verdict == "reasoned" or not verdicts:
+    support = calibrate(records, context.curves)["support"]
+    verdicts = support.verdicts
+    if not verdicts or (context.options.verdict == "reasoned" and support.by == "llm"):
         return ReasonsRecord(reasons=tuple(v.reason or "" for v in verdicts))
     prompt = context.options.prompt("support", language(response_of(sample)))
     prefix = prompt.prefix("verdict", DirectReply)  # prefix and context of the verdicts: no new prefill

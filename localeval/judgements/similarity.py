@@ -36,8 +36,11 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
     # The same question twice is embedded once, so that equal questions have equal cosines.
     different = list(dict.fromkeys(draw.question for draw in made.draws))
     embedder, texts = context.embedder(), [sample.user_input or "", *different]
-    rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # one of the caller's may give lists
-    if rows.shape[:-1] != (len(texts),) or not np.isfinite(rows).all():
+    try:
+        rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # one of the caller's may give lists
+    except (TypeError, ValueError):
+        rows = np.empty(0, np.float32)
+    if rows.shape[:-1] != (len(texts),) or not rows.size or not np.isfinite(rows).all():
         raise InputError(
             f"the embedder {type(embedder).__name__} did not give one vector of finite numbers for each of "
             f"{len(texts)} texts; mend its embed, or choose another embedder."

@@ -22,7 +22,7 @@ from localeval.text.language import language, strip_thinking
 from localeval.text.numbers import counts
 from localeval.text.overlap import long_numbers, omits_content, shared_weight, term_positions, terms
 
-VERSION = "7"
+VERSION = "8"
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 # A statement with one of these words does not say what it says without it. The t is that of "can't", 几 and

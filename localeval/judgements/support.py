@@ -28,7 +28,7 @@ from localeval.text.overlap import (
 )
 from localeval.text.sentences import has_words
 
-VERSION = "7"
+VERSION = "8"
 REASON_TOKENS = 120
 CLOSEST, CUT = 2, " … "  # so many sentences at most are shown again with a statement, this between them
 

@@ -24,6 +24,7 @@ from localeval.judgements.grounding import LONG, Places, words
 from localeval.judgements.heads import (
     FORM,
     Contexts,
+    FittedFor,
     Head,
     Probe,
     SoftMinimum,
@@ -33,8 +34,9 @@ from localeval.judgements.heads import (
 )
 from localeval.prompts import LANGUAGES
 from localeval.runs.card.agreement import Bootstrap, folds, rounded
-from localeval.runs.card.labels import extra, group
+from localeval.runs.card.labels import check_groups, extra, group
 from localeval.samples import Sample
+from localeval.system.files import writing_to
 from localeval.text.claims import extract_claims
 from localeval.text.display import shorten
 from localeval.text.language import language
@@ -118,7 +120,10 @@ def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> li
     for sample, label in zip(samples, labels, strict=True):
         text = response_of(sample)
         if has_words(text) and sample.retrieved_contexts and language(text) in LANGUAGES:
-            found.append(Labelled(sample, label, group(sample), language(text), _marked(sample, where)))
+            marked = _marked(sample, where)
+            if not marked and label == 0:
+                marked = None  # wrong, and nobody said where
+            found.append(Labelled(sample, label, group(sample), language(text), marked))
     for spoken, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
         own = [one.label for one in found if spoken in ("", one.language)]
         if (own or not spoken) and (len(own) < fewest or min(own.count(1), own.count(0)) < of_each):
@@ -128,25 +133,33 @@ def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> li
                 "for a head, which would only learn to count shared words; "
                 f"label {fewest}, {of_each} of each."
             )
+        for wanted in (0, 1) if own else ():
+            some = [x.sample for x in found if x.label == wanted and spoken in ("", x.language)]
+            check_groups(some, f"answers in {spoken or LANGUAGES} with label {wanted}", where)
     return found
 
 
 def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
-    """Give the places of `hallucination_spans`. Raises InputError for what is no place of the response."""
-    given = extra(sample, "hallucination_spans")
+    """Give the places of `hallucination_spans`, in what is judged of the response.
+
+    Raises InputError for what is no place of it.
+    """
+    given, text = extra(sample, "hallucination_spans"), response_of(sample)
+    before = (sample.response or "").find(text)  # what the model thought first
     try:
-        places = None if given is None else tuple((int(x["start"]), int(x["end"])) for x in given)
-    except (TypeError, KeyError, ValueError):
+        places = None if given is None else tuple((x["start"] - before, x["end"] - before) for x in given)
+    except (TypeError, KeyError):
         places = ((1, 0),)
-    if places and not all(0 <= start <= end <= len(sample.response or "") for start, end in places):
+    if places and not all(0 <= start <= end <= len(text) for start, end in places):
         raise InputError(
             f"{where}: sample {shorten(sample.id, 40)} has the hallucination_spans "
-            f'{shorten(repr(given), 60)}; give places in its response, as [{{"start": 0, "end": 9}}].'
+            f'{shorten(repr(given), 60)}; give places in its response, as [{{"start": 0, "end": 9}}], behind '
+            "what it may have thought."
         )
     return places
 
 
-def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[Head]:
+def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[Head]:
     """Fit a head for each language of the answers, with figures of what it does to unseen ones.
 
     What tells a sentence is fitted to all of them, as what a judge holds is much the same in both languages;
@@ -171,6 +184,8 @@ def fit(readings: Sequence[Reading], judge: dict[str, str], layer: int) -> list[
     for part in np.unique(fold):
         made = _answers(per_answer, labels, languages, np.flatnonzero(fold != part))
         for i in np.flatnonzero(fold == part):
+            if languages[i] not in made:
+                raise InputError(f"all answers in {languages[i]} are of too few groups; a head needs more.")
             shares[i] = sigmoid(made[languages[i]].of(per_answer[i].tolist()))
     sentence, token = _probe(states, known, overlaps), _token_probe(readings)
     heads = []
@@ -295,7 +310,8 @@ def read(
     An answer that is too long for the judge's context is left out.
     """
     folder = cache / f"{model_sha256[:16]}-{FORM}-{layer}"
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing_to(folder, "judge's states"):
+        folder.mkdir(parents=True, exist_ok=True)
     found, samples = [], [one.sample for one in answers]
     for done, one in enumerate(answers, 1):
         context = context_text(one.sample.retrieved_contexts or [])
@@ -311,8 +327,9 @@ def read(
                 first = read.tokens(before, before + 1).start
                 states = np.ascontiguousarray(read.values[first:, 0].astype(np.float16))
                 held = {"states": states, "ends": np.array(read.ends[first:]) - before}
-                save_file(held, part := file.with_suffix(".part"))
-                part.replace(file)  # whole or not at all
+                with writing_to(file, "judge's states"):
+                    save_file(held, part := file.with_suffix(".part"))
+                    part.replace(file)  # whole or not at all
             found.append(Reading(**vars(one), states=held["states"], ends=tuple(held["ends"].tolist())))
         if progress is not None:
             progress(done, samples)

@@ -65,7 +65,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     def stored(
         own: Mapping[str, str], judgement: Judgement, sample: Sample, records: Records
     ) -> tuple[BaseModel, str] | None:
-        key = own.get(judgement.name, "") if then.judgements.get(judgement.name) == judgement.version else ""
+        key = own.get(judgement.name, "")  # as it was judged then, by an earlier version of localeval too
         if not key or (record := find(lookup.lines, judgement, key)) is None:
             key = lookup.key(judgement, sample, records)
             record = find(lookup.lines, judgement, key)
@@ -93,8 +93,11 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             f"again with -m {names}, which makes just that."
         )
     now = build_signature(then.model_copy(update=config.beside), chosen, choices)
-    prompts = {name: then.prompts.get(name, current) for name, current in now.prompts.items()}
-    signature = now.model_copy(update={"prompts": prompts})
+    as_then = {
+        "prompts": {name: then.prompts.get(name, current) for name, current in now.prompts.items()},
+        "judgements": {name: then.judgements.get(name, current) for name, current in now.judgements.items()},
+    }
+    signature = now.model_copy(update=as_then)
     network = lookup.result.network if lookup.result else None
     return Result(made, [m.name for m in chosen], signature, network=network, skipped=config.skipped)
 

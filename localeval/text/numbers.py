@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -9,8 +10,12 @@ from decimal import Decimal
 DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 # Both ways begin with the one digit that is told before them: a search passes over all else at once.
 _NUMBER = re.compile(r"[0-9](?:[0-9]{0,2}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]*(?:\.[0-9]+)*)")
-_SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9])")
-_SCALED = re.compile(r"([0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?)\s?(thousand|million|billion|trillion|[百千万亿])")
+SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9])")
+_SCALED = re.compile(
+    r"([0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?)\s?(thousand|million|billion|trillion|[百千]?[万亿]{1,2}|[百千])",
+    re.IGNORECASE,
+)
+_SUM = re.compile(r"([0-9]{1,9})亿([0-9]{1,4})万")
 
 _WORD = re.compile(r"[a-z]+")
 _BELOW_TWENTY = (
@@ -56,21 +61,39 @@ def parse_numbers(text: str) -> set[str]:
     ['10', '5']
     """
     text = text.translate(DIGITS)
-    found = {*map(canonical, in_digits(text)), *apply_scale(text).values()}
-    found |= {re.sub(r"\D", "", number) for number in _SPACED.findall(text)}
+    found = {*map(canonical, in_digits(text))}.union(*apply_scale(text).values())
+    found |= {joined(number) for number in SPACED.findall(text)}
     found |= {*map(_han, _HAN_NUMBER.findall(text)), *map(str, _in_words(text))}
     found |= {canonical(f"{_han(whole)}.{_han_digits(rest)}") for whole, rest in _HAN_DECIMAL.findall(text)}
     return found
 
 
-def apply_scale(text: str) -> dict[str, str]:
-    """Numbers in digits with a word of scale behind them -> what they say with it.
+def joined(spaced: str) -> str:
+    """Write a match of `SPACED` in one piece.
 
-    >>> apply_scale("1.5 million of 3万")
-    {'1.5': '1500000', '3': '30000'}
+    >>> joined("10 000")
+    '10000'
     """
-    found = [(_plain(number), _ALL_SCALES[scale]) for number, scale in _SCALED.findall(text)]
-    return {number: canonical(f"{Decimal(number) * scale:f}") for number, scale in found}
+    return re.sub(r"\D", "", spaced)
+
+
+def apply_scale(text: str) -> dict[str, set[str]]:
+    """Numbers in digits with a word of scale behind them -> what they say with it, in any of its places.
+
+    >>> apply_scale("1.5 Million of 3千万") == {"1.5": {"1500000"}, "3": {"30000000"}}
+    True
+    >>> apply_scale("1亿2000万")["2000"] == {"20000000", "120000000"}
+    True
+    """
+    found: dict[str, set[str]] = {}
+    for number, scale in _SCALED.findall(text):
+        signs = [scale.lower()] if scale.isascii() else scale
+        value = Decimal(_plain(number)) * math.prod(_ALL_SCALES[sign] for sign in signs)
+        found.setdefault(_plain(number), set()).add(canonical(f"{value:f}"))
+    for high, low in _SUM.findall(text):
+        for number in (high, low):
+            found[_plain(number)].add(str(int(high) * 10**8 + int(low) * 10**4))
+    return found
 
 
 def counts(word: str) -> bool:

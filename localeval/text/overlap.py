@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.text.numbers import DIGITS, apply_scale, canonical, in_digits, parse_numbers
+from localeval.text.numbers import DIGITS, SPACED, apply_scale, canonical, in_digits, joined, parse_numbers
 from localeval.text.sentences import split_sentences
 
 LEAST_ADDED = 0.15  # of the weight of a statement's terms, what a further sentence adds at least
@@ -25,13 +25,16 @@ _FEWEST_LEFT_OUT, _SHARE_LEFT_OUT, _HAN_PAIR = 4, 0.6, 0.7
 
 TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
 _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
-# A number that counts passages or list items, and says nothing of what they tell.
+# A number that counts passages or list items, and says nothing of what they tell: of two digits at most where
+# only a word tells it ("passage 12", and not "documents 1,200 deaths", "sources 40%", "资料2023年").
+_PLACE = r"[0-9]{1,2}(?![0-9%]|,[0-9]{3}|\.[0-9]|\s?[年月%])"
 _MENTION = re.compile(
-    r"\[[0-9][0-9, ]*\]"
-    r"|\b(?:passages?|contexts?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?[0-9]+"
-    r"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*)[0-9]+)*"
-    r"|(?:段落|资料|文档|文章|材料|上下文)\s*[0-9]+|第\s*[0-9]+\s*(?:段|篇|条资料|份)"
-    r"|^\s*\(?[0-9]{1,2}(?:[)、）]|\.(?=\s))",
+    r"[\[【]\^?[0-9][0-9,、\s–-]*[\]】]"
+    rf"|\b(?:passages?|contexts?|docs?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?{_PLACE}"
+    rf"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*){_PLACE})*"
+    rf"|(?:段落|资料|文档|文章|材料|上下文)\s*{_PLACE}(?:\s*[、,，和与及至-]\s*{_PLACE})*"
+    r"|第\s*[0-9]+\s*(?:段|篇|条资料|份)"
+    r"|^\s*(?:\*\*)?\(?[0-9]{1,2}(?:[)、）]|[.．](?=\s|[㐀-鿿]))",
     re.IGNORECASE,
 )
 
@@ -182,12 +185,15 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
     >>> unsupported_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", source)
     ('70', '1962')
     """
-    by_scale = apply_scale(statement.translate(DIGITS))
+    text = statement.translate(DIGITS)
+    by_scale = apply_scale(text)
     unknown = []
-    for number in dict.fromkeys(numbers(statement)):
+    # "10 000" is one number where the premise has it, and else two, as in "on May 12 300 came".
+    text = SPACED.sub(lambda spaced: "" if joined(spaced[0]) in premise.numbers else spaced[0], text)
+    for number in dict.fromkeys(numbers(text)):
         parts = number.split(".")  # of a date, where there are three
         dated = len(parts) > 2 and premise.numbers.issuperset(map(canonical, parts))
-        if not dated and premise.numbers.isdisjoint((canonical(number), by_scale.get(number, number))):
+        if not dated and premise.numbers.isdisjoint({canonical(number), *by_scale.get(number, ())}):
             unknown.append(number)
     return tuple(unknown)
 

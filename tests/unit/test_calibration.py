@@ -20,7 +20,7 @@ from localeval.judgements.calibration import (
     write,
 )
 from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
-from localeval.judgements.heads import heads_for, logit, sigmoid
+from localeval.judgements.heads import FittedFor, heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.formulas import share as faithfulness
@@ -37,7 +37,7 @@ TEA = {"id": "tea", "response": "Tea is green. It sings.", "retrieved_contexts":
 
 def calibration(sha256: str = FAKE, options: Options = SENTENCES, language: str = "en") -> Calibration:
     known = recipe(sha256, options, language)
-    judge = {"name": "fake", "sha256": known.pop("model")}
+    judge = FittedFor(name="fake", sha256=known.pop("model"))
     return Calibration(judge=judge, curve=STRICT, fitted_on={"labels": 60}, **known)
 
 
@@ -166,6 +166,8 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path) -> 
         ('{"schema": 2}', "schema"),
         (write([calibration()]).replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
         (write([calibration(sha256="1" * 64)]), "another judge"),
+        (write([calibration()]).replace('"sha256"', '"sha"', 1), "no calibration file"),
+        ("[" * 100_000, "no calibration file"),
     ):
         if content is not None:
             file.write_text(content, encoding="utf-8")

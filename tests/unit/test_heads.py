@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from localeval import Sample
+from localeval import InputError, Sample
 from localeval.engine.interface import States
-from localeval.judgements.heads import Contexts
+from localeval.judgements.heads import Contexts, FittedFor
 from localeval.runs import head_fit
 from localeval.runs.head_fit import Reading
 
@@ -47,7 +49,7 @@ def readings(number: int, right_marked: bool) -> list[Reading]:
 
 def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
     marked, plain = (
-        head_fit.fit(readings(320, right_marked), {"name": "fake", "sha256": "0" * 64}, layer=1)[0]
+        head_fit.fit(readings(320, right_marked), FittedFor(name="fake", sha256="0" * 64), layer=1)[0]
         for right_marked in (True, False)
     )
     assert marked.figures["auroc"][0] > 0.99
@@ -55,3 +57,30 @@ def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
     assert marked.token is not None
     assert np.argmax(np.abs(marked.token.states)) == 0
     assert plain.figures["auroc"][0] < 0.65
+
+
+def answers(number: int, **changed: Any) -> tuple[list[Sample], list[int]]:
+    rows: list[dict[str, Any]] = [
+        {"id": str(i), "response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
+        for i in range(number)
+    ]
+    return [Sample(**{**row, **changed}) for row in rows], [i % 2 for i in range(number)]
+
+
+def test_answers_of_one_group_are_refused_before_anything_is_read() -> None:
+    chinese = {"response": "茶长在山上。", "retrieved_contexts": ["茶。"], "group": "drcd"}
+    (english, labels), (others, more) = answers(200), answers(100, **chinese)
+    with pytest.raises(InputError, match=r"answers in zh with label 0 are of one group \(drcd\)"):
+        head_fit.labelled([*english, *others], [*labels, *more], "x")
+
+
+def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
+    thought = "<think>Hm.</think>Tea grows. It sings."
+    at = thought.index("It sings")
+    marked = [{"start": at, "end": at + 9}]
+    samples, labels = answers(300, response=thought, hallucination_spans=marked)
+    found = head_fit.labelled(samples, labels, "x")[0]
+    assert [found.label_of(s, 2) for s in found.sentences()] == [1, 0]
+    samples, labels = answers(300, hallucination_spans=[])
+    found = head_fit.labelled(samples, labels, "x")[0]
+    assert [found.label_of(s, 2) for s in found.sentences()] == [-1, -1]  # wrong, and nobody said where

@@ -37,6 +37,17 @@ def test_unknown_numbers_are_found() -> None:
         ("大桥于１９６３年建成，全长１２６米。", BRIDGE, ("1963", "126")),
         ("总投资3.5亿元，20个桥墩，占70％。", BRIDGE, ("70",)),
         ("根据资料7和第8段，大桥有桥墩。", BRIDGE, ()),
+        ("Of 2,000,000 cars", ["2 million cars for 2 billion dollars"], ()),
+        ("1,500,000; 5千万; 3万亿", ["1.5 Million, 50000000 and 3000000000000"], ()),
+        ("1.2亿", ["1亿2000万"], ()),
+        ("1亿2000万", ["1.2亿"], ()),
+        ("10 000 and 20 000", ["10,000"], ("20", "0")),
+        ("On May 12 300 came.", ["300 on 12 May"], ()),
+        ("Tea grows [1-3], [^2], [Doc 3]【1】。段落1和3，资料1、2。", ["Tea"], ()),
+        ("2.香蕉也好吃。", ["香蕉"], ()),
+        ("**3. Oil:** it floats", ["Oil"], ()),
+        ("The report documents 1,200 deaths, sources 40% of it.", ["deaths"], ("1200", "40")),
+        ("根据资料2023年产量", ["产量"], ("2023",)),
     ):
         assert unsupported_numbers(statement, source_terms(premise)) == unknown, statement
 

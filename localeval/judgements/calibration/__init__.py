@@ -18,7 +18,7 @@ from pydantic import Field
 from localeval.errors import InputError
 from localeval.judgements import statements, support
 from localeval.judgements.grounding import ENOUGH
-from localeval.judgements.heads import CLOSEST, Fitted, Head, logit, sigmoid
+from localeval.judgements.heads import CLOSEST, Fitted, FittedFor, Head, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.prompts import LANGUAGES
@@ -77,7 +77,7 @@ class Calibration(Fitted):
     figures     cross-validated on that data: name -> (figure, ends of its 95 % interval)
     """
 
-    judge: dict[str, str]
+    judge: FittedFor
     language: str
     prompts: dict[str, str]
     judgements: dict[str, str]
@@ -89,7 +89,7 @@ class Calibration(Fitted):
     def fits(self, recipe: Mapping[str, Any]) -> bool:
         """Tell whether `recipe` (see `recipe` below) is what it was fitted on."""
         own = self.model_dump(include={"language", "prompts", "judgements", "options"})
-        return {**own, "model": self.judge["sha256"]} == dict(recipe)
+        return {**own, "model": self.judge.sha256} == dict(recipe)
 
 
 Curves = Mapping[str, Curve]  # by language; what is in another one stays raw
@@ -189,7 +189,7 @@ def _parsed(text: str, where: str) -> tuple[Calibration, ...]:
         if data["schema"] != SCHEMA:
             raise ValueError(f"its schema is not {SCHEMA}")
         return tuple(Calibration(**row) for row in data["calibrations"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{where}: this is no calibration file ({shorten(error, 120)}); "
             "give one that `localeval card` wrote."

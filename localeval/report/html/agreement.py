@@ -25,7 +25,7 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
     fitted = [
         one
         for one in shipped()
-        if one.judge["sha256"] == signature.judge["sha256"] and curves.get(one.language) == one.curve
+        if one.judge.sha256 == signature.judge["sha256"] and curves.get(one.language) == one.curve
     ]
     if fitted:
         figures = _figures("agreement_figures", fitted)

@@ -17,6 +17,7 @@ from localeval.judge import Judge
 from localeval.judgements.calibration import RAW, Calibration, recipe
 from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.context import response_of
+from localeval.judgements.heads import FittedFor
 from localeval.judgements.sentence_relevance import NeededRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import Metric, Score
@@ -242,7 +243,7 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
         draws = Bootstrap(labels, [group(unit.row) for unit in own])
         made.append(
             Calibration(
-                judge={"name": str(judge.model["name"]), "sha256": known.pop("model")},
+                judge=FittedFor(name=judge.model["name"], sha256=known.pop("model")),
                 **known,
                 curve=fit(verdicts, labels),
                 fitted_on={
