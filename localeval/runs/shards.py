@@ -110,9 +110,10 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
     parts = sorted((at, part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places))
     samples = Samples((results[part].samples[i].sample for _, part, i in parts), "the shards")
-    check(output, samples, folders[0])
+    check(output, samples)
     journals, like = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]
     with Run.open(output, samples, load_config(folders[0]), lambda: None) as run:
+        note_shard(output, None)
         scored = ScoredSamples(samples, run.journal.lines, like.curves, like.threshold)
         for at, part, i in parts:
             one = results[part].samples[i]

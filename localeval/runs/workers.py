@@ -11,7 +11,7 @@ import multiprocessing
 import platform
 import signal
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Literal, NamedTuple, Protocol
@@ -24,7 +24,7 @@ from localeval.engine.memory import available
 from localeval.errors import InputError
 from localeval.judge import Judge, Records
 from localeval.judgements import Failure, Judgement, make_records, with_needs
-from localeval.judgements.journal import Journal, find, is_believed
+from localeval.judgements.journal import PASSING, Journal, find, is_believed
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
@@ -90,7 +90,10 @@ class Process:
         context = multiprocessing.get_context("spawn")  # a fork would share threads' locks with llama.cpp
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, judge.loader, is_offline()), daemon=True)
-        self._process.start()
+        try:
+            self._process.start()
+        except OSError as error:
+            raise InputError(f"no worker can be started ({error.strerror}); choose fewer.") from error
         theirs.close()  # so that the pipe ends with the process
 
     def ready(self) -> None:
@@ -142,10 +145,12 @@ def _serve(pipe: Any, load: Callable[[], Judge], guarded: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to answer
     if guarded:
         offline()
-    with suppress(EOFError, OSError), load() as judge:
+    judge: Judge | None = None
+    with suppress(EOFError, OSError), ExitStack() as opened:
         while True:
             task = pipe.recv()
             try:
+                judge = judge or opened.enter_context(load())
                 found: Answer | Exception = answer(judge, task)
             except Exception as error:  # noqa: BLE001 (raised again in the driver)
                 found = error
@@ -263,7 +268,11 @@ class Workers:
         """Start a worker and hand it one task after the other; start another one where it is lost."""
         failed = 0  # starts, one after the other
         while not self._ended:
-            worker = self._start(self._judge)
+            try:
+                worker = self._start(self._judge)
+            except Exception as error:  # noqa: BLE001 (raised again in the driver)
+                self._done.put(error)
+                return
             self._workers[worker] = ""
             try:
                 if not self._ended:  # which stopped only those that it saw
@@ -307,7 +316,8 @@ class Workers:
             return self._lost(task, journal)
         self.refused += answer.refused
         for line in answer.lines:
-            if journal.get(line[0]) != line[3]:  # another sample may have the same texts
+            there = journal.get(line[0])  # another sample may have the same texts
+            if there is None or there.get("failed") in PASSING:
                 journal.put(*line)
         return task.at, answer.records, answer.keys
 

@@ -13,7 +13,11 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import Judge, Result, Sample, evaluate, merge, offline
-from localeval.errors import InputError, NotComparable
+from localeval.engine.interface import EngineError
+from localeval.errors import InputError, ModelMissing, NotComparable
+from localeval.judgements.journal import Journal
+from localeval.prompts.options import Options
+from localeval.runs.workers import Answer, Task, Workers, answer
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
 
@@ -149,6 +153,9 @@ def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path:
     assert same(alone, tmp_path / "whole")
     rows = [(part / "samples.jsonl").read_text().splitlines() for part in parts]
     assert sum(map(len, rows)) == len(SAMPLES)
+    run(tmp_path / "again", shard="1/3")  # a folder that was a shard before
+    merge(parts, tmp_path / "again")
+    assert not (tmp_path / "again" / "shard.json").exists()
     run(tmp_path / "whole")  # what was merged is the run that it would have been
     assert same(alone, tmp_path / "whole")
 
@@ -174,3 +181,56 @@ def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: str) -> None:
     with pytest.raises(InputError, match="as 2/5"):
         run(tmp_path / "run", shard=shard)
     assert not (tmp_path / "run").exists()
+
+
+class _NoStart:
+    def __init__(self, _: Judge) -> None:
+        raise OSError(11, "no more processes")
+
+
+def test_a_worker_that_can_not_be_started_ends_the_run(tmp_path: Path) -> None:
+    team = Workers(steady_judge(SteadyEngine()), 2, _NoStart)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="no more processes"), Journal(tmp_path) as journal:
+        list(team.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
+
+
+def gone() -> Judge:
+    raise ModelMissing("the model is gone; fetch it again.")
+
+
+def test_a_model_that_is_gone_when_a_worker_loads_it_is_told(tmp_path: Path) -> None:
+    judge = steady_judge(SteadyEngine())
+    judge.loader = gone
+    with pytest.raises(ModelMissing, match="fetch it again"):
+        evaluate(SAMPLES, ["context_relevance"], judge, tmp_path / "run", workers=2)
+
+
+class _Late:
+    """A worker whose second answer comes with an error of the engine."""
+
+    answers = 0
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    def ready(self) -> None: ...
+
+    def judge(self, task: Task) -> Answer:
+        _Late.answers += 1
+        if _Late.answers > 1:
+            failing = Mock(side_effect=EngineError("out of memory"))
+            self._judge.engine.generate = failing  # type: ignore[method-assign]
+        return answer(self._judge, task)
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> None:
+    twins = [SAMPLES[0], SAMPLES[0].model_copy(update={"id": "twin"})]
+    with Journal(tmp_path) as journal:
+        team = Workers(steady_judge(SteadyEngine()), 1, _Late)
+        kept = [keys for _, _, keys in team.judge(twins, lambda _: ["needed"], Options.read({}), journal)]
+        assert kept[0] == kept[1]
+        assert "failed" not in (journal.get(kept[0]["needed"]) or {"failed": 1})
