@@ -372,9 +372,7 @@ def _model_here(name: str, kind: Kind) -> str:
     try:
         return models.resolve(name, kind=kind).name
     except ModelMissing as error:
-        raise Skipped(
-            f"{name} is not here; only some metrics need it: localeval models fetch {name}"
-        ) from error
+        raise Skipped(f"only some metrics need one: {error}") from error
 
 
 def _offline(context: CheckContext) -> str:

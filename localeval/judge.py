@@ -112,6 +112,7 @@ class Judge:
         option, or a sample of the wrong shape, and where the model does not fit into memory; ModelMissing or
         ModelBroken where a model that the metric needs can't be used.
         """
+        self._check_open()
         chosen, choices = choose_metrics([metric])[0], Options.read(options)
         if not isinstance(sample, Sample | Mapping):
             raise InputError(f"score takes a Sample or a dict of its columns, not a {type(sample).__name__}.")

@@ -86,14 +86,17 @@ def evaluate(
     judge, options = split_options(given)
     if example == (file is not None):
         raise InputError("give a FILE, or --example for the shipped samples: one of the two.")
-    samples = _read(file or str(EXAMPLE), options["seed"], **reading)
+    if "" in (file, output):
+        raise InputError("FILE, and the folder of -o, can't be empty; name them, or leave -o out.")
+    samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
     folder = Path(output) if output else _default_folder(file or "example", samples)
+    threads = threads_each(where["workers"])
     if where["ray"] is None:
-        judge["n_threads"] = judge["n_threads"] or threads_each(where["workers"])
+        judge["n_threads"] = judge["n_threads"] or threads
     if plan_only:
         with Judge.load(**judge) as loaded:
-            planned = plan(samples, metrics, loaded, folder, **options)
+            planned = plan(samples, metrics, loaded, folder, where["shard"], **options)
         click.echo(json.dumps(planned.to_dict(), indent=1) if as_json else str(planned))
         if not planned.fits:
             sys.exit(2)

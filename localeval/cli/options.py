@@ -59,7 +59,8 @@ class OutputFile(click.Path):
         moved = real.is_file() or not real.exists()  # into its place, from beside it; a pipe is written to
         if moved and not os.access(real.parent, os.W_OK):
             self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
-        if any(is_same(path, one) for one in given.values() if isinstance(one, str | Path)):
+        read = (one for some in given.values() for one in (some if isinstance(some, tuple) else (some,)))
+        if any(is_same(path, one) for one in read if isinstance(one, str | Path)):
             self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
         allowed = "run" in given and real == (given["run"] / self._own).resolve()
         if real.name in FILES and is_run(real.parent) and not allowed:

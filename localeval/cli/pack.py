@@ -16,7 +16,7 @@ from localeval.models.files import whole_path
 @click.command()
 @click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A new or empty folder.")
 @click.option(
-    "--judge", metavar="NAME", help="A judge of the catalog; by default the quick start's, if it is here."
+    "--judge", metavar="NAME", help="A judge of the catalog; by default `evaluate`'s, if it is here."
 )
 @click.option("--embedder", metavar="NAME", help="Likewise an embedder.")
 @click.option("--models", "names", metavar="A,B", help="These models of the catalog instead.")
@@ -48,7 +48,7 @@ def pack(
     if not (names or no_models):
         chosen = collect.default_models(judge, embedder)
         if not chosen:
-            say("the quick start's models are not here (localeval models fetch); the pack will hold none")
+            say("the default models are not here (localeval models fetch); the pack will hold none")
     target = whole_path(target)
     collect.PartialManifest.open(target)  # what else lies there is refused before anything is said
     contents = collect.choose_contents(chosen, LlamaBuild(native))

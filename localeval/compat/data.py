@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,13 @@ class EvaluationDataset:
 
     def __init__(self, samples: Iterable[Any]) -> None:
         plain = [as_columns(item) for item in samples]
-        seen: set[str] = set()
+        # Data sets that were joined have numbered their samples each for itself.
+        ids = Counter(item.id for item in plain if isinstance(item, Sample))
+        free = (name for name in map(str, count(len(plain) + 1)) if name not in ids)
         for place, item in enumerate(plain):
-            # Data sets that were joined have numbered their samples each for itself.
-            if isinstance(item, Sample) and item.id in seen:
-                plain[place] = item = item.model_copy(update={"id": str(len(plain) + place + 1)})
-            seen |= {item.id} - {""} if isinstance(item, Sample) else set()
+            if isinstance(item, Sample) and ids[item.id] > 1:
+                ids[item.id] -= 1
+                plain[place] = item.model_copy(update={"id": next(free)})
         self.samples: list[Sample] = [*read_samples(plain)]
 
     @classmethod

@@ -119,13 +119,15 @@ def shared_length(sequences: Sequence[Sequence[int]]) -> int:
 
 
 def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> list[str]:
-    """Join whole sentences to windows, each with the last sentence of the one before it.
+    """Join whole sentences to windows, each with the last sentence of the one before where both fit.
 
     `sizes` are the tokens of each sentence, `room` a window's.
     Raises ContextTooLong for more than MOST_WINDOWS, or a sentence that no window holds.
 
     >>> split_windows(["A.", "B.", "C."], [1, 1, 1], 2)
     ['A.\\nB.', 'B.\\nC.']
+    >>> split_windows(["A.", "B.", "C."], [5, 5, 6], 10)
+    ['A.\\nB.', 'C.']
     """
     found: list[str] = []
     start = 0
@@ -135,8 +137,9 @@ def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> 
             used += sizes[end]
             end += 1
         found.append(join(sentences[start:end]))
-        # The next window begins with this one's last sentence, unless that would not move on.
-        start = end if end == len(sentences) or end - 1 <= start else end - 1
+        # The next window begins with this one's last sentence, unless it holds no other one then.
+        again = end < len(sentences) and end - 1 > start and sizes[end - 1] + sizes[end] <= room
+        start = end - 1 if again else end
     if not found or len(found) > MOST_WINDOWS:
         raise ContextTooLong(
             f"{sum(sizes)} tokens of context, {room} fit a window, {MOST_WINDOWS} windows at most"

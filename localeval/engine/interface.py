@@ -59,7 +59,7 @@ class EngineSettings(Settings):
         le=8192,
         description="Tokens of one call, 32 at least; 0 becomes 512 on a GPU, 256 on a CPU.",
     )
-    width: Whole = Field(default=32, ge=1, le=120, description="Leaves that are decoded together.")
+    width: Whole = Field(default=32, ge=1, le=120, description="Items that are decoded together.")
     # On a CPU it costs a third more time.
     flash_attention: bool | None = Field(
         default=None, description="None becomes True on a GPU, and for a cache of 8 bits, which needs it."

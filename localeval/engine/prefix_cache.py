@@ -58,15 +58,16 @@ class PrefixCache:
             file.parent.mkdir(parents=True, exist_ok=True)
             beside.write_bytes(hashlib.sha256(state).digest() + state)
             beside.replace(file)
-            total = 0
-            for old in sorted(self._folder.iterdir(), key=lambda one: one.stat().st_mtime_ns, reverse=True):
-                total += old.stat().st_size
-                if total > MOST:
-                    old.unlink(missing_ok=True)
         except OSError as error:
             LOG.warning("%s: the worked examples can't be kept there (%s).", file, error.strerror)
             with suppress(OSError):
                 beside.unlink()
+        with suppress(OSError):  # another process may drop one meanwhile
+            total = 0
+            for old in sorted(self._folder.iterdir(), key=lambda one: one.stat().st_mtime_ns, reverse=True):
+                total += old.stat().st_size
+                if total > MOST:
+                    old.unlink()
 
     def _file(self, prefix: Sequence[int]) -> Path:
         decides = {  # all that the bits depend on

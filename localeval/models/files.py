@@ -154,6 +154,7 @@ def _model_files(
     if len(sums) > 1:
         lines = sorted(f"{of_one}  {file}\n" for file, of_one in sums.items())
         sha256 = hashlib.sha256("".join(lines).encode()).hexdigest()
+    name = os.fsencode(name).decode("utf-8", "replace")  # of a file on the disk: of any bytes
     return ModelFiles(name, path, sha256, sum(each.stat().st_size for each in paths.values()), entry)
 
 

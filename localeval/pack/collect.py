@@ -73,11 +73,12 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
     Raises ModelError for a model that cannot be packed, InputError where a package is not installed.
     """
     packages = closure("localeval")
+    if platform.system() == "Linux" and "torch" in packages:
+        packages = {name: each for name, each in packages.items() if not _GPU.match(name)}
     unpacked = sum(file.size or 0 for each in packages.values() for file in each.files or [])
     wheels = {name: each.version for name, each in packages.items() if name not in ("localeval", LLAMA)}
     wheels["pip"] = ""  # any
     if platform.system() == "Linux" and "torch" in wheels:
-        wheels = {name: number for name, number in wheels.items() if not _GPU.match(name)}
         wheels["torch"] = f"{wheels['torch'].partition('+')[0]}+cpu"
     for name in models:
         if name not in catalog.entries():

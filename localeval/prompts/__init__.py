@@ -16,7 +16,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+)
 
 from localeval.errors import PromptError
 from localeval.prompts.prefix import PromptPrefix
@@ -68,7 +76,7 @@ class Prompt(BaseModel):
     sha256        that of the file's text
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Annotated[str, BeforeValidator(str)]
     system: Annotated[str, AfterValidator(str.strip)]
@@ -78,6 +86,7 @@ class Prompt(BaseModel):
     examples: list[Example] = []
     context_once: bool = Field(default=False, alias="branch_once")
     sha256: str
+    _prefixes: dict[tuple[Any, ...], PromptPrefix] = PrivateAttr(default_factory=dict)  # every sample asks
 
     def render_context(self, /, **texts: str) -> str:
         return fill(self.context, texts)
@@ -91,9 +100,12 @@ class Prompt(BaseModel):
         An item of an example is of `item`, with `schema`, unless it names another one (its `leaf`), whose
         schema is in `others`.
         """
-        fields = {kind: [*form.model_fields] for kind, form in {item: schema, **others}.items()}
-        turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
-        return PromptPrefix(self.system, tuple(turns))
+        made = (item, schema, *others.items())
+        if made not in self._prefixes:
+            fields = {kind: [*form.model_fields] for kind, form in {item: schema, **others}.items()}
+            turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
+            self._prefixes[made] = PromptPrefix(self.system, tuple(turns))
+        return self._prefixes[made]
 
     def turns(
         self, example: Example, usual: str, fields: Mapping[str, Iterable[str]]
@@ -194,6 +206,8 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     given, wanted = (
         {"branch": p.context} | {f"leaves.{k}": v for k, v in p.items.items()} for p in (prompt, built_in)
     )
+    if strange := sorted(given.keys() - wanted.keys()):
+        raise PromptError(f"{where}: {strange[0]} is not known; {see}")
     for name, template in wanted.items():
         if name not in given:
             raise PromptError(f"{where}: {name} is missing; {see}")
@@ -209,8 +223,8 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     usual = next(name for name in built_in.items if name not in named)
     fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in shown}
     for number, example in enumerate(prompt.examples, 1):
-        if strange := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
-            known, fault = ", ".join(fields), f"there is no leaf {shorten(strange[0])}"
+        if unknown := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
+            known, fault = ", ".join(fields), f"there is no leaf {shorten(unknown[0])}"
             raise PromptError(f"{where}: example {number}: {fault}; choose one of: {known}.")
         try:
             prompt.turns(example, usual, fields)

@@ -87,7 +87,7 @@ class Options(Settings):
     relevance: Literal["question", "draws", "ragas"] = Field(
         default="question",
         description="Whose sufficiency counts in answer_relevance: the real question's, each of the draws', "
-        "or as in ragas that of any draw (which draws three questions).",
+        "or as in ragas that of any draw; ragas draws three (--questions 3).",
     )
     mode: Literal["f1", "precision", "recall"] = Field(
         default="f1", description="Of factual_correctness; f1 is F-beta."

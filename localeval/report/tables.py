@@ -134,4 +134,10 @@ def to_pandas(result: Result) -> Any:
 
 def renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
     """Put `sample_` before the columns of a sample whose names are taken."""
-    return {f"sample_{name}" if name in taken and name != "id" else name: own[name] for name in own}
+    found = dict(own)
+    for name in [name for name in own if name in taken and name != "id"]:
+        new = f"sample_{name}"
+        while new in found or new in taken:
+            new = f"sample_{new}"
+        found[new] = found.pop(name)
+    return found

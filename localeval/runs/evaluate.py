@@ -25,7 +25,7 @@ from localeval.runs.config import config_of
 from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
-from localeval.runs.shards import Shard, note_shard
+from localeval.runs.shards import Shard, ShardFile, note_shard
 from localeval.runs.workers import choose_workers, threads_each
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
@@ -85,10 +85,7 @@ def evaluate(
     """
     began = attempts() if is_offline() else None
     threads = threads_each(workers)
-    choices, read, folder, chosen = _prepared(samples, metrics, output, options)
-    noted = None
-    if shard is not None:
-        read, noted = Shard.read(shard).take(read)
+    choices, read, noted, folder, chosen = _prepared(samples, metrics, output, shard, options)
     with _opened(judge, 0 if ray else threads) as opened:
         chosen = _ready(chosen, metrics is not None, opened, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
@@ -119,17 +116,22 @@ def evaluate(
 
 
 def _prepared(
-    samples: Source, metrics: Iterable[str] | None, output: str | Path | None, options: dict[str, Any]
-) -> tuple[Options, Samples, Path | None, list[Metric]]:
+    samples: Source,
+    metrics: Iterable[str] | None,
+    output: str | Path | None,
+    shard: str | None,
+    options: dict[str, Any],
+) -> tuple[Options, Samples, ShardFile | None, Path | None, list[Metric]]:
     """Check what a caller gives, and the run's folder, before a model is looked for."""
     choices = Options.read(options)
     read = samples if isinstance(samples, Samples) else read_samples(samples)
+    read, noted = (read, None) if shard is None else Shard.read(shard).take(read)
     if output == "":
         raise InputError("output is empty; name a folder, or leave it out.")
     folder = None if output is None else Path(output)
     if folder is not None:
-        run_folder.check(folder, read, samples if isinstance(samples, str | Path) else read.name)
-    return choices, read, folder, metrics_for(metrics, read)
+        run_folder.check(folder, read)
+    return choices, read, noted, folder, metrics_for(metrics, read)
 
 
 def _planned(
@@ -169,18 +171,21 @@ def plan(
     metrics: Iterable[str] | None = None,
     judge: Judge | str | os.PathLike[str] = DEFAULT_JUDGE,
     output: str | Path | None = None,
+    shard: str | None = None,
     **options: Any,
 ) -> Plan:
-    """Tell what `evaluate` would do with these arguments: judgements, rows, time, memory. Judge nothing.
+    """Tell what `evaluate` would do with these arguments: judgements, tokens, time, memory. Judge nothing.
 
-    The speed of the machine is measured for it with some 3 800 rows, once for a model and its settings.
+    Time and memory are those of one process.
+
+    The speed of the machine is measured for it with some 3,800 tokens, once for a model and its settings.
     `output` is only read: what its journal holds is not to be made again.
 
     Raises InputError or ModelError where `evaluate` would, before it judges.
 
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
-    choices, read, folder, chosen = _prepared(samples, metrics, output, options)
+    choices, read, _, folder, chosen = _prepared(samples, metrics, output, shard, options)
     kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
         chosen = _ready(chosen, metrics is not None, opened, choices)

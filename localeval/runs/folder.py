@@ -39,6 +39,7 @@ from localeval.system.files import (
     writing,
     writing_to,
 )
+from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
@@ -60,11 +61,11 @@ def is_run(folder: Path) -> bool:
     return isinstance(kept, dict) and kept.keys() >= {"metrics", "judge", "engine"}
 
 
-def check(folder: Path, samples: Samples, source: str | Path) -> None:
-    """Check that a run of these samples, read from `source`, may be kept in the folder.
+def check(folder: Path, samples: Samples) -> None:
+    """Check that a run of these samples may be kept in the folder.
 
-    Raises FolderError for a folder that holds something and is no run's, and InputError where the source is
-    the run's own samples.jsonl, of which only a part was chosen.
+    Raises FolderError for a folder that holds something and is no run's, and InputError where they were read
+    from the run's own samples.jsonl, and are only a part of it.
     """
     try:
         files = [] if is_run(folder) or not folder.exists() else folder.iterdir()
@@ -78,21 +79,21 @@ def check(folder: Path, samples: Samples, source: str | Path) -> None:
         raise FolderError(
             f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
         ) from error
-    if is_own(folder, source) and (had := len(_samples_of(folder))) > len(samples):
+    if is_own(folder, samples) and (had := len(_samples_of(folder))) > len(samples):
         raise InputError(
-            f"{source}: this is the run's own file, in which only {len(samples)} of {had} samples would "
-            "be left; choose another folder with -o."
+            f"{samples.file}: this is the run's own file, in which only {len(samples)} of {had} samples "
+            "would be left; choose another folder with -o."
         )
 
 
-def is_own(folder: Path, source: str | Path) -> bool:
-    """Tell whether this is the file of the run's samples, by whatever path."""
-    return is_same(folder / SAMPLES, source)
+def is_own(folder: Path, samples: Samples) -> bool:
+    """Tell whether they were read from the run's own file of samples, by whatever path."""
+    return samples.file is not None and is_same(folder / SAMPLES, samples.file)
 
 
 def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
     """List the rows left out of the data: of `read` and, where that is the run's own file, before it."""
-    own = find_config(folder) if folder is not None and is_own(folder, read.name) else None
+    own = find_config(folder) if folder is not None and is_own(folder, read) else None
     return [*(own.skipped if own else []), *read.skipped]
 
 
@@ -101,8 +102,14 @@ def other_questions(folder: Path, samples: Sequence[Sample]) -> int:
     if not (folder / RESULTS).exists():
         return 0
     before = _samples_of(folder)
-    then, now = ({one.user_input or str(one.retrieved_contexts) for one in of} for of in (before, samples))
+    then, now = ({_question(one) for one in of} for of in (before, samples))
     return len(before) if then.isdisjoint(now) else 0
+
+
+def _question(sample: Sample) -> str:
+    """Give what tells of which data a sample is: its question, or what stands in its place."""
+    contexts = "\n".join(sample.retrieved_contexts or [])
+    return sample.user_input or contexts or sample.reference or sample.response or ""
 
 
 class Run:
@@ -156,8 +163,8 @@ def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Calla
                     "%s: the run's results of %s go; all judgements stay in its journal.", folder, what
                 )
         written = [(write_temporary(folder / name, texts[name]()), folder / name) for name in changed]
-        for path in finished if changed else []:
-            path.unlink()  # first: what is there belongs together
+        for path in [*finished, folder / plan.FILE] if changed else []:
+            path.unlink(missing_ok=True)  # first: what is there belongs together
         for beside, path in written:
             beside.replace(path)
 
@@ -224,16 +231,16 @@ def load(folder: str | Path) -> Result:
     0.610
     """
     path = Path(folder)
-    if not (path / RECIPE).exists():
-        raise InputError(
-            f"{folder}: this is no run's folder (no {RECIPE}); give one that `evaluate -o` wrote."
-        )
-    if not (path / RESULTS).exists():
-        raise InputError(
-            f"{folder}: the run is not finished (no {RESULTS}); give its `evaluate` command again."
-        )
-    samples = read_samples(path / SAMPLES)
     try:
+        if not (path / RECIPE).exists():
+            raise InputError(
+                f"{folder}: this is no run's folder (no {RECIPE}); give one that `evaluate -o` wrote."
+            )
+        if not (path / RESULTS).exists():
+            raise InputError(
+                f"{folder}: the run is not finished (no {RESULTS}); give its `evaluate` command again."
+            )
+        samples = read_samples(path / SAMPLES)
         with (
             (path / RESULTS).open(encoding="utf-8") as lines,
             parsing(f"{folder}: {RESULTS} can't be used: it"),
@@ -241,5 +248,5 @@ def load(folder: str | Path) -> Result:
             return results_file.read_results(lines, samples, JournalFile(path / journal.FILE))
     except OSError as error:
         raise FolderError(
-            f"{path / RESULTS}: can't be read ({error.strerror}); make it a file that you may read."
+            f"{shorten(path / RESULTS)}: can't be read ({error.strerror}); make it a file that you may read."
         ) from error

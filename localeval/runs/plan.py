@@ -157,10 +157,13 @@ class Plan:
     def summary(self) -> list[str]:
         """Say in two or three lines what there is to do, how long it takes, and whether it fits."""
         samples = _samples(self.samples)
+        looked, end = samples, "; no model is asked."
+        if self.looked_at < self.samples:
+            looked, end = f"the {self.looked_at:,} of {samples} that were looked at", "."
         if not self.to_make and not self.kept:
-            return [f"Plan: nothing is to be judged in {samples}; no model is asked."]
+            return [f"Plan: nothing is to be judged in {looked}{end}"]
         if not self.to_make:
-            return [f"Plan: all judgements of {samples} are in the journal; no model is asked."]
+            return [f"Plan: all judgements of {looked} are in the journal{end}"]
         kept = f" ({self.kept:,} more in the journal)" if self.kept else ""
         about = "" if self.looked_at == self.samples else "about "
         tokens = f", about {self.spent.total:,} tokens" if self.spent.total else ""
@@ -236,7 +239,7 @@ def make_plan(
     """Plan a run of these samples.
 
     most     look at this many samples, evenly spread, where there are more; 0 for all
-    measure  measure the machine's speed, with some 3 800 tokens; else the plan tells no time
+    measure  measure the machine's speed, with some 3,800 tokens; else the plan tells no time
 
     Raises ModelBroken for a file that is no model.
     """

@@ -37,11 +37,12 @@ class Samples(StoredSequence[Sample]):
     """The samples that were read. Large ones are kept in a temporary file: each look reads one of them.
 
     name     of the file or source, for messages
+    file     that they were read from; None for other sources
     skipped  the rows that `skip_bad` left out, in order
     """
 
-    def __init__(self, samples: Iterable[Sample], name: str, skipped: Sequence[Skipped] = ()) -> None:
-        self.name, self.skipped = name, list(skipped)
+    def __init__(self, samples: Iterable[Sample], name: str, file: Path | None = None) -> None:
+        self.name, self.file, self.skipped = name, file, list[Skipped]()
         self._lines = SpooledLines(one.model_dump_json().encode() for one in samples)
         self._chosen: Sequence[int] = range(len(self._lines))
 
@@ -103,6 +104,7 @@ def read_samples(
         names[field] = (column,)
 
     rows: Rows
+    file = Path(source) if isinstance(source, str | Path) else getattr(source, "file", None)
     if hasattr(source, "collect"):  # a LazyFrame
         source = source.collect()
     tabular = any(hasattr(source, own) for own in ("itertuples", "iter_rows", "to_pylist", "column_names"))
@@ -127,7 +129,7 @@ def read_samples(
     places: dict[str, str] = {}
     with closing(rows):  # now, and not when the last reference to an error is gone
         read = _samples(rows, name, names, seen, places, skipped if skip_bad else None)
-        samples = Samples(islice(read, limit), name)
+        samples = Samples(islice(read, limit), name, file)
     there = list(places)
     if there and (missing := sorted(wanted.difference(there))):
         within, remedy = "", shorten(suggested(missing[0], there))
@@ -168,6 +170,8 @@ def _samples(
     for row in rows:
         value = row.value
         where = row.place if name == "samples" else f"{name}, {row.place}"
+        if isinstance(value, Sample) and any(names[field] != NAMES[field] for field in names):
+            value = value.model_dump(exclude_none=True)
         if isinstance(value, Mapping):
             value = from_langsmith(value, names)
             seen.update(dict.fromkeys(value))

@@ -19,7 +19,7 @@ import pytest
 from localeval import cli, evaluate
 from localeval.cli.evaluate import evaluate as evaluate_command
 from localeval.testing import FakeEngine, fake_judge
-from tests.commands import fault, localeval, process, refused
+from tests.commands import localeval, process, refused
 from tests.runs import judged
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
@@ -109,14 +109,6 @@ def test_score_prints_one_line_a_metric_and_metrics_are_named_in_any_way(
     assert (0 <= float(value) <= 1, word, 0 <= float(soft) <= 1) == (True, "soft", True)
 
 
-def test_a_context_of_200_000_characters_is_a_failed_sample_and_exit_0(tiny_path: Path, data: Path) -> None:
-    long = {"id": "long", "response": "Tea grows.", "retrieved_contexts": ["Tea grows on hills. " * 10_000]}
-    data.write_text(json.dumps(long) + "\n" + json.dumps({"id": "short", **GOOD}) + "\n")
-    done = run("evaluate", data, "--judge", tiny_path, "-q", "--statements", "sentences")
-    assert "failed: context_too_long" in done.stdout
-    assert "1 scored, 0 undefined, 1 failed" in done.stdout
-
-
 # Which samples are read
 
 
@@ -178,13 +170,6 @@ def test_a_variable_with_a_wrong_value_is_exit_2_and_named(monkeypatch: pytest.M
     assert "(env var: 'LOCALEVAL_BETA')" in refused("evaluate", "data.csv")
 
 
-def test_a_stdin_that_the_shell_closed_is_exit_2() -> None:
-    command = ["sh", "-c", '"$0" -m localeval evaluate - <&-', sys.executable]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2
-    assert fault(done).startswith("localeval: stdin")
-
-
 @pytest.mark.parametrize("place", ["folder", "nowhere/x.html", "run/journal.jsonl"])
 @pytest.mark.usefixtures("data")
 def test_a_file_that_can_not_or_may_not_be_written_is_exit_2_and_stays(place: str) -> None:
@@ -244,8 +229,9 @@ def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
 # Interrupted
 
 
-def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_on(
-    tiny_path: Path, data: Path
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_keeps_what_was_judged_and_a_second_call_goes_on(
+    tiny_path: Path, data: Path, sent: signal.Signals, code: int
 ) -> None:
     journal = Path("run/journal.jsonl")
     rows = [{"response": f"Tea grows, {i}.", "contexts": ["Tea."] * 40} for i in range(400)]
@@ -260,29 +246,16 @@ def test_an_interrupt_keeps_what_was_judged_is_exit_130_and_a_second_call_goes_o
     deadline = time.monotonic() + 60
     while not (journal.exists() and journal.read_text().count("\n") > 5) and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, talk = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert "Traceback" not in talk
+    assert talk.strip().splitlines()[-1].endswith(f"goes on from there: localeval {' '.join(arguments)}")
     kept = journal.read_text().splitlines()
     assert len(kept) > 5
     data.write_text("".join(lines[:8]))
     run(*arguments)
     assert journal.read_text().splitlines()[: len(kept)] == kept
-
-
-GO_ON = ("evaluate x.jsonl", "card x", "pack --to x", "models fetch x", "unpack x")
-ENDED = ("verify x", "rescore x", "models verify x", "doctor", "evaluate x --plan", "")
-
-
-@pytest.mark.parametrize("command", [*GO_ON, *ENDED])
-def test_an_interrupted_command_says_whether_it_goes_on(
-    command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli.commands, "main", Mock(side_effect=KeyboardInterrupt))
-    told = refused(*command.split(), code=130)
-    assert told.startswith("Interrupted.")
-    assert told.endswith(f"goes on from there: localeval {command}") is (command in GO_ON)
 
 
 # Wherever stdout goes

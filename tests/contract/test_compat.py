@@ -33,7 +33,6 @@ from localeval.compat import (
 )
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import (
-    ANSWER,
     BOTH,
     CONTEXTS,
     CORRECT,
@@ -73,6 +72,7 @@ def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp
     assert Faithfulness(judge(*HALF)).single_turn_score(dumped) == 1 / 2
     joined = EvaluationDataset(samples=read.samples[1:] + read[:2].samples)  # numbered each for itself
     assert len({s.id for s in joined}) == 4
+    assert len(EvaluationDataset([localeval.Sample(id=name) for name in "161"])) == 3
     assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
 
 
@@ -155,13 +155,6 @@ def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws_and_a_call_may_
         metric.invoke(PAIR, num_of_gen=0)
 
 
-def test_factual_correctness_judges_both_ways_and_has_a_column_for_its_mode() -> None:
-    metric = FactualCorrectness(judge(*CORRECT), beta=2.0)
-    f1 = 5 * (1 / 2) * 1 / (4 / 2 + 1)
-    assert metric.invoke({"answer": ANSWER, "ground_truth": "Tea is grown in Assam."}) == pytest.approx(f1)
-    assert (metric.mode, metric.column) == ("f1", "factual_correctness(mode=f1)")
-
-
 def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_file(tmp_path: Path) -> None:
     file, engine = tmp_path / "nli.toml", FakeEngine(HALF)
     file.write_text(built_in("support"), encoding="utf-8")
@@ -174,13 +167,6 @@ def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_f
     reasoned: Any = {"verdict": "reasoned", "nli_prompt": {"en": built_in("support_reasoned")}}
     assert Faithfulness(fake_judge(engine), **reasoned).invoke(INPUTS) == 1 / 2
     assert engine.calls[1].prefix.system == "Take care."
-
-
-def test_what_one_metric_judged_the_others_on_the_same_judge_do_not_ask_again() -> None:
-    given = fake_judge(FakeEngine(HALF), classifier=FakeClassifier(BOTH))
-    assert Faithfulness(given).invoke(INPUTS) == 1 / 2
-    assert Faithfulness(given, threshold=0.1).invoke(INPUTS) == 2 / 2
-    assert FaithfulnesswithHHEM(given).invoke(INPUTS) == 2 / 2
 
 
 @pytest.mark.parametrize(
@@ -242,6 +228,9 @@ def test_to_pandas_has_the_columns_of_samples_and_scores(monkeypatch: pytest.Mon
     result = evaluate([{**ROWS[0], "faithfulness": 1}], [Faithfulness(judge(*HALF))])
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
     assert result.to_pandas() == [{"id": "1", **ROWS[0], "sample_faithfulness": 1, "faithfulness": 1 / 2}]
+    both = {"faithfulness": 1, "sample_faithfulness": 2}
+    columns = evaluate([{**ROWS[0], **both}], [Faithfulness(judge(*HALF))]).to_pandas()[0]
+    assert (columns["sample_faithfulness"], columns["sample_sample_faithfulness"]) == (2, 1)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="pip install pandas"):
         result.to_pandas()

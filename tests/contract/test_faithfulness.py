@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from localeval import Sample, Score, evaluate, plan
-from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+from localeval.testing import FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import PAIR, VECTORS, Asking
 
 CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
@@ -24,13 +24,6 @@ def judged(given: str | Sample, *answers: dict[str, Any], **options: Any) -> tup
     score = fake_judge(engine).score("faithfulness", given, **options)
     engine.close()
     return score, [item.splitlines()[-1] for item in engine.calls[-1].items]
-
-
-def test_a_response_without_a_word_supports_nothing_of_the_reference_by_hhem_either() -> None:
-    engine, classifier = FakeEngine([{"statements": ["Tea grows."]}]), FakeClassifier({"Tea grows.": 0.9})
-    empty = Sample(user_input="Tea?", response=" ", reference="Tea grows.")
-    judge = fake_judge(engine, classifier=classifier)
-    assert judge.score("factual_correctness", empty, mode="recall", support_by="hhem") == Score(0, 0)
 
 
 MAYOR = "Ann Lee, the mayor, left in May."

@@ -68,6 +68,21 @@ def test_long_contexts_are_read_in_windows_and_the_best_decides() -> None:
     assert judge.score("groundedness", endless, head=GIVEN).reason == "context_too_long"
 
 
+def test_a_verdict_that_was_read_is_given_a_reason_where_asked_ones_have_theirs() -> None:
+    judge = fake_judge(FakeEngine([{"reason": "It says so."}] * 3))
+    given: dict[str, Any] = {"verdict": "reasoned", "support_by": "head", "head": GIVEN, "explain": True}
+    assert record_of(evaluate([LONG], ["faithfulness"], judge, **given), name="reasons").reasons == (
+        *["It says so."] * 3,
+    )
+
+
+@pytest.mark.parametrize("reference", ["", "  "])
+def test_an_empty_reference_leaves_a_long_response_to_be_read(reference: str) -> None:
+    judge = fake_judge(FakeEngine([]))
+    one = LONG.model_copy(update={"reference": reference})
+    assert record_of(evaluate([one], ["faithfulness"], judge, head=TELLS), name="support").by == "head"
+
+
 @pytest.mark.parametrize(
     ("text", "layers"),
     [("{}", 0), (write([head(sha256="1" * 64)]), 0), (GIVEN, 1), ("none", 0)],
@@ -80,7 +95,7 @@ def test_a_head_that_does_not_act_on_this_judge_is_refused_before_anything_is_re
     path.write_text(text, encoding="utf-8")
     engine = FakeEngine([])
     engine.settings = type(engine.settings)(n_ctx=8192, n_gpu_layers=layers)
-    with pytest.raises(InputError, match="head"):
+    with pytest.raises(InputError, match="GPU" if layers else "head"):
         fake_judge(engine).score("groundedness", MILL, head="none" if text == "none" else path)
     assert engine.spent.read == 0
 

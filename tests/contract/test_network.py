@@ -88,10 +88,3 @@ def test_a_run_that_goes_on_ends_in_the_same_bytes_and_is_watched_where_all_of_i
     localeval.offline()
     assert judged(tmp_path / "unwatched").network.watched is False
     assert kept(tmp_path / "unwatched") == {"watched": False, "refused": None}
-
-    judged(tmp_path / "whole")
-    with pytest.raises(KeyboardInterrupt):
-        judged(tmp_path / "run", progress=stop)
-    judged(tmp_path / "run")
-    run, whole = ((tmp_path / name / "results.json").read_bytes() for name in ("run", "whole"))
-    assert run == whole

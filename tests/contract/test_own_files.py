@@ -14,6 +14,7 @@ import pytest
 
 from localeval import InputError, Judge, evaluate, plan, read_samples, rescore
 from localeval.cli import main
+from localeval.runs.card import make
 from tests.commands import refused
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
@@ -115,7 +116,18 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(t
     assert made(run / SAMPLES, run) == 0
     given = ("-m", "faithfulness", "-q", "-o", run, "--id", "s0", "--plan")
     assert "only 1 of 5 samples" in refused("evaluate", run / SAMPLES, *given)
+    with pytest.raises(InputError, match=r"only \d of 5 samples"):
+        evaluate(run / SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), run, shard="1/2")
     assert contents(run) == before
+
+
+def test_a_card_of_a_part_of_its_own_samples_is_refused(tmp_path: Path) -> None:
+    rows = [{**row, "id": f"{row['id']}-{i}", "label": i % 2} for i in range(8) for row in ROWS]
+    folder = tmp_path / "two  spaces" / "card"
+    labelled = written(tmp_path / "labelled.jsonl", rows)
+    make(str(labelled), "faithfulness", steady_judge(SteadyEngine()), folder, statements="sentences")
+    with pytest.raises(InputError, match="only 20 of 40 samples"):
+        make(str(folder / SAMPLES), "faithfulness", steady_judge(SteadyEngine()), folder, 20)
 
 
 @pytest.mark.parametrize(
@@ -141,20 +153,24 @@ def test_results_that_go_are_said_in_one_sentence_and_no_judgement_goes(
 
 
 @pytest.mark.usefixtures("steady")
+@pytest.mark.parametrize("column", ["user_input", "reference"])
 def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = written(tmp_path / "1" / "data.jsonl", ROWS)
-    other = written(tmp_path / "2" / "data.jsonl", others(ROWS, user_input="Why?"))
+    rows = ROWS if column == "user_input" else [{"response": "Tea.", column: row["response"]} for row in ROWS]
+    one = written(tmp_path / "1" / "data.jsonl", rows)
+    other = written(tmp_path / "2" / "data.jsonl", others(rows, **{column: "Why?"}))
     monkeypatch.chdir(tmp_path)
-    given = ["-m", "faithfulness", "--statements", "sentences", "-q"]
+    metric = "faithfulness" if column == "user_input" else "factual_correctness"
+    given = ["-m", metric, "--statements", "sentences", "-q"]
     main(["evaluate", str(one), *given])
     before = contents(tmp_path / "runs")
     assert "runs/data holds a finished run of 5 other samples" in refused("evaluate", other, *given)
     assert contents(tmp_path / "runs") == before
-    written(one, others(ROWS))
+    written(one, others(rows))
     main(["evaluate", str(one), *given])  # the same questions, with new answers
     main(["evaluate", str(other), *given, "-o", "runs/data"])
+    assert "empty" in refused("evaluate", "", *given)
     assert (tmp_path / "runs" / "data" / SAMPLES).read_text("utf-8").count("Why?") == len(ROWS)
 
 
@@ -208,10 +224,9 @@ def test_a_card_takes_away_no_file_that_no_card_left(tmp_path: Path) -> None:
     assert mine.read_text() == "fitted before"
 
 
-@pytest.mark.parametrize(
-    "command", [["evaluate", "--fail-under", "faithfulness=0.1", "--junit"], ["card", "--html"]]
-)
-def test_the_file_that_is_read_is_not_written_over(command: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["evaluate --fail-under faithfulness=0.1 --junit", "card --html", "fit -o"])
+def test_the_file_that_is_read_is_not_written_over(words: str, tmp_path: Path) -> None:
+    command = words.split()
     data = written(tmp_path / "data.jsonl", ROWS)
     before = data.read_bytes()
     assert "the file that is read" in refused(command[0], data, *command[1:], data)

@@ -83,21 +83,11 @@ def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: 
         rescore(run)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda kept: kept["signature"].pop("machine"), "machine"),
-        (lambda kept: kept["options"].update(newer=1), "newer is not an option"),
-        (lambda kept: kept.update(signature={}), "localeval is missing"),  # as the oldest version began
-    ],
-)
-def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(
-    run: Path, change: Any, said: str
-) -> None:
+def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:
     kept = json.loads((run / "run.json").read_text("utf-8"))
-    change(kept)
+    kept["signature"].pop("machine")
     (run / "run.json").write_text(json.dumps(kept))
-    with pytest.raises(InputError, match=rf"its run\.json was made by another version.*{said}.*give the run"):
+    with pytest.raises(InputError, match=r"its run\.json was made by another version.*machine.*give the run"):
         rescore(run)
     (run / "run.json").write_text("{")
     with pytest.raises(InputError, match=r"run\.json"):

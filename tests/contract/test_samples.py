@@ -410,11 +410,6 @@ def test_a_column_of_lists_in_lists_is_read_or_refused(depth: int) -> None:
     assert len(samples) + len(samples.skipped) == 2
 
 
-def test_a_limit_reads_the_first_and_nothing_behind_them(tmp_path: Path) -> None:
-    (tmp_path / "data.jsonl").write_text('{"answer": "A"}\n{"answer": "B"}\n[')
-    assert [one.id for one in read_samples(tmp_path / "data.jsonl", limit=2)] == ["1", "2"]
-
-
 def test_a_sample_is_drawn_by_the_seed_keeps_the_order_and_grows() -> None:
     ten, twenty = ids(sample=10, seed=1), ids(sample=20, seed=1)
     assert len(ten) == 10
@@ -463,11 +458,3 @@ def test_a_quote_that_takes_the_rest_of_the_file_is_refused_even_with_skip_bad(t
     path.write_text(HEAD + "".join(rows))
     assert fault(path, skip_bad=True).startswith(f"{path}, lines 4 to 11: not CSV")
     assert [sample.id for sample in read_samples(path, limit=2)] == ["1", "2"]
-
-
-def test_skip_bad_skips_rows_of_tables_and_lists_and_tells_it_again_when_they_are_evaluated() -> None:
-    rows = [{"answer": "A", "contexts": ["A"]}, {"answer": "B", "contexts": "x"}]
-    for source in [rows, pd.DataFrame(rows)]:
-        samples = read_samples(source, skip_bad=True)
-        assert [len(samples), len(samples.skipped)] == [1, 1]
-        assert read_samples(samples).skipped == samples.skipped

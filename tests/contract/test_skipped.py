@@ -11,7 +11,6 @@ import pytest
 from localeval import Result, evaluate, read_samples, rescore
 from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
-from tests.reports import Page
 
 GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
 BAD = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
@@ -48,19 +47,6 @@ def test_the_results_list_place_and_reason_of_each_row_until_the_data_is_mended(
     assert mended.skipped == rescore(tmp_path / "run").skipped == []
     assert "skipped" not in str(mended)
     assert "left out" not in page(mended, tmp_path)
-
-
-def test_the_table_counts_them_and_names_five_and_the_report_lists_at_most_so_many(tmp_path: Path) -> None:
-    result = judged([GOOD, *[{"answer": f"A {n}.", "contexts": f"\x1b[31m{n}"} for n in range(2, 105)]])
-    table = str(result)
-    assert "skipped: 103 rows of the data" in table
-    assert ("  sample 6:" in table, "  sample 7:" in table, "  and 98 more" in table) == (True, False, True)
-    assert "\x1b" not in table
-    text = Page(page(result, tmp_path)).text
-    assert "Rows of the data that can't be read, and were left out: 103" in text
-    assert "sample 101:" in text
-    assert "sample 102:" not in text
-    assert "and 3 more" in text
 
 
 def test_a_run_scored_again_shown_or_gone_on_with_keeps_them(

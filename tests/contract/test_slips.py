@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-import localeval
-from localeval import InputError, Judge, evaluate, plan, prompts, read_samples
+from localeval import InputError, Judge, evaluate, plan, read_samples
 from localeval.compat import Faithfulness, RunConfig
 from localeval.metrics import METRICS, Metric, Score
 from localeval.testing import FakeEngine, fake_judge
@@ -99,62 +98,16 @@ def test_metrics_may_be_an_iterator_and_numbers_those_of_another_library(tmp_pat
     assert result.to_dict() == same.to_dict()
 
 
-# Replaced prompts
-
-
-def test_a_slip_in_a_prompt_is_told_with_its_file_its_language_and_its_part(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    text = (Path(prompts.__file__).parent / "en" / "statements.toml").read_text(encoding="utf-8")
-    given: Any = {"statements": {"en": path}}
-    for right, wrong, part in (
-        ('system = """', 'system = 5\nother = """', "system"),
-        ("statements = []", "statements = [5]", "statements"),
-        ("[[examples]]", "[examples]", "TOML"),
-    ):
-        path.write_text(text.replace(right, wrong, 1), encoding="utf-8")
-        told = refused(partial(evaluate, [TEA], ["faithfulness"], idle(), prompts=given))
-        assert told.startswith(f"{path} (statements, en): ")
-        assert part in told.removeprefix(f"{path} (statements, en): ")
-
-
 # What a caller makes
 
 
-class Own:
-    """An embedder that gives its vectors as lists."""
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        return SteadyEmbedder().embed(texts).tolist()
-
-
-class Telling(Own):
-    def __init__(self, told: Any) -> None:
-        self.told = told
-
-    def signature(self) -> Any:
-        return self.told
-
-
-def beside(embedder: Any) -> Any:
-    judge = steady_judge(SteadyEngine())
-    return Judge(judge.engine, judge.model, companions=type(judge.companions)(embedder))
-
-
-GOOD: dict[str, Any] = {"name": "own", "sha256": "1" * 64}
-
-
-@pytest.mark.parametrize("bad", [Own(), Telling({"name": "own"}), Telling({**GOOD, "size": np.int64(5)})])
-def test_an_embedder_that_does_not_tell_what_it_is_is_refused_only_where_it_is_asked(bad: Any) -> None:
-    judge = beside(bad)
-    assert "embedder" in refused(lambda: evaluate([TEA], ["answer_relevance"], judge))
-    assert "embedder" in refused(lambda: judge.score("answer_relevance", TEA))
-    assert judge.engine.asked == 0
-    assert evaluate([TEA], ["faithfulness"], judge).scores[0]["faithfulness"].status == "scored"
-
-
-def test_vectors_may_come_as_lists() -> None:
-    lists, arrays = (beside(one).score("answer_relevance", TEA) for one in (Telling(GOOD), SteadyEmbedder()))
-    assert lists == arrays
+def test_an_embedder_that_does_not_tell_what_it_is_is_refused_only_where_it_is_asked() -> None:
+    engine = SteadyEngine()
+    judge = steady_judge(engine)
+    mute = Judge(engine, judge.model, companions=type(judge.companions)(Mock(spec=["embed"])))
+    assert "embedder" in refused(lambda: evaluate([TEA], ["answer_relevance"], mute))
+    assert engine.asked == 0
+    assert evaluate([TEA], ["faithfulness"], mute).scores[0]["faithfulness"].status == "scored"
 
 
 def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,5 +118,9 @@ def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyP
     assert result.scores == [{"half": Score(0.5, None)}]
 
 
-def test_the_package_says_that_it_is_typed() -> None:
-    assert (resources.files(localeval) / "py.typed").is_file()
+@pytest.mark.parametrize("rows", [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]])
+def test_an_embedder_that_gives_no_vectors_is_named(rows: Any) -> None:
+    judge = steady_judge(SteadyEngine())
+    odd = Mock(embed=lambda texts: rows, signature=SteadyEmbedder().signature)
+    given = Judge(judge.engine, judge.model, companions=type(judge.companions)(odd))
+    assert "embed" in refused(lambda: given.score("answer_relevance", TEA))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from localeval import InputError, Judge
+from localeval import Judge
 from localeval.testing import FakeEngine, assert_score, fake_judge
 
 SAMPLE: dict[str, Any] = {
@@ -29,12 +29,6 @@ def test_a_score_within_its_bounds_is_returned() -> None:
     assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
 
 
-def test_a_score_too_low_lists_what_is_not_supported_with_probability_and_evidence() -> None:
-    listed = r'0\.90.*evidence: "Tea is grown in Assam\."[\s\S]*0\.20.*It sings'
-    with pytest.raises(AssertionError, match=listed):
-        assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.8, threshold=0.95, **WORDS)
-
-
 def test_of_a_fault_less_is_better() -> None:
     sample = {**SAMPLE, "reference": "Coffee is grown in Kodagu."}
     given = judge(0.9, 0.9, 0.9, 0.1)  # by the contexts, then by the reference
@@ -49,15 +43,6 @@ def test_without_a_score_the_reason_is_told() -> None:
         assert_score(judge(), "faithfulness", {**SAMPLE, "response": ""}, **WORDS)
     with pytest.raises(AssertionError, match=r"failed \(context_too_long"):
         assert_score(judge(n_ctx=2048), "faithfulness", SAMPLE, **WORDS)
-
-
-def test_what_was_judged_for_one_assertion_is_not_asked_for_the_next() -> None:
-    given = judge(0.9, 0.2)
-    assert_score(given, "faithfulness", SAMPLE, at_least=0.5, **WORDS)
-    with pytest.raises(AssertionError):
-        assert_score(given, "full_support", SAMPLE, at_least=0.5, **WORDS)
-    with pytest.raises(InputError, match="faithful"):
-        assert_score(given, "faithful", SAMPLE)
 
 
 SUITE = """

@@ -13,7 +13,7 @@ import pytest
 
 from localeval.engine.hhem import LONGEST, WINDOW, Classifier
 from localeval.engine.interface import ContextTooLong, EngineError
-from localeval.errors import InputError, ModelBroken
+from localeval.errors import ModelBroken
 from tests.loopback import HUB, move_in, toml_row
 
 # What flan-t5-base's config.json says, with small numbers.
@@ -176,14 +176,6 @@ def test_a_broken_folder_is_refused_in_one_sentence(
     assert str(refused.value).startswith(str(mine))
     assert "\n" not in str(refused.value)
     assert tuple(capfd.readouterr()) == ("", "")
-
-
-def test_a_setting_out_of_range_is_refused_before_any_file_is_read() -> None:
-    with pytest.raises(InputError, match="batch_size is 0; choose a whole number, at least 1"):
-        Classifier.load("/no/such", batch_size=0)
-    for device in ("gpu", "meta"):
-        with pytest.raises(InputError, match=f"device is '{device}', unusable here"):
-            Classifier.load("/no/such", device=device)
 
 
 def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import resource
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -171,19 +166,12 @@ DECODED = [
 ]
 
 
-@pytest.mark.parametrize("how", ["replaced", "rewritten"])
-def test_a_model_file_that_changes_stops_the_run(tiny_path: Path, tmp_path: Path, how: str) -> None:
+def test_a_model_file_that_is_replaced_stops_the_run(tiny_path: Path, tmp_path: Path) -> None:
     model, folder = tmp_path / "own.gguf", tmp_path / "run"
     shutil.copy(tiny_path, model)
 
     def change(done: int, _: Sequence[Sample]) -> None:
-        if done != 2:
-            return
-        if how == "rewritten":  # the same bytes in the same place: mapped pages that nobody vouches for
-            time.sleep(0.02)
-            with model.open("r+b") as file:
-                file.write(tiny_path.read_bytes())
-        else:
+        if done == 2:
             shutil.copy(tiny_path, tmp_path / "other.gguf")
             (tmp_path / "other.gguf").replace(model)
 
@@ -198,22 +186,3 @@ def test_a_model_file_that_changes_stops_the_run(tiny_path: Path, tmp_path: Path
     with Judge.load(model, n_threads=1, n_ctx=8192) as judge:
         evaluate(DECODED, ["faithfulness"], judge, folder)
     assert lines(folder)[:4] == kept
-
-
-def test_sigterm_ends_a_run_with_exit_143_and_the_command_again(tiny_path: Path, tmp_path: Path) -> None:
-    folder, data = tmp_path / "run", tmp_path / "data.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in DECODED), encoding="utf-8")
-    words = ["evaluate", str(data), "-m", "faithfulness", "-q", "--threads", "1", "--judge", str(tiny_path)]
-    words += ["-o", str(folder)]
-    command = [sys.executable, "-m", "localeval", *words]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 100
-    while not ((folder / FILE).exists() and len(lines(folder)) > 2) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    _, talk = process.communicate(timeout=100)
-    assert process.returncode == 143
-    assert "Traceback" not in talk
-    again = f"the same command goes on from there: localeval {' '.join(words)}"
-    assert talk.strip().splitlines()[-1].endswith(again)
-    assert all(map(is_whole, lines(folder)))

@@ -6,6 +6,7 @@ import json
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,20 +24,11 @@ from localeval.runs.plan import make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.heads import HEADS
+from tests.steady import SteadyEngine, steady_judge
 
 SHIPPED = read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"))
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
-
-
-class Watch:
-    """Remembers what it was told."""
-
-    def begin(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def took(self, done: int, samples: Any, scores: Any, workers: str) -> None:
-        self.done, self.value = done, scores["faithfulness"].value
 
 
 def planned(judge: Judge, samples: list[Sample], metrics: str, most: int = 0, **options: Any) -> Plan:
@@ -129,15 +121,26 @@ def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
     assert part.spent == whole.spent
 
 
+def test_what_was_not_looked_at_is_not_said_to_be_judged(tmp_path: Path) -> None:
+    rows = [{"id": str(i), "response": f"Tea {i}.", "retrieved_contexts": ["Tea."]} for i in range(201)]
+    watch = Mock()
+    for number in (200, 201):  # the new one is not among the 100 looked at
+        judge = steady_judge(SteadyEngine())
+        evaluate(rows[:number], ["faithfulness"], judge, tmp_path, watch=watch, statements="sentences")
+    (told,) = watch.begin.call_args.args[0].summary()
+    assert "no model is asked" not in told
+    assert "100 of 201 samples" in told
+
+
 def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
-    first, second = Watch(), Watch()
+    first, second = Mock(), Mock()
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
     kept = json.loads((tmp_path / PLAN).read_text())
-    assert (first.done, first.value) == (1, 1.0)
+    assert first.took.call_args.args[2]["faithfulness"].value == 1.0
     assert (kept["to_make"], kept["kept"], kept["samples"]) == (2, 0, 1)
-    assert kept["rows"] == first.plan.spent.total == sum(kept["rows_by_sample"])
+    assert kept["rows"] == first.begin.call_args.args[0].spent.total == sum(kept["rows_by_sample"])
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path, watch=second)
-    assert (second.plan.to_make, second.plan.kept) == (0, 2)
+    assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == kept
 
 
@@ -148,13 +151,13 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
     monkeypatch.setattr(
         "localeval.engine.benchmark.measure", lambda *_: pytest.fail("a second one is loaded")
     )
-    watch, more = Watch(), {**TEA, "response": "Tea sings."}
+    watch, more = Mock(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
         with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
             evaluate([TEA], ["faithfulness"], judge, watch=watch, statements="sentences")
         evaluate([TEA], ["faithfulness"], judge, statements="sentences")
         evaluate([more], ["faithfulness"], judge, watch=watch, statements="sentences")
-        assert (watch.plan.to_make, watch.plan.memory) == (2, None)
+        assert (watch.begin.call_args.args[0].to_make, watch.begin.call_args.args[0].memory) == (2, None)
         assert plan([more], ["faithfulness"], judge).speed is None
 
 

@@ -82,6 +82,12 @@ def test_a_folder_that_can_not_be_written_is_named(folder: Path, caplog: pytest.
     PrefixCache("a", SETTINGS).put([1, 2], b"state")
     assert PrefixCache("a", SETTINGS).get([1, 2]) is None
     assert str(folder) in caplog.text
+    caplog.clear()
+    folder.unlink()
+    folder.mkdir()
+    (folder / "gone").symlink_to(folder / "nowhere")  # as one that another process drops meanwhile
+    PrefixCache("a", SETTINGS).put([1, 2], b"state")
+    assert (PrefixCache("a", SETTINGS).get([1, 2]), caplog.text) == (b"state", "")
 
 
 def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, tmp_path: Path) -> None:

@@ -148,8 +148,3 @@ def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Pat
         path.write_bytes(whole[:at] + struct.pack("<Q", value) + whole[at + 8 :])
         with pytest.raises(ModelBroken, match=found):
             check_gguf(path)
-
-
-def test_a_processor_is_told_by_its_name_and_features(tmp_path: Path) -> None:
-    (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Name\nflags\t\t: one two\n")
-    assert probe.processor(tmp_path / "cpuinfo") == {"name": "Name", "features": "one two"}

@@ -41,20 +41,6 @@ def test_every_variant_finds_what_it_changes(plan: Path, monkeypatch: pytest.Mon
                     assert changed.prompt(judgement, language).sha256 != plain.sha256
 
 
-def test_the_campaign_on_the_network_sees_what_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    outward = script("prove_network", monkeypatch).outward
-    caught = [
-        "9 connect(4, {sa_family=AF_INET6, sin6_port=htons(9), sin6_flowinfo=htonl(0)}, 28) = 0",
-        "9 sendmmsg(3, [{msg_hdr={msg_name={sa_family=AF_INET, sin_port=htons(53)}}}], 2, 0) = 2",
-        '9 openat(AT_FDCWD, "/etc/resolv.conf", O_RDONLY|O_CLOEXEC) = 3',
-    ]
-    other = [
-        '9 connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',
-        '9 sendto(3, "x", 1, 0, NULL, 0) = 1',
-    ]
-    assert outward([*other, *caught, *other]) == caught
-
-
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "scripts").glob("*.py")))
 def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert script(name, monkeypatch).__doc__

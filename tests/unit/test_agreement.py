@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 
 import numpy as np
 import pytest
 from sklearn import metrics
 
 from localeval.runs.card.agreement import (
-    FOLDS,
     Bootstrap,
     Figure,
     bins,
     calibration_error,
     cross_validated_decisions,
-    cross_validated_f1,
-    f1,
     folds,
     mean,
 )
@@ -103,15 +99,6 @@ def test_more_samples_narrow_an_interval_and_those_that_share_a_group_count_for_
     assert width(grouped) > 1.5 * width(many)
 
 
-def test_intervals_are_the_percentiles_that_published_cards_have() -> None:
-    scores, labels = [0.9, 0.3, 0.5, 0.1, 0.6, 0.7], [1, 1, 0, 0, 1, 0]
-    assert Bootstrap(labels).auroc(scores) == pytest.approx((2 / 3, 1 / 9, 1))
-    assert mean([1, 0.5, 0, 1, 1], ["a", "a", "b", "c", "c"]) == (0.7, 0, 1)
-    assert Bootstrap(labels * 3).probabilities(scores * 3)["skill"] == pytest.approx(
-        (0.06, -0.313333333, 0.4)
-    )
-
-
 @pytest.mark.parametrize(
     ("figure", "expected"),
     [
@@ -172,24 +159,3 @@ def test_a_threshold_comes_from_the_other_folds() -> None:
     scores, labels = [10.1, 10.9, 10.2, 10.8, 0.1, 0.9, 0.2, 0.8], [0, 1, 0, 1, 0, 1, 0, 1]
     assert cross_validated_decisions(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
     assert cross_validated_decisions(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_f1_across_folds_is_what_trying_every_threshold_on_every_row_gives(seed: int) -> None:
-    chance = random.Random(seed)
-    number, steps = chance.randint(4, 30), chance.choice([1, 3, 10**6])
-    labels = [[chance.randint(0, 1) for _ in range(chance.randint(1, 8))] for _ in range(number)]
-    shares = [[chance.randint(0, steps) / steps for _ in own] for own in labels]
-    groups = [f"g{i % (number // 2)}" for i in range(number)]
-    names = sorted(set(groups))
-    random.Random(0).shuffle(names)
-    fold = [names.index(name) % FOLDS for name in groups]
-    candidates = sorted({share for own in shares for share in own})
-    at = {t: [float(f1(*row, [t])[0]) for row in zip(labels, shares, strict=True)] for t in candidates}
-
-    def mean_of_others(threshold: float, held: int) -> float:
-        return statistics.mean(one for one, of in zip(at[threshold], fold, strict=True) if of != held)
-
-    best = {held: max(candidates, key=lambda t: round(mean_of_others(t, held), 12)) for held in set(fold)}
-    assert cross_validated_f1(labels, shares, groups, 0) == [at[best[held]][i] for i, held in enumerate(fold)]
-    assert all(map(math.isnan, cross_validated_f1(labels, shares, ["a"] * number, 0)))

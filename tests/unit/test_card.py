@@ -194,7 +194,8 @@ LACKING = [{key: given for key, given in row.items() if key != "retrieved_contex
     ("found", "said", "options"),
     [
         (rows(19), "9 samples with label 1 and 10 with label 0", {}),
-        (rows(40), "19 of 20 samples with label 1", {"number": 19}),
+        (rows(40), "18 of 20 samples with label 1", {"number": 19}),
+        ([{**row, "label": int(i >= 5)} for i, row in enumerate(rows(40))], "10 of 35", {"number": 20}),
         ([{**row, "label": int(i < 4)} for i, row in enumerate(rows(30))], "5 of each", {}),
         ([*rows(20), *rows(1, id="x", label=2)], "x has the label", {}),
         ([{**row, "group": "a"} for row in rows(20)], "label 1 are of one group (a)", {}),

@@ -136,3 +136,14 @@ def test_the_command_shows_a_table_or_json_and_a_drop_is_exit_1(tmp_path: Path) 
     code, text = said(*runs, "--fail-on-drop")
     assert (code, "gate missed" in text) == (1, True)
     assert said(*runs[::-1], "--fail-on-drop")[0] == 0
+
+
+def test_a_metric_that_nobody_registered_has_the_direction_that_a_run_tells(tmp_path: Path) -> None:
+    low, high = (judged(tmp_path / name, [share] * 8) for name, share in (("low", 0.1), ("high", 0.8)))
+    for folder, told in ((low, False), (high, None)):
+        text = (folder / "results.json").read_text("utf-8").replace('"faithfulness"', '"unheard"')
+        kept = json.loads(text)
+        kept["summary"]["unheard"]["higher_is_better"] = told
+        (folder / "results.json").write_text(json.dumps(kept), encoding="utf-8")
+    assert compare(low, high).metrics["unheard"].finding == "worse"
+    assert compare(high, high).metrics["unheard"].finding == "no difference shown"

@@ -23,14 +23,6 @@ def put(journal: Journal, key: str) -> None:
     journal.put(key, "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
 
 
-def test_what_was_put_is_on_disk_at_once_and_there_after_opening_again(tmp_path: Path) -> None:
-    with Journal(tmp_path / "run") as journal:
-        put(journal, "a")
-        assert JournalFile(tmp_path / "run" / FILE).get("a") == {"text": "茶\n\u2028"}
-    with Journal(tmp_path / "run") as journal:
-        assert (journal.get("a"), journal.get("b")) == ({"text": "茶\n\u2028"}, None)
-
-
 def test_a_changed_line_is_put_aside_and_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Journal(tmp_path) as journal:
         put(journal, "a")

@@ -7,7 +7,6 @@ import ensurepip
 import json
 import platform
 import re
-import resource
 import shlex
 import shutil
 import subprocess
@@ -141,13 +140,6 @@ def test_an_interrupted_pack_goes_on_and_is_mended(index: Path, tmp_path: Path) 
     check(folder)
 
 
-def test_where_no_wheel_of_localeval_can_be_made_nothing_is_fetched(index: Path, tmp_path: Path) -> None:
-    next(tmp_path.glob("site/*/direct_url.json")).unlink()
-    with pytest.raises(InputError, match="pack from a checkout"):
-        pack(contents("tiny"), tmp_path / "pack")
-    assert files_of(tmp_path / "pack") == {install.PART}
-
-
 @pytest.mark.parametrize("name", ["notes.txt", "wheels/mine.whl", "manifest.json"])
 def test_a_folder_with_other_things_is_left_as_it_is(index: Path, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "pack"
@@ -156,18 +148,6 @@ def test_a_folder_with_other_things_is_left_as_it_is(index: Path, tmp_path: Path
     with pytest.raises(InputError, match="holds other things"):
         pack(contents("tiny"), folder)
     assert files_of(folder) == {name}
-
-
-def test_a_full_target_is_one_sentence_and_leaves_no_half_file(index: Path, tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1500, before[1]))  # a stand-in for a disk that is full
-    try:
-        with pytest.raises(InputError, match=r"File too large; .* pack again: it goes on from there"):
-            pack(contents("tiny"), tmp_path / "pack")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    pack(contents(), tmp_path / "pack")
-    check(tmp_path / "pack")
 
 
 FAKE_PIP = f"""
@@ -247,13 +227,6 @@ def test_a_build_for_this_processor_leaves_out_amx(pip: Path, monkeypatch: pytes
         assert wheel.read("cmake").decode() == "set(LLAMA_BUILD_COMMON ON)\n"
         assert wheel.read("CXXFLAGS").decode() == " ".join(["-g", *NO_AMX])
     assert f'no_amx="{" ".join(NO_AMX)}"' in (Path(__file__).parents[2] / "scripts/setup").read_text()
-
-
-@pytest.mark.parametrize("chosen", ["", "nowhere -m64"])
-def test_without_a_compiler_nothing_is_built(chosen: str, pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", chosen)
-    with pytest.raises(InputError, match=r"there is no C compiler here .*; install one"):
-        build_wheel(LlamaBuild())
 
 
 def test_the_glibc_that_a_compiled_wheel_needs_is_its_newest_symbols(tmp_path: Path) -> None:
@@ -372,6 +345,8 @@ def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
         (lambda path: path.write_text("{"), "is damaged", 3),
         (lambda path: path.write_text(path.read_text().replace('"sha256"', '"other"')), "is damaged", 3),
         (lambda path: path.write_text(path.read_text().replace('"glibc"', '"other"')), "is damaged", 3),
+        (lambda path: change(path.parent, glibc=5), "is damaged", 3),
+        (lambda path: change(path.parent, cpu=None), "is damaged", 3),
         (lambda path: change(path.parent, localeval_pack=2), "is of a newer kind of pack", 2),
         (lambda path: path.unlink(), "is no pack of localeval's", 2),
         (lambda path: change(path.parent, models=[]), "it is not the pack you were told of", 3),
@@ -424,9 +399,3 @@ def test_unpack_places_the_models(packed: Path, elsewhere: Path, monkeypatch: py
         with pytest.raises(PackBroken, match=FILE):
             unpack(packed)
         assert hub.asked == []
-
-
-def test_models_that_this_localeval_does_not_know_are_refused(packed: Path, elsewhere: Path) -> None:
-    change(packed, models=["tiny", "newer"])
-    with pytest.raises(InputError, match=r"does not know \(newer\); install the pack's own localeval"):
-        unpack(packed)

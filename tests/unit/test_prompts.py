@@ -108,6 +108,8 @@ def test_a_replacement_that_lacks_a_part_is_refused() -> None:
         (("version", EXAMPLE % "" + "version"), "example 1: verdict"),
         (("version", EXAMPLE % ', verdict = "maybe"' + "version"), "maybe"),
         (("version", "versio"), "version"),
+        (("[words]", '[wrods]\nx = "y"\n[words]'), "wrods"),
+        (('reason = "', 'verdikt = "?"\nreason = "'), "leaves.verdikt"),
         ((OWN, "no-such.toml"), "no-such.toml"),
     ):
         with pytest.raises(PromptError, match=re.escape(named)):

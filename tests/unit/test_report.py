@@ -20,7 +20,6 @@ from click.testing import CliRunner
 from localeval import InputError, Result, Sample, Score, evaluate
 from localeval.cli import commands
 from localeval.engine.interface import EngineError
-from localeval.judgements.calibration import shipped
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.shown import labels, show_controls
@@ -98,16 +97,6 @@ def test_of_very_many_samples_the_worst_are_listed_and_as_many_drawn(monkeypatch
     assert (len({*listed}), listed) == (6, sorted(listed))
     assert "Of 10 samples 6 are listed" in Page(page).text
     assert rows_of(page) == rows_of(page_of(result))
-
-
-def test_a_very_long_text_is_cut_and_the_page_says_so() -> None:
-    text = "Tea grows. " * 10_000  # 110,000 characters, of which 20,000 and of the contexts 60,000 are shown
-    result = plain({"a": {"faithfulness": EVEN}})
-    long = Sample(response=text, retrieved_contexts=[text] * 2)
-    result.samples = [replace(result.samples[0], sample=long)]
-    page = text_of(result)
-    for said in ("90,000 more characters", "50,000 more characters", "1 more contexts are left out"):
-        assert said in page
 
 
 def test_the_order_is_worst_first_with_faults_turned_round_and_tenths_are_counted() -> None:
@@ -197,20 +186,6 @@ def test_a_notebook_gets_a_table_of_escaped_text_and_no_script(monkeypatch: pyte
     monkeypatch.setattr(builtins, "get_ipython", type("ZMQInteractiveShell", (), {}), raising=False)
     lines = str(small()).splitlines()
     assert all(any(line.startswith(name) for line in lines) for name in METRICS_SHOWN)
-
-
-def test_a_shipped_calibration_in_force_is_told_beside_the_score_and_no_other() -> None:
-    own = next(one for one in shipped() if one.language == "en")
-    result = plain({"a": {"full_support": EVEN, "faithfulness": EVEN, "hallucination": EVEN}})
-    judge, n = {**result.signature.judge, "sha256": own.judge["sha256"]}, own.fitted_on["labels"]
-    for slope, unknown in ((own.curve.slope, 1), (9.0, 3)):
-        curve = own.curve.model_copy(update={"slope": slope}).model_dump(mode="json")
-        update = {"judge": judge, "calibration": {"en": curve}}
-        result.signature = result.signature.model_copy(update=update)
-        text = text_of(result)
-        assert (f"English, {n} labelled answers: calibration error 0." in text) == (unknown == 1)
-        assert (f"soft of full_support (P(all supported)): English, {n}" in text) == (unknown == 1)
-        assert text.count("no figures come with localeval for this metric, judge and settings") == unknown
 
 
 EVIL = "=HYPERLINK(1)"

@@ -14,7 +14,7 @@ from localeval.errors import InputError
 from localeval.judgements.journal import FILE
 from localeval.runs.folder import RESULTS, SAMPLES, finish, load
 from localeval.testing import FakeEngine, fake_judge
-from tests.runs import other_form, result, scored
+from tests.runs import other_form
 
 OLD = Path(__file__).parents[1] / "old_run"
 """A run's folder that version 0.1.0 wrote, without its report."""
@@ -119,18 +119,6 @@ def test_a_record_of_another_form_is_told_with_its_line(run: Path, record: Any) 
     ):
         with pytest.raises(InputError, match=r"the journal's line of support with the key \w{16}"):
             use()
-
-
-def test_a_result_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    file = tmp_path / "result.json"
-    file.write_text("before", encoding="utf-8")
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(InputError, match="No space left on device"):
-        result(scored([1.0])).to_json(file)
-    assert [(path, path.read_text("utf-8")) for path in tmp_path.iterdir()] == [(file, "before")]
 
 
 def test_a_judgement_of_another_judge_is_made_anew(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def make(
         figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
     else:
         raise InputError(f"--sentences is not of {metric}; give -m {MARKED_METRIC} with it.")
-    result = evaluate(Samples(samples, where), [metric], judge, output, progress, **options)
+    result = evaluate(Samples(samples, where, read.file), [metric], judge, output, progress, **options)
     found, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:

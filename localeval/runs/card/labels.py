@@ -44,12 +44,12 @@ def labelled_samples(samples: Sequence[Sample], number: int, seed: int, where: s
     """Take the samples to judge, all for 0. Raises InputError for too few, or a label of one group alone."""
     good = sum(label(sample, where) for sample in samples)
     bad = len(samples) - good
-    if min(good, bad) < FEWEST_OF_EACH or min(len(samples), number or FEWEST) < FEWEST:
+    taken = balanced(samples, number, seed) if number else list(samples)
+    if min(good, bad) < FEWEST_OF_EACH or len(taken) < FEWEST:
         raise InputError(
-            f"{where}: {number or 'all'} of {good} samples with label 1 and {bad} with label 0 are too few "
+            f"{where}: {len(taken)} of {good} samples with label 1 and {bad} with label 0 are too few "
             f"to say anything; label, and take, at least {FEWEST}, {FEWEST_OF_EACH} of each."
         )
-    taken = balanced(samples, number, seed) if number else list(samples)
     for wanted in (1, 0):
         check_groups([s for s in taken if label(s) == wanted], f"samples with label {wanted}", where)
     return taken
