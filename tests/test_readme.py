@@ -37,10 +37,6 @@ def block(language: str, page: str = ".", nth: int = 0) -> str:
     return str(re.findall(rf"```{language}\n(.*?)```", PAGES[page], re.DOTALL)[nth])
 
 
-def test_the_front_page_is_short() -> None:
-    assert len(PAGES["."].splitlines()) <= 220
-
-
 def test_every_link_leads_to_something_that_is_there() -> None:
     links = [
         (page, link.partition("#")[0])
@@ -100,13 +96,6 @@ def test_the_runs_that_are_compared_are_those_of_the_shipped_examples() -> None:
     assert all(one == other.model_copy(update={"response": one.response}) for one, other in pairs)
 
 
-def test_every_dependency_is_named_with_its_job() -> None:
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    listed = re.search(r"^dependencies = \[(.*?)^\]", project, re.DOTALL | re.MULTILINE)
-    assert listed is not None
-    assert [line for line in listed[1].strip().splitlines() if not re.search(r'",  # \w', line)] == []
-
-
 def test_the_sample_line_is_read_as_it_stands(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(block("json"), encoding="utf-8")
     assert read_samples(tmp_path / "data.jsonl")[0].id == "42"
@@ -125,13 +114,13 @@ def rows(text: str) -> dict[str, list[str]]:
 def test_the_table_of_the_first_screen_is_what_the_shipped_example_gives(shipped: Result) -> None:
     alone = Result(shipped.samples, shipped.metrics[:3], shipped.signature)
     # Values hang on sentences close to the threshold, which another processor may decide otherwise.
-    assert differences(rows(block("text")), rows(as_text(alone)), only_soft=True) == []
+    assert differences(rows(block("text")), rows(as_text(alone))) == []
 
 
 @pytest.mark.model
 def test_the_table_of_other_metrics_is_what_the_shipped_example_gives(shipped: Result) -> None:
     others = Result(shipped.samples, shipped.metrics[1:], shipped.signature)
-    assert differences(rows(block("text", "localeval/metrics")), rows(as_text(others)), only_soft=True) == []
+    assert differences(rows(block("text", "localeval/metrics")), rows(as_text(others))) == []
 
 
 @pytest.mark.model
@@ -168,20 +157,18 @@ def test_the_comparison_is_that_of_the_two_shipped_examples(judge: Judge, shippe
         assert [pair for pair in words if not _agree(*pair, any_number=False)] == [], there
 
 
-def differences(
-    shown: dict[str, list[str]], found: dict[str, list[str]], only_soft: bool = False
-) -> list[tuple[str, str, str]]:
-    """(row, cell shown, cell found) where text differs, or a number by more than 0.1.
+def differences(shown: dict[str, list[str]], found: dict[str, list[str]]) -> list[tuple[str, str, str]]:
+    """(row, cell shown, cell found) where text differs, or a number of a soft column by more than 0.1.
 
-    Another type of processor moves the bits, and with them the last decimals. With `only_soft` the numbers of
-    the value columns need only be there.
+    Another type of processor moves the bits, and with them the last decimals. In the value columns any number
+    will do.
     """
     assert shown.keys() == found.keys()
     return [
         (name, here, there)
         for name, cells in shown.items()
         for place, (here, there) in enumerate(zip(cells, found[name], strict=True))
-        if not _agree(here, there, only_soft and place % 2 == 0)
+        if not _agree(here, there, place % 2 == 0)
     ]
 
 

@@ -48,14 +48,6 @@ def test_the_other_metrics_put_the_shipped_samples_in_the_expected_order(shipped
         assert found == undefined
 
 
-def test_a_sample_alone_has_the_records_that_it_has_in_the_run(shipped: Result, judge: Judge) -> None:
-    chosen = [s for s in shipped.samples if s.sample.id in ("zh-one-number-wrong", "en-one-date-wrong")]
-    assert len(chosen) == 2
-    for one in chosen:
-        alone = evaluate([one.sample], ["faithfulness"], judge).samples[0]
-        assert alone.records == {name: one.records[name] for name in ("statements", "support")}
-
-
 def test_another_process_gives_the_same_records_in_reversed_order(shipped: Result, tmp_path: Path) -> None:
     """There with faithfulness alone and worked examples computed anew; here with other metrics in the run."""
     data = tmp_path / "reversed.jsonl"
