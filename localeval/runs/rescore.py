@@ -26,6 +26,7 @@ from localeval.samples import Sample
 from localeval.text.display import join_some
 
 Records = Mapping[str, BaseModel]
+Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -63,16 +64,11 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     missing: dict[str, list[str]] = defaultdict(list)
 
     def stored(
-        own: Mapping[str, str], judgement: Judgement, sample: Sample, records: Records
+        own: Keys, judgement: Judgement, sample: Sample, records: Records
     ) -> tuple[BaseModel, str] | None:
-        key = own.get(judgement.name, "")  # as it was judged then, by an earlier version of localeval too
-        if not key or (record := find(lookup.lines, judgement, key)) is None:
-            key = lookup.key(judgement, sample, records)
-            record = find(lookup.lines, judgement, key)
-        if record is None:
+        if (found := lookup.find(own, judgement, sample, records)) is None:
             missing[judgement.name].append(sample.id)
-            return None
-        return record, key
+        return found
 
     made = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
     for place, (sample, own) in enumerate(lookup.with_keys(samples)):
@@ -110,12 +106,26 @@ class RecordLookup:
         self.result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self._context, self._engine = context, engine.model_dump()
 
-    def with_keys(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Mapping[str, str]]]:
-        """Yield each of the run's samples with judgement -> key, as its results have it; nothing without."""
-        if self.result is None:
-            yield from ((sample, {}) for sample in samples)
-        else:
-            yield from ((one.sample, getattr(one.records, "at", {})) for one in self.result.samples)
+    def with_keys(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Keys]]:
+        """Yield each of the run's samples with the keys that its results have; nothing without results."""
+        yield from ((sample, self._keys(place)) for place, sample in enumerate(samples))
+
+    def _keys(self, place: int) -> Keys:
+        return getattr(self.result.samples[place].records, "at", {}) if self.result else {}
+
+    def records(self, place: int, sample: Sample, name: str) -> dict[str, BaseModel]:
+        """Read a judgement's record, and those that it stands on, as `with_keys` and `key` find them."""
+        return make_records(sample, [name], partial(self.find, self._keys(place)))[0]
+
+    def find(
+        self, own: Keys, judgement: Judgement, sample: Sample, records: Records
+    ) -> tuple[BaseModel, str] | None:
+        """Read the record that the results name, by whatever version it was made, else this version's."""
+        key = own.get(judgement.name, "")
+        if not key or (record := find(self.lines, judgement, key)) is None:
+            key = self.key(judgement, sample, records)
+            record = find(self.lines, judgement, key)
+        return None if record is None else (record, key)
 
     def key(self, judgement: Judgement, sample: Sample, records: Records) -> str:
         """Compute what this version keeps the record under."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import is_callers_own
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import Judgement, make_records, with_needs
+from localeval.judgements import JUDGEMENTS, Judgement, make_records, with_needs
 from localeval.judgements.journal import FILE, JournalFile, find, is_believed
 from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_for, split_scorable
@@ -25,7 +25,7 @@ from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
-from localeval.runs.rescore import RecordLookup
+from localeval.runs.rescore import Keys, RecordLookup
 from localeval.samples import Sample
 from localeval.system.arguments import real_number
 
@@ -43,15 +43,6 @@ class Verified:
     judged: int
     difference: str = ""
     left_out: int = 0
-
-
-class _Kept(NamedTuple):
-    """One judgement of the run: `records` that it stands on, and the `record` that the journal holds."""
-
-    judgement: Judgement
-    sample: Sample
-    records: dict[str, BaseModel]
-    record: BaseModel
 
 
 def verify(
@@ -96,12 +87,12 @@ def verify(
         lookup = RecordLookup(path, context, config.engine)
         kept, left_out = _held(folder, lookup.with_keys(samples), needed, lookup)
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
-        drawn = [one.sample for one in chosen]
-        for done, one in enumerate(chosen, 1):
-            fresh = own.again(one.judgement, context, one.sample, one.records)
-            if where := difference(one.record.model_dump(mode="json"), fresh.model_dump(mode="json")):
-                told = f"sample {one.sample.id}, {one.judgement.name}{where}"
-                return Verified(done, len(kept), told, left_out)
+        drawn = samples.choose(place for place, _ in chosen)
+        for done, (sample, (place, name)) in enumerate(zip(drawn, chosen, strict=True), 1):
+            records = lookup.records(place, sample, name)
+            fresh = own.again(JUDGEMENTS[name], context, sample, records)
+            if where := difference(records[name].model_dump(mode="json"), fresh.model_dump(mode="json")):
+                return Verified(done, len(kept), f"sample {sample.id}, {name}{where}", left_out)
             if progress is not None:
                 progress(done, drawn)
         return Verified(len(chosen), len(kept), left_out=left_out)
@@ -109,19 +100,20 @@ def verify(
 
 def _held(
     folder: str | Path,
-    samples: Iterable[tuple[Sample, Mapping[str, str]]],
+    samples: Iterable[tuple[Sample, Keys]],
     needed: Callable[[Sample], list[str]],
     lookup: RecordLookup,
-) -> tuple[list[_Kept], int]:
-    """Collect the judgements that the results name, or else the journal has, and count the engine's failures.
+) -> tuple[list[tuple[int, str]], int]:
+    """Find the judgements that the results name, or else the journal has, and count the engine's failures.
 
+    Of each its sample's place and its name are given: the records of a large run do not fit into memory.
     Raises InputError where something can't be made again as it was made, or nothing is there.
     """
-    kept: list[_Kept] = []
+    kept: list[tuple[int, str]] = []
     left_out, other_keys = 0, Counter[str]()
 
     def stored(
-        own: Mapping[str, str], judgement: Judgement, sample: Sample, records: dict[str, BaseModel]
+        place: int, own: Keys, judgement: Judgement, sample: Sample, records: dict[str, BaseModel]
     ) -> tuple[BaseModel, str] | None:
         nonlocal left_out
         now = lookup.key(judgement, sample, records)
@@ -138,12 +130,12 @@ def _held(
         elif key != now:
             other_keys[judgement.name] += 1
         else:
-            kept.append(_Kept(judgement, sample, dict(records), record))
+            kept.append((place, judgement.name))
         return record, key
 
-    for sample, own in samples:
+    for place, (sample, own) in enumerate(samples):
         # Also of other metrics, whose scores may stand in the results since a `rescore`.
-        make_records(sample, [*own, *needed(sample)], partial(stored, own))
+        make_records(sample, [*own, *needed(sample)], partial(stored, place, own))
     if other_keys:
         told = ", ".join(f"{count} of {name}" for name, count in other_keys.items())
         raise InputError(
