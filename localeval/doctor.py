@@ -38,8 +38,8 @@ from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
+from localeval.prompts import PromptPrefix
 from localeval.prompts.options import Options
-from localeval.prompts.prefix import PromptPrefix
 from localeval.samples import Sample
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline

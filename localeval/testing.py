@@ -32,8 +32,8 @@ from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.support import SupportRecord
 from localeval.metrics import METRICS, Score
 from localeval.metrics.score import explain
+from localeval.prompts import PromptPrefix
 from localeval.prompts.options import Options
-from localeval.prompts.prefix import PromptPrefix
 from localeval.samples import Sample
 
 T = TypeVar("T", bound=BaseModel)
@@ -142,12 +142,12 @@ class FakeEngine:
         self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
         return [self._reply(schema) for _ in items]
 
-    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+    def read(self, context: str, item: str, layer: int) -> States:
         """Return states that hold nothing; a head makes its bias of them."""
-        if len(context) + max(map(len, items)) > self.settings.n_ctx:
+        if len(context) + len(item) > self.settings.n_ctx:
             raise ContextTooLong("the fake's context is full")
-        self.spent = self.spent.plus(read=len(context) + sum(map(len, items)))
-        return [blank_states(item, len(item), layers) for item in items]
+        self.spent = self.spent.plus(read=len(context) + len(item))
+        return blank_states(item, len(item))
 
     def _reply(self, schema: type[T]) -> Reply[T]:
         if not self._answers:

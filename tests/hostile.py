@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import ContextTooLong, Reply, States, TreeEngine
 from localeval.judge import Judge
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 from tests.steady import SteadyEmbedder, SteadyEngine
 
 T = TypeVar("T", bound=BaseModel)
@@ -65,9 +65,9 @@ class Obliging(SteadyEngine):
     def tokens(self, text: str) -> list[int]:
         return list(text.encode()[::3])
 
-    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        self._check(context, items)
-        return super().read(context, items, layers)
+    def read(self, context: str, item: str, layer: int) -> States:
+        self._check(context, [item])
+        return super().read(context, item, layer)
 
     def generate(
         self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **how: Any

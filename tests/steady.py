@@ -15,7 +15,7 @@ from localeval import Judge
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.dry_run import blank_states
 from localeval.engine.interface import EngineSettings, Frame, Reply, States, TokenUsage
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -43,8 +43,8 @@ class SteadyEngine:
     def room(self, prefix: PromptPrefix) -> int:
         return self.settings.n_ctx
 
-    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        return [blank_states(item, max(1, self.count(item)), layers) for item in items]
+    def read(self, context: str, item: str, layer: int) -> States:
+        return blank_states(item, max(1, self.count(item)))
 
     def generate(
         self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **how: Any

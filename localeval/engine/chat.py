@@ -14,7 +14,7 @@ import jinja2.sandbox
 from localeval.engine.interface import Frame
 from localeval.engine.llama import Tokenizer
 from localeval.errors import ModelBroken
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 
 
 def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:

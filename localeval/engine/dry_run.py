@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import build_tree, chunks, count_beyond, shared_length
 from localeval.engine.interface import Reply, States, TokenUsage, TreeEngine
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -45,7 +45,7 @@ class DryRunEngine:
         self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
         self._engine = engine
         self._prefixes: set[PromptPrefix] = set()
-        self._in_cache: tuple[PromptPrefix | None, str] | None = None
+        self._in_cache: tuple[PromptPrefix | int, str] | None = None
         self.asked: list[TokenUsage] = []
 
     def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
@@ -102,16 +102,14 @@ class DryRunEngine:
         even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
         return [Reply(schema(**value), "", even, truncated="budget") for _ in items]
 
-    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+    def read(self, context: str, item: str, layer: int) -> States:
         """States of nothing but zeros, one wide."""
-        settings, stem = self.settings, len(self.tokens(context))
-        texts = [self.tokens(item) for item in items]
-        for chunk in chunks([*map(len, texts)], [0] * len(texts), stem, settings.n_ctx, settings.width):
-            own = len(build_tree([texts[i] for i in chunk])[0])
-            before = 0 if self._in_cache == (None, context) else stem
-            self.asked.append(TokenUsage(read=before + own))
-            self._in_cache = (None, context)
-        return [blank_states(item, len(text), layers) for item, text in zip(items, texts, strict=True)]
+        stem, own = len(self.tokens(context)), len(self.tokens(item))
+        chunks([own], [0], stem, self.settings.n_ctx, 1)  # raises where it does not fit
+        before = 0 if self._in_cache == (layer, context) else stem
+        self.asked.append(TokenUsage(read=before + own))
+        self._in_cache = (layer, context)
+        return blank_states(item, own)
 
     def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:
         """Give (a reply's tokens before its first decision, how many stand before the later choices)."""
@@ -124,10 +122,10 @@ class DryRunEngine:
         return [*ways[0][: shared_length(ways)]], later
 
 
-def blank_states(text: str, tokens: int, layers: Sequence[int]) -> States:
+def blank_states(text: str, tokens: int) -> States:
     """Zeros for a text of so many tokens, all about as long; a head makes its bias of them."""
     import numpy as np
 
     size = len(text.encode("utf-8", "replace"))
     ends = tuple(size * (i + 1) // tokens for i in range(tokens))
-    return States(np.zeros((tokens, len(layers), 1), np.float32), ends)
+    return States(np.zeros((tokens, 1), np.float32), ends)

@@ -21,7 +21,7 @@ from localeval.engine.memory import OVERHEAD, cache_bytes, check
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
 from localeval.models.gguf import split_files
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
@@ -57,7 +57,7 @@ class Engine:
         self._frames: dict[PromptPrefix, Frame] = {}
         self._schemas: dict[type[BaseModel], CompiledSchema] = {}
         self._states: dict[PromptPrefix, bytes] = {}
-        self._in_cache: tuple[PromptPrefix | tuple[int, ...], list[int]] | None = None  # or layers that read
+        self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # or the layer that is read
         self._spent = TokenUsage()
 
     # The model
@@ -198,31 +198,21 @@ class Engine:
                 self._decode_replies([decoders[i] for i in chunk], stem)
         return [decoder.reply() for decoder in decoders]
 
-    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
+    def read(self, context: str, item: str, layer: int) -> States:
         """See `TreeEngine.read`."""
-        llama = self.llama
-        stem, texts = self.tokens(context), [self.tokens(item) for item in items]
-        settings, sizes = self.settings, [*map(len, texts)]
-        together = chunks(sizes, [0] * len(texts), len(stem), settings.n_ctx, settings.width)
-        found: list[States] = []
+        llama, stem, text = self.llama, self.tokens(context), self.tokens(item)
+        chunks([len(text)], [0], len(stem), self.settings.n_ctx, 1)  # raises where it does not fit
         with self._decoding():
-            if self._in_cache != (tuple(layers), stem):
+            if self._in_cache != (layer, stem):
                 llama.clear()
-                llama.states(_batch(stem, 0, CONTEXT), layers)
+                llama.states(_batch(stem, 0, CONTEXT), layer)
                 self._count(read=len(stem))
-                self._in_cache = (tuple(layers), stem)
-            for chunk in together:
-                nodes, _ = build_tree([texts[i] for i in chunk])
-                with self._items(len(chunk)):
-                    values = llama.states(
-                        [node.batch_token(len(stem), wanted=False) for node in nodes], layers
-                    )
-                self._count(read=len(nodes))
-                for item, i in enumerate(chunk):
-                    own = [number for number, node in enumerate(nodes) if item in node.items]
-                    ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in texts[i])
-                    found.append(States(values[own], tuple(ends)))
-        return found
+                self._in_cache = (layer, stem)
+            with self._items(1):
+                values = llama.states(_batch(text, len(stem), 1), layer)
+            self._count(read=len(text))
+        ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in text)
+        return States(values, tuple(ends))
 
     @contextmanager
     def _items(self, number: int) -> Iterator[None]:

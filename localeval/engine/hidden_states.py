@@ -1,11 +1,11 @@
-"""Hidden states: the residual behind chosen layers, copied while llama.cpp computes its graph."""
+"""Hidden states: the residual behind a layer, copied while llama.cpp computes its graph."""
 
 from __future__ import annotations
 
 import ctypes
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -36,7 +36,7 @@ def _ggml() -> Any:
 
 
 class StateTap:
-    """Copies the residual behind chosen layers. One belongs to one context, and lives as long as it.
+    """Copies the residual behind a layer. One belongs to one context, and lives as long as it.
 
     callback  for the context's parameters
     """
@@ -44,52 +44,45 @@ class StateTap:
     def __init__(self) -> None:
         # An exception in here would be ignored, and the graph would go on: nothing in `_see` can raise.
         self.callback = llama_cpp.ggml_backend_sched_eval_callback(self._see)
-        self._found: dict[bytes, list[bytes]] = {}
-        self._last = b""
+        self._node = b""  # the name of the wanted one, or nothing
+        self._found: list[bytes] = []
 
     def _see(self, tensor: int, ask: bool, _: Any) -> bool:
-        """Answer llama.cpp: it asks of each node whether it is wanted, and shows the wanted ones.
+        """Answer llama.cpp: it asks of each node whether it is wanted, and shows the wanted one.
 
         False to a shown one ends the graph. Where no state is wanted, one answer lets it run whole.
         """
-        if not self._found:
+        if not self._node:
             return not ask
         ggml = _ggml()
-        name = ggml.ggml_get_name(tensor)
-        if ask or name not in self._found:
-            return name in self._found
-        self._found[name].append(ctypes.string_at(ggml.ggml_get_data(tensor), ggml.ggml_nbytes(tensor)))
-        return bool(name != self._last)
+        wanted = bool(ggml.ggml_get_name(tensor) == self._node)
+        if ask or not wanted:
+            return wanted
+        self._found.append(ctypes.string_at(ggml.ggml_get_data(tensor), ggml.ggml_nbytes(tensor)))
+        return False
 
     @contextmanager
-    def reading(self, layers: Sequence[int]) -> Iterator[None]:
-        """Copy the residual behind `layers` of every token that is decoded within, and compute nothing above.
+    def reading(self, layer: int) -> Iterator[None]:
+        """Copy the residual behind the layer of every token that is decoded within; compute nothing above.
 
         That leaves cells whose upper layers are empty, and no logits. Raises EngineError where this build of
         llama.cpp does not show its graph.
         """
         if _ggml() is None:
             raise EngineError("this build of llama.cpp shows no hidden states")
-        self._found = {_node(layer): [] for layer in layers}
-        self._last = _node(max(layers))
+        self._node = f"l_out-{layer}".encode()  # as the graphs of Qwen2, Qwen2.5 and Qwen3 name it
+        self._found = []
         try:
             yield
         finally:
-            self._found = {}
+            self._node = b""
 
-    def states(self, layers: Sequence[int], tokens: int) -> Array:
-        """Give what was copied since `reading` began, (tokens, layers, width). Raises EngineError if less."""
-        flat = [np.frombuffer(b"".join(self._found[_node(layer)]), np.float32) for layer in layers]
-        if not tokens or any(
-            one.size == 0 or one.size % tokens or not np.isfinite(one).all() for one in flat
-        ):
-            raise EngineError(f"llama.cpp showed no hidden states of the layers {list(layers)}")
-        return np.stack([one.reshape(tokens, -1) for one in flat], axis=1)
-
-
-def _node(layer: int) -> bytes:
-    """Name the residual behind a layer as llama.cpp's graphs of Qwen2, Qwen2.5 and Qwen3 do."""
-    return f"l_out-{layer}".encode()
+    def states(self, tokens: int) -> Array:
+        """Give what was copied since `reading` began, (tokens, width). Raises EngineError if less."""
+        flat = np.frombuffer(b"".join(self._found), np.float32)
+        if not tokens or not flat.size or flat.size % tokens or not np.isfinite(flat).all():
+            raise EngineError(f"llama.cpp showed no hidden states at {self._node.decode()}")
+        return flat.reshape(tokens, -1)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 from localeval.system.arguments import STRICT, Settings, Whole
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Reply(Generic[T]):
 class States(NamedTuple):
     """What a model holds of a text that it has read.
 
-    values  float32, (tokens, layers, width): the residual behind each chosen layer
+    values  float32, (tokens, width): the residual behind a layer
     ends    where each token ends in the text, in bytes of UTF-8
     """
 
@@ -228,10 +228,10 @@ class TreeEngine(Protocol):
         """
         ...
 
-    def read(self, context: str, items: Sequence[str], layers: Sequence[int]) -> list[States]:
-        """Give the hidden states of each item, as the model reads it behind `context`, without a prefix.
+    def read(self, context: str, item: str, layer: int) -> States:
+        """Give the hidden states of the item behind a layer, as the model reads it after `context` alone.
 
-        Only the layers up to the last of `layers` are computed. Raises ContextTooLong as `generate` does, and
+        Only the layers up to this one are computed. Raises ContextTooLong as `generate` does, and
         EngineError where this build of llama.cpp shows no states.
         """
         ...

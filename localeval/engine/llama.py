@@ -246,17 +246,17 @@ class Llama(Tokenizer):
         batches = (tokens[start : start + size] for start in range(0, len(tokens), size))
         return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
 
-    def states(self, tokens: Sequence[BatchToken], layers: Sequence[int]) -> Array:
-        """Read the residual behind `layers` for each of `tokens`: (tokens, layers, width).
+    def states(self, tokens: Sequence[BatchToken], layer: int) -> Array:
+        """Read the residual behind a layer for each of `tokens`: (tokens, width).
 
-        Nothing above is computed. The cells are good for `states` of the same layers or lower ones alone.
+        Nothing above is computed. The cells are good for `states` of this layer or lower ones alone.
         Raises EngineError where this build shows no states.
         """
         size = even_size(len(tokens), self.settings.n_batch)
-        with self._tap.reading(layers):
+        with self._tap.reading(layer):
             for start in range(0, len(tokens), size):
                 self._decode_batch(tokens[start : start + size])
-            return self._tap.states(layers, len(tokens))
+            return self._tap.states(len(tokens))
 
     def _decode_batch(self, tokens: Sequence[BatchToken]) -> list[Logits]:
         batch = self._batch

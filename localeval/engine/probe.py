@@ -26,7 +26,7 @@ from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.models.catalog import entries
 from localeval.models.files import file_sha256, hash_file
 from localeval.models.gguf import split_files
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, offline
 from localeval.system.versions import digest, package_versions

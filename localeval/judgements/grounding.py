@@ -86,7 +86,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     question = question_text(sample.user_input or "") + " "
     item = question + text
     parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
-    read = [context.engine.read(context_text([part]), [item], [head.layer])[0] for part in parts]
+    read = [context.engine.read(context_text([part]), item, head.layer) for part in parts]
     places, lexical = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
     near = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
     decided, logits = [], []
@@ -134,7 +134,7 @@ class Places:
 
     def mean(self, states: States, start: int, end: int) -> Any:
         """Average the states of the tokens of a piece of the text: (width,)."""
-        return states.values[self.tokens(states, start, end), 0].mean(axis=0)
+        return states.values[self.tokens(states, start, end)].mean(axis=0)
 
 
 def words(sentence: Sentence) -> Iterator[tuple[int, int]]:

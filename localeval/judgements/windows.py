@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import GLUE_TOKENS, split_windows
 from localeval.engine.interface import Reply, TreeEngine
-from localeval.prompts import fence, join
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix, fence, join
 from localeval.text.overlap import context_sentences
 
 T = TypeVar("T", bound=BaseModel)

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -27,7 +28,6 @@ from pydantic import (
 )
 
 from localeval.errors import PromptError
-from localeval.prompts.prefix import PromptPrefix
 from localeval.system.arguments import describe
 from localeval.text.display import shorten
 
@@ -56,6 +56,14 @@ def _checked(item: dict[str, Any]) -> dict[str, Any]:
         if not right:
             raise ValueError(f"its {name} can't be {value!r}")
     return item
+
+
+@dataclass(frozen=True)
+class PromptPrefix:
+    """What is the same for a whole run: the instruction, and worked examples as (user, assistant) turns."""
+
+    system: str
+    examples: tuple[tuple[str, str], ...]
 
 
 class Example(BaseModel, extra="allow"):

@@ -227,7 +227,7 @@ def _sentences(readings: Sequence[Reading]) -> tuple[Array, ...]:
     rows = []
     for i, one in enumerate(readings):
         places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
-        held, sentences = States(one.states[:, None].astype(np.float32), one.ends), one.sentences()
+        held, sentences = States(one.states.astype(np.float32), one.ends), one.sentences()
         pieces = [(s, one.label_of(s, len(sentences)), False) for s in sentences]
         if pieces[0][1] < 0:
             pieces.append((Sentence(one.text, 0, len(one.text)), one.label, True))
@@ -287,7 +287,7 @@ def _token_probe(readings: Sequence[Reading]) -> Probe | None:
         one = readings[i]
         if one.wrong is None or len(labels) >= MOST_WORDS:
             continue
-        places, held = Places(one.text, 0), States(one.states[:, None], one.ends)
+        places, held = Places(one.text, 0), States(one.states, one.ends)
         for sentence in one.sentences():
             for start, end in words(sentence):
                 states.append(places.mean(held, start, end).astype(np.float32))
@@ -322,10 +322,10 @@ def read(
             try:
                 held = load_file(file)
             except (OSError, SafetensorError):
-                read = engine.read(context, [asked + one.text], [layer])[0]
+                read = engine.read(context, asked + one.text, layer)
                 before = len(asked.encode("utf-8", "replace"))
                 first = read.tokens(before, before + 1).start
-                states = np.ascontiguousarray(read.values[first:, 0].astype(np.float16))
+                states = np.ascontiguousarray(read.values[first:].astype(np.float16))
                 held = {"states": states, "ends": np.array(read.ends[first:]) - before}
                 with writing_to(file, "judge's states"):
                     save_file(held, part := file.with_suffix(".part"))

@@ -27,7 +27,7 @@ from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
 from localeval.runs.rescore import Keys, RecordLookup
 from localeval.samples import Sample
-from localeval.system.arguments import real_number
+from localeval.text.display import shorten
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def verify(
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
     """
-    if real_number("share", share, 0, 1) == 0:
-        raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
+    if not (isinstance(share, int | float) and 0 < share <= 1):
+        raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read(path)
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)

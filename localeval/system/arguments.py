@@ -61,14 +61,6 @@ def whole_number(name: str, given: Any, low: int) -> int:
     return number
 
 
-def real_number(name: str, given: Any, low: float, high: float) -> float:
-    """Check a number from `low` to `high`. Raises InputError, which names it, for anything else."""
-    number = _plain(given)
-    if type(number) not in (int, float) or not low <= number <= high:
-        raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a number from {low} to {high}.")
-    return float(number)
-
-
 def describe(error: ValidationError, names: Mapping[str, str] | None = None) -> str:
     """Tell the first fault as "name is value; it should be ...", without a full stop.
 

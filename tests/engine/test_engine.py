@@ -20,7 +20,7 @@ from localeval.engine.interface import ContextTooLong, EngineSettings
 from localeval.errors import InputError, ModelBroken
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 from tests.tiny import CHATML, write_tiny_model, write_tiny_spm
 
 ITEMS = int(os.environ.get("LOCALEVAL_TEST_ITEMS", "40"))
@@ -132,7 +132,7 @@ def test_text_that_does_not_fit_is_refused_or_asked_in_chunks(tiny: Engine, tiny
     with pytest.raises(ContextTooLong, match="8192 possible"):
         tiny.generate(PREFIX, "word " * 9000, ["item"], DirectReply)
     with pytest.raises(ContextTooLong):
-        tiny.read("word " * 9000, ["item"], [0])
+        tiny.read("word " * 9000, "item", 0)
     assert tiny.spent.total == before
     asked = ["x" * 2000 + str(i) for i in range(9)]
     assert len(tiny.generate(PREFIX, "context", asked, DirectReply)) == 9

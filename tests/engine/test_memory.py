@@ -13,7 +13,7 @@ from localeval.engine.interface import EngineSettings, physical_cores
 from localeval.engine.memory import OVERHEAD, available, cache_bytes
 from localeval.errors import InputError
 from localeval.judgements.support import DirectReply
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
 STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\n"

@@ -16,7 +16,7 @@ from localeval.engine.interface import EngineSettings, Reply
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import ModelBroken
 from localeval.judgements.support import ReasonedReply
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 
 SETTINGS = EngineSettings(n_ctx=2048, n_threads=1)
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))

@@ -17,27 +17,27 @@ from localeval import Judge, Sample
 from localeval.cli import main
 from localeval.engine.engine import Engine
 from localeval.judgements.support import DirectReply
-from localeval.prompts.prefix import PromptPrefix
+from localeval.prompts import PromptPrefix
 from tests.commands import localeval
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
 CONTEXT = "Context:\nThe mill on the Arl was built in 1820, of brick."
-ITEMS = ["\n\nQuestion: When?\nResponse: In 1820, 用砖. 🍎", "\n\nQuestion: When?\nResponse: In 1920."]
+ITEM = "\n\nQuestion: When?\nResponse: In 1820, 用砖. 🍎"
 
 
 def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: Engine) -> None:
-    [first] = tiny.read(CONTEXT, ITEMS[:1], [0])
-    assert first.values.shape[:2] == (len(first.ends), 1)  # a state for each token
-    assert first.ends[-1] == len(ITEMS[0].encode())
+    first = tiny.read(CONTEXT, ITEM, 0)
+    assert len(first.values) == len(first.ends)  # a state for each token
+    assert first.ends[-1] == len(ITEM.encode())
     replies = tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
-    [other] = tiny.read("Context:\nAnother.", ITEMS[:1], [0])
+    other = tiny.read("Context:\nAnother.", ITEM, 0)
     assert not np.array_equal(first.values, other.values)
     for _ in range(2):
         before = tiny.spent.read
-        [again] = tiny.read(CONTEXT, ITEMS[:1], [0])
+        again = tiny.read(CONTEXT, ITEM, 0)
         assert np.array_equal(first.values, again.values)
         assert first.ends == again.ends
-    assert tiny.spent.read - before == tiny.count(ITEMS[0])  # a context that was read last stands
+    assert tiny.spent.read - before == tiny.count(ITEM)  # a context that was read last stands
     assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
 
 
@@ -57,7 +57,7 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
     def work(timer: threading.Timer) -> None:
         timer.start()  # the signal may come before this returns
         while time.monotonic() < end:
-            tiny.read(CONTEXT, ITEMS, [0])
+            tiny.read(CONTEXT, ITEM, 0)
             tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
 
     for i in range(7):

@@ -15,7 +15,7 @@ from localeval.runs.head_fit import Reading
 
 
 def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
-    states = States(np.zeros((3, 1, 1), np.float32), (2, 5, 9))
+    states = States(np.zeros((3, 1), np.float32), (2, 5, 9))
     found = [states.tokens(*place) for place in ((0, 2), (1, 3), (5, 9))]
     assert found == [slice(0, 1), slice(0, 2), slice(2, 3)]
 

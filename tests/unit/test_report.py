@@ -28,7 +28,7 @@ from localeval.testing import FakeEngine, fake_judge
 from localeval.text.injection import KINDS
 from tests.reports import HOSTILE, METRICS_SHOWN, Page, hostile, large, plain, small
 
-GIVEN: dict[str, Any] = {"title": HOSTILE[3], "agreement": {"faithfulness": HOSTILE[1]}}
+GIVEN: dict[str, Any] = {"title": HOSTILE[3]}
 EVEN = Score(1.0, 1.0)
 
 
@@ -121,13 +121,12 @@ def test_the_page_shows_means_intervals_bounds_signature_and_what_is_behind_the_
     result = small()
     mean = result["faithfulness"]
     assert mean.interval
-    text = text_of(result, agreement={"faithfulness": "AUROC 0.9 on 20 samples"})
+    text = text_of(result)
     for part in (
         f"{mean.value:.3f}",
         f"{mean.interval[0]:.3f}–{mean.interval[1]:.3f}",
         f"{mean.lowest:.3f} to",
         str(result.signature),
-        "AUROC 0.9 on 20 samples",
         "out of cells",
         "Samples with text that reads like an attack on the judge: 1",
         "Numbers not found未找到的数字 in the contexts（上下文） 70, 90",

@@ -70,15 +70,12 @@ def notebook(result: Result) -> str:
 def pieces(
     result: Result,
     title: str = "",
-    agreement: Mapping[str, str] | None = None,
     cost: RunCost | None = None,
 ) -> Iterator[str]:
     """Make the report in parts, so that a large one is never in memory whole.
 
-    title      stands at its head: the name of the run, say
-    agreement  metric -> one sentence of how well the judge agrees with people on it; by default what is known
-               of the calibration and heads in force
-    cost       what the run took
+    title  stands at its head: the name of the run, say
+    cost   what the run took
     """
     metrics, threshold = result.metrics, result.signature.threshold
     both = {"faithfulness", "faithfulness_hhem"} <= set(metrics)  # else no record is read in vain
@@ -103,7 +100,7 @@ def pieces(
         title=title,
         language="zh" if 2 * listed.languages["zh"] > len(result.samples) else "en",
         lower=lower,
-        agreement=known_agreement(result.signature) if agreement is None else agreement,
+        agreement=known_agreement(result.signature),
         cost=cost,
         listed=listed,
         foreign=len(result.samples) - listed.languages["en"],
