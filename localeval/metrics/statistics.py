@@ -82,8 +82,8 @@ def paired_permutation_test(differences: Sequence[float]) -> float:
             parts.append(2 * (positive @ given) - given.sum())
         sums = np.concatenate(parts)
     # Those further from 0, and half of those as far; sums of the same numbers differ in their last bits.
-    far, sums = abs(float(given.sum())), abs(sums)
-    further = float((sums >= far * (1 - 1e-9)).sum() + (sums > far * (1 + 1e-9)).sum()) / 2
+    far, sums, slack = abs(float(given.sum())), abs(sums), 1e-9 * float(abs(given).sum())
+    further = float((sums >= far - slack).sum() + (sums > far + slack).sum()) / 2
     return further / 2**n if exact else (0.5 + further) / (1 + FLIPS)
 
 

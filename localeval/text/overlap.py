@@ -191,8 +191,8 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
     # "10 000" is one number where the premise has it, and else two, as in "on May 12 300 came".
     text = SPACED.sub(lambda spaced: "" if joined(spaced[0]) in premise.numbers else spaced[0], text)
     for number in dict.fromkeys(numbers(text)):
-        parts = number.split(".")  # of a date, where there are three
-        dated = len(parts) > 2 and premise.numbers.issuperset(map(canonical, parts))
+        parts = [part.lstrip("0") or "0" for part in number.split(".")]  # of a date, where there are three
+        dated = len(parts) > 2 and premise.numbers.issuperset(parts)
         if not dated and premise.numbers.isdisjoint({canonical(number), *by_scale.get(number, ())}):
             unknown.append(number)
     return tuple(unknown)

@@ -88,6 +88,8 @@ def test_the_p_value_of_few_differences_counts_every_choice_of_signs() -> None:
     # of 2 ** 14 choices of signs, 2 * 91 have a sum as far from 0, and 2 * (1 + 14) one that is further
     drawn = paired_permutation_test([1.0] * 12 + [-1.0] * 2)
     assert drawn == pytest.approx(2 * (1 + 14 + 91 / 2) / 2**14, abs=0.003)
+    even = [0 / 5 - 1 / 5, 6 / 6 - 3 / 6, 4 / 5 - 3 / 5, 1 / 6 - 4 / 6]  # their sum is 0, but not in floats
+    assert paired_permutation_test(even) == (12 + 4 / 2) / 16
     assert paired_permutation_test([0.0, 0.0]) == paired_permutation_test([]) == 1.0
 
 
