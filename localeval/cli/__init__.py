@@ -9,8 +9,10 @@ import shlex
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from inspect import cleandoc
+from pathlib import Path
 from typing import Any
 
 import click
@@ -58,7 +60,8 @@ _RESUMABLE = ("evaluate", "card", "pack", "unpack", "models fetch")
 
 def say(line: str) -> None:
     """Print a line on stderr, with nothing in it that a terminal would obey."""
-    click.echo(printable_lines(line), err=True)
+    with suppress(OSError):  # a full disk behind stderr changes no exit code
+        click.echo(printable_lines(line), err=True)
 
 
 class _Commands(click.Group):
@@ -70,6 +73,8 @@ class _Commands(click.Group):
             module, does = COMMANDS[cmd_name]
             command = getattr(import_module(f"localeval.cli.{module}"), cmd_name)
             command.help = f"{does}\n\n{cleandoc(command.help or '')}"
+            for one in command.params:  # what is read is known first, so that no output takes its place
+                one.is_eager |= type(one.type) in (click.Path, type(click.STRING))
             self.add_command(command)
         return super().get_command(ctx, cmd_name)
 
@@ -96,6 +101,11 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="localeval.escaped")
+    try:
+        Path.cwd()
+    except OSError:
+        say("localeval: the current folder is gone; change to another one.")
+        sys.exit(2)
     try:
         if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # a caller's own handler stays
             signal.signal(signal.SIGTERM, _terminate)

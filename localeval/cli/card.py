@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import click
 from platformdirs import user_cache_path
 
 from localeval.cli import say
-from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, split_options
+from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, OutputFolder, split_options
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
+from localeval.runs.folder import check_default
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
 
@@ -22,7 +24,7 @@ from localeval.system.files import atomic_write, writing_to
 @click.option(
     "-o",
     "--output",
-    type=click.Path(),
+    type=OutputFolder(),
     help="The run's folder; a second call goes on where the first ended.  [default: cards/NAME-METRIC]",
 )
 @click.option(
@@ -41,7 +43,7 @@ from localeval.system.files import atomic_write, writing_to
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")
 def card(
     labelled: str,
-    output: str | None,
+    output: Path | None,
     number: int,
     sentences: bool,
     html: Path | None,
@@ -64,7 +66,9 @@ def card(
     if others:
         raise InputError(f"a card is of one metric, and {1 + len(others)} are named; give one with -m.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
-    folder = Path(output or f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
+    folder = output or Path(f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
+    if output is None and labelled != "-":
+        check_default(folder, read_samples(labelled))
     judge, options = split_options(given)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
         made = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
@@ -97,6 +101,8 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     from localeval.runs.card.agreement import Figure
     from localeval.runs.card.labels import label
 
+    if len({os.path.realpath(path) for path in labelled}) < len(labelled):
+        raise InputError("a file of labels is given twice; give each once.")
     samples = [sample for path in labelled for sample in read_samples(path)]
     where = ", ".join(labelled)
     answers = head_fit.labelled(samples, [label(sample, where) for sample in samples], where)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from localeval.cli import say
-from localeval.cli.options import JUDGING, option, split_options, take_options
+from localeval.cli.options import JUDGING, OutputFolder, option, split_options, take_options
 from localeval.cli.results import GATES, Gates, show
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -20,7 +20,7 @@ from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.report.progress import live_line
 from localeval.runs.evaluate import evaluate as run
 from localeval.runs.evaluate import metrics_for, plan
-from localeval.runs.folder import REPORT, RESULTS, other_questions
+from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
 
@@ -60,7 +60,7 @@ _WHERE = [
 ]
 _OUTPUT = option(
     *("--output", "-o"),
-    type=click.Path(),
+    type=OutputFolder(),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
 )
 
@@ -75,7 +75,7 @@ def evaluate(
     example: bool,
     plan_only: bool,
     quiet: bool,
-    output: str | None,
+    output: Path | None,
     as_json: bool,
     metrics: list[str] | None,
     **given: Any,
@@ -86,11 +86,13 @@ def evaluate(
     judge, options = split_options(given)
     if example == (file is not None):
         raise InputError("give a FILE, or --example for the shipped samples: one of the two.")
-    if "" in (file, output):
-        raise InputError("FILE, and the folder of -o, can't be empty; name them, or leave -o out.")
+    if file == "":
+        raise InputError("FILE is empty; name one.")
     samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
-    folder = Path(output) if output else _default_folder(file or "example", samples)
+    folder = output or Path("runs") / ("stdin" if file == "-" else Path(file or "example").stem)
+    if output is None:
+        check_default(folder, samples)
     threads = threads_each(where["workers"])
     if where["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads
@@ -130,17 +132,6 @@ def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Sam
         more = len(samples.skipped) - _MOST_SHOWN
         say(f"skipped: {len(samples.skipped)} in all" + f", {more} of them not shown" * (more > 0))
     return samples
-
-
-def _default_folder(file: str, samples: Samples) -> Path:
-    """Name the run's folder by the file. Raises InputError where it holds a run of other data."""
-    folder = Path("runs") / ("stdin" if file == "-" else Path(file).stem)
-    if had := other_questions(folder, samples):
-        raise InputError(
-            f"{folder} holds a finished run of {had} other samples, perhaps of another file of this name; "
-            f"name another folder with -o, or give -o {folder} to replace its results."
-        )
-    return folder
 
 
 @click.command(params=[*JUDGING])

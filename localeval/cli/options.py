@@ -54,10 +54,16 @@ class OutputFile(click.Path):
         self._own = own
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("its name is empty; name a file.", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
-        real, given = path.resolve(), ctx.params if ctx else {}
-        moved = real.is_file() or not real.exists()  # into its place, from beside it; a pipe is written to
-        if moved and not os.access(real.parent, os.W_OK):
+        given = ctx.params if ctx else {}
+        try:
+            real = path.resolve()
+            moved = real.is_file() or not real.exists()  # into its place; a pipe is written to
+        except (OSError, RuntimeError):  # RuntimeError: a link to itself
+            self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
+        if moved and not (real.parent.is_dir() and os.access(real.parent, os.W_OK)):
             self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
         read = (one for some in given.values() for one in (some if isinstance(some, tuple) else (some,)))
         if any(is_same(path, one) for one in read if isinstance(one, str | Path)):
@@ -66,6 +72,18 @@ class OutputFile(click.Path):
         if real.name in FILES and is_run(real.parent) and not allowed:
             self.fail(f"{path}: this is a file of a run, which has to stay.", param, ctx)
         return path
+
+
+class OutputFolder(click.Path):
+    """A folder to be written."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("its name is empty; name a folder.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 METRICS = option(

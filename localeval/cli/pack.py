@@ -9,12 +9,13 @@ import click
 
 from localeval.cli import say
 from localeval.cli.models import draw_progress
+from localeval.cli.options import OutputFolder
 from localeval.errors import InputError
 from localeval.models.files import whole_path
 
 
 @click.command()
-@click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A new or empty folder.")
+@click.option("--to", "target", required=True, type=OutputFolder(), help="A new or empty folder.")
 @click.option(
     "--judge", metavar="NAME", help="A judge of the catalog; by default `evaluate`'s, if it is here."
 )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from localeval.cli import say
-from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, take_options
+from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, OutputFolder, take_options
 from localeval.cli.results import GATES, Gates, show, some_missed
 from localeval.report.progress import live_line
 from localeval.runs import folder
@@ -64,9 +64,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The whole run's folder."
-)
+@click.option("-o", "--output", required=True, type=OutputFolder(), help="The whole run's folder.")
 def merge(runs: tuple[Path, ...], output: Path) -> None:
     """RUNS are the folders of the shards; no model is needed."""
     show(merge_runs(runs, output))

@@ -217,11 +217,13 @@ class Journal:
                 "kept. Make room, or make the folder writable, and give the same command again."
             ) from error
         self.lines.add(key, len(line))
-        if not self.lines.path.exists():
-            raise FolderError(
-                f"{self.lines.path.parent}: the run's folder was moved or removed while the run was writing "
-                "to it; move it back, and give the same command again."
-            )
+        with suppress(OSError):
+            if os.path.samestat(self.lines.path.stat(), os.fstat(self._file.fileno())):
+                return
+        raise FolderError(
+            f"{self.lines.path}: it was moved, removed or replaced while the run was writing to it; move it "
+            "back, and give the same command again."
+        )
 
     def copy(self, lines: JournalFile, key: str) -> None:
         """Put what another journal has under `key`, with its cost."""

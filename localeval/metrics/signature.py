@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, with_needs
@@ -55,6 +55,14 @@ class Signature(BaseModel):
     heads: dict[str, str] = {}
     packages: dict[str, str]
     machine: str
+
+    @model_validator(mode="after")
+    def _complete(self) -> Signature:
+        try:
+            str(self), self.threshold, self.raw, self.judge["sha256"].encode()
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the signature is not whole ({error})") from error
+        return self
 
     @property
     def threshold(self) -> float:

@@ -70,7 +70,7 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
             file["size"], file["sha256"]
             if not is_safe(name):
                 raise Refused(f"{path} names {name!r}, which no pack holds; do not use this pack.", 3)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Refused(f"{path} is damaged; copy the pack again.", 3) from error
     return manifest
 

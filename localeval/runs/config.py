@@ -100,7 +100,7 @@ def read_model(path: Path, model: type[M], kind: str, command: str) -> M:
     """Read a JSON file that makes a folder one of a `kind`, as `command` writes it. Raises InputError."""
     folder = path.parent
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes()
     except OSError as error:
         raise InputError(
             f"{folder}: this is no {kind} ({path.name} can't be read); give one that `{command}` wrote."

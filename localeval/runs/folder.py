@@ -56,8 +56,8 @@ def is_run(folder: Path) -> bool:
         return False
     try:
         kept = json.loads((folder / RECIPE).read_bytes())
-    except ValueError:
-        return False
+    except (ValueError, RecursionError):  # damaged: its judgements are still good
+        return (folder / journal.FILE).exists()
     return isinstance(kept, dict) and kept.keys() >= {"metrics", "judge", "engine"}
 
 
@@ -97,13 +97,15 @@ def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
     return [*(own.skipped if own else []), *read.skipped]
 
 
-def other_questions(folder: Path, samples: Sequence[Sample]) -> int:
-    """Count the samples of a finished run in the folder, if they share no question with these; else 0."""
-    if not (folder / RESULTS).exists():
-        return 0
-    before = _samples_of(folder)
+def check_default(folder: Path, samples: Sequence[Sample]) -> None:
+    """Raise InputError where a folder that nobody chose has a finished run with none of these questions."""
+    before = _samples_of(folder) if (folder / RESULTS).exists() else []
     then, now = ({_question(one) for one in of} for of in (before, samples))
-    return len(before) if then.isdisjoint(now) else 0
+    if before and then.isdisjoint(now):
+        raise InputError(
+            f"{folder} holds a finished run of {len(before)} other samples, perhaps of another file of this "
+            f"name; name another folder with -o, or give -o {folder} to replace its results."
+        )
 
 
 def _question(sample: Sample) -> str:

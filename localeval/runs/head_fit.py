@@ -135,7 +135,9 @@ def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> li
             )
         for wanted in (0, 1) if own else ():
             some = [x.sample for x in found if x.label == wanted and spoken in ("", x.language)]
-            check_groups(some, f"answers in {spoken or LANGUAGES} with label {wanted}", where)
+            check_groups(
+                some, f"{f'answers in {spoken}' if spoken else 'answers'} with label {wanted}", where
+            )
     return found
 
 

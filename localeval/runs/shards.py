@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +23,7 @@ from localeval.judgements.journal import JournalFile
 from localeval.metrics.signature import differences
 from localeval.runs.config import load_config, read_model
 from localeval.runs.folder import SHARD, Run, check, finish, load
-from localeval.runs.result import Network, Result, ScoredSamples
+from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, writing
 from localeval.system.versions import digest
@@ -45,7 +47,9 @@ class Shard(NamedTuple):
         """Read `2/5`. Raises InputError for another form."""
         found = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", text)
         if found is None or int(found[1]) > int(found[2]):
-            raise InputError(f"shard is {shorten(text)!r}; give the part and the number of parts, as 2/5.")
+            raise InputError(
+                f"shard is {shorten(repr(text))}; give the part and the number of parts, as 2/5."
+            )
         return cls(int(found[1]), int(found[2]))
 
     def take(self, samples: Samples) -> tuple[Samples, ShardFile]:
@@ -62,13 +66,13 @@ class Shard(NamedTuple):
             raise InputError(
                 f"{samples.name}: no sample falls into shard {self.number}/{self.of}; choose fewer parts."
             )
-        ids = digest([sample.id for sample in samples])
+        ids = digest([(sample.id, sample_sha256(sample)) for sample in samples])
         noted = ShardFile(number=self.number, of=self.of, places=places, samples=len(samples), ids=ids)
         return samples.choose(places), noted
 
 
 class ShardFile(BaseModel):
-    """shard.json: which part a run is, the places of its samples in the whole, and what the whole is."""
+    """shard.json: which part a run is, the places of its samples in the whole, and a digest of the whole."""
 
     number: int
     of: int
@@ -95,7 +99,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """
     folders, output = list(map(Path, runs)), Path(output)
-    if output.resolve() in {folder.resolve() for folder in folders}:
+    if os.path.realpath(output) in map(os.path.realpath, folders):
         raise InputError(f"{output} is one of the shards; choose another folder with -o.")
     shards = [read_model(folder / SHARD, ShardFile, "shard", "evaluate --shard") for folder in folders]
     _check_parts(folders, shards)
@@ -108,11 +112,23 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
+    places = sorted(at for shard in shards for at in shard.places)
+    counts = [(len(shard.places), len(result.samples)) for shard, result in zip(shards, results, strict=True)]
+    if places != list(range(shards[0].samples)) or any(told != there for told, there in counts):
+        raise InputError(f"{SHARD} of a part is not what was written; give its `evaluate` command again.")
     parts = sorted((at, part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places))
     samples = Samples((results[part].samples[i].sample for _, part, i in parts), "the shards")
     check(output, samples)
     journals, like = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]
-    with Run.open(output, samples, load_config(folders[0]), lambda: None) as run:
+    for folder, result, lines in zip(folders, results, journals, strict=True):
+        keys_of = (getattr(one.records, "at", {}).values() for one in result.samples)
+        if any(lines.entry(key) is None for key in chain.from_iterable(keys_of)):
+            raise InputError(
+                f"{folder}: its journal lacks judgements of its results; give its `evaluate` command again."
+            )
+    configs = [load_config(folder) for folder in folders]
+    made = configs[0].model_copy(update={"watched": all(config.watched for config in configs)})
+    with Run.open(output, samples, made, lambda: None) as run:
         note_shard(output, None)
         scored = ScoredSamples(samples, run.journal.lines, like.curves, like.threshold)
         for at, part, i in parts:

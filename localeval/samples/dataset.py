@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -90,7 +91,7 @@ def read_samples(
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
     'Who?'
     """
-    limit = None if limit is None else whole_number("limit", limit, 1)
+    limit = None if limit is None else min(whole_number("limit", limit, 1), sys.maxsize)
     sample = None if sample is None else whole_number("sample", sample, 1)
     wanted = {ids} if isinstance(ids, str) else {str(one) for one in ids}
     names = dict(NAMES)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
 import weakref
 from abc import abstractmethod
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from operator import eq
 from pathlib import Path
@@ -48,8 +49,13 @@ def write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepa
 def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
     """Write `path`, as a caller named it, or leave it as it was. Raises as `write_temporary` does.
 
-    A link is followed; what is no file (/dev/stdout, a pipe) is written as it goes.
+    A link is followed; what is no file (a pipe) is written as it goes, and so is /dev/stdout.
     """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # not there, or no stream of the system's
+            if os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+                stream.writelines(parts)
+                return
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", errors=errors, newline="\n") as file:
             file.writelines(parts)

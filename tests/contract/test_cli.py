@@ -226,6 +226,21 @@ def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
     assert not Path("run").exists()
 
 
+def test_what_is_printed_stays_where_a_file_is_written_to_stdout(tmp_path: Path) -> None:
+    run, out = judged(tmp_path / "run", [0.9]), tmp_path / "out.txt"
+    words = ["rescore", str(run), "--fail-under", "faithfulness=0.1", "--junit", "/dev/stdout"]
+    with out.open("w") as file:
+        subprocess.run([sys.executable, "-m", "localeval", *words], stdout=file, check=True, timeout=60)
+    assert "faithfulness: 1 scored" in out.read_text()
+    assert "<testsuite" in out.read_text()
+
+
+def test_a_full_disk_behind_stderr_changes_no_exit_code(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "localeval", "report", str(tmp_path / "nothing")]
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run(words, stderr=full, check=False, timeout=60).returncode == 2
+
+
 # Interrupted
 
 

@@ -231,3 +231,40 @@ def test_the_file_that_is_read_is_not_written_over(words: str, tmp_path: Path) -
     before = data.read_bytes()
     assert "the file that is read" in refused(command[0], data, *command[1:], data)
     assert data.read_bytes() == before
+
+
+def test_what_is_read_is_not_written_over_in_whatever_order_it_is_given(tmp_path: Path) -> None:
+    run, mine = judged(tmp_path / "run", [0.9]), tmp_path / "mine.json"
+    mine.write_text("mine")
+    given = ("rescore", run, "-o", mine, "--calibration", mine)
+    assert "the file that is read" in refused(*given)
+    assert "is empty" in refused("report", run, "--html", "")
+    assert "no file can be made there" in refused("report", run, "--html", run / SAMPLES / "x")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "loop" in refused("report", run, "--html", tmp_path / "loop")
+    assert mine.read_text() == "mine"
+
+
+def test_a_damaged_configuration_keeps_no_journal_from_its_command(tmp_path: Path) -> None:
+    made(ROWS, tmp_path)
+    before = (tmp_path / RESULTS).read_bytes()
+    for text in (b"", b"\xff\xfe{", b"[" * 100_000):
+        (tmp_path / RECIPE).write_bytes(text)
+        with pytest.raises(InputError, match=r"run\.json"):
+            rescore(tmp_path)
+        assert made(ROWS, tmp_path) == 0
+        assert (tmp_path / RESULTS).read_bytes() == before
+
+
+@pytest.mark.usefixtures("steady")
+def test_a_card_does_not_take_the_folder_of_another_file_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{**row, "id": f"{row['id']}-{i}", "label": i % 2} for i in range(4) for row in ROWS]
+    one, other = (
+        written(tmp_path / "1" / "l.jsonl", rows),
+        written(tmp_path / "2" / "l.jsonl", others(rows, user_input="Why?")),
+    )
+    monkeypatch.chdir(tmp_path)
+    main(["card", str(one), "--statements", "sentences", "-q"])
+    assert "finished run of 20 other samples" in refused("card", other, "--statements", "sentences", "-q")

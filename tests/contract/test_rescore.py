@@ -89,6 +89,10 @@ def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: P
     (run / "run.json").write_text(json.dumps(kept))
     with pytest.raises(InputError, match=r"its run\.json was made by another version.*machine.*give the run"):
         rescore(run)
+    kept["signature"]["judge"] = {}
+    (run / "run.json").write_text(json.dumps(kept))
+    with pytest.raises(InputError, match="made by another version or changed by hand"):
+        rescore(run)
     (run / "run.json").write_text("{")
     with pytest.raises(InputError, match=r"run\.json"):
         rescore(run)

@@ -234,3 +234,32 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
         kept = [keys for _, _, keys in team.judge(twins, lambda _: ["needed"], Options.read({}), journal)]
         assert kept[0] == kept[1]
         assert "failed" not in (journal.get(kept[0]["needed"]) or {"failed": 1})
+
+
+def test_a_shard_that_is_not_whole_leaves_a_merged_run_as_it_was(tmp_path: Path) -> None:
+    first, second = shards(tmp_path, 2)
+    merge([first, second], tmp_path / "whole")
+    before = (tmp_path / "whole" / "results.json").read_bytes()
+    noted = (second / "shard.json").read_text()
+    places = json.loads(noted)["places"]
+    (second / "shard.json").write_text(noted.replace(str(places), str(places[:-1])))
+    with pytest.raises(InputError, match=r"shard\.json"):
+        merge([first, second], tmp_path / "whole")
+    (second / "shard.json").write_text(noted)
+    journal = second / "journal.jsonl"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:]))
+    with pytest.raises(InputError, match=f"{second}: its journal lacks"):
+        merge([first, second], tmp_path / "whole")
+    assert (tmp_path / "whole" / "results.json").read_bytes() == before
+    others = [one.model_copy(update={"response": "Another."}) for one in SAMPLES]
+    evaluate(others, METRICS, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
+    with pytest.raises(InputError, match="different data"):
+        merge([first, tmp_path / "other"], tmp_path / "whole")
+
+
+def test_a_merged_run_is_watched_where_all_its_parts_were(tmp_path: Path) -> None:
+    parts = shards(tmp_path, 2)
+    config = parts[1] / "run.json"
+    config.write_text(config.read_text().replace('"watched": true', '"watched": false'))
+    merge(parts, tmp_path / "whole")
+    assert '"watched": true' not in (tmp_path / "whole" / "run.json").read_text()

@@ -143,16 +143,19 @@ def test_results_that_find_no_room_leave_no_half_file(whole: Path, folder: Path)
     assert judged(folder) == 0
 
 
-def test_a_folder_that_is_moved_or_removed_during_the_run_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_folder_or_journal_that_is_moved_during_the_run_is_told(tmp_path: Path, replaced: bool) -> None:
     folder, moved = tmp_path / "run", tmp_path / "moved"
 
     def move(done: int, _: Sequence[Sample]) -> None:
         if done == 3:
             folder.rename(moved)
+            if replaced:  # as an editor does
+                shutil.copytree(moved, folder)
 
-    with pytest.raises(FolderError, match="was moved or removed"):
+    with pytest.raises(FolderError, match="moved, removed or replaced"):
         judged(folder, move)
-    assert not folder.exists()
+    assert folder.exists() == replaced
     assert len(lines(moved)) == 3 * 5 + 1  # five judgements a sample, and the one in flight
 
 
