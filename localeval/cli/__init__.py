@@ -74,7 +74,7 @@ class _Commands(click.Group):
             command = getattr(import_module(f"localeval.cli.{module}"), cmd_name)
             command.help = f"{does}\n\n{cleandoc(command.help or '')}"
             for one in command.params:  # what is read is known first, so that no output takes its place
-                one.is_eager |= type(one.type) in (click.Path, type(click.STRING))
+                one.is_eager |= type(one.type) in (click.Path, type(click.STRING)) and not one.callback
             self.add_command(command)
         return super().get_command(ctx, cmd_name)
 

@@ -14,7 +14,7 @@ from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, OutputFol
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
-from localeval.runs.folder import check_default
+from localeval.runs.folder import RESULTS, check_default
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
 
@@ -67,7 +67,7 @@ def card(
         raise InputError(f"a card is of one metric, and {1 + len(others)} are named; give one with -m.")
     stem = "stdin" if labelled == "-" else Path(labelled).stem
     folder = output or Path(f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
-    if output is None and labelled != "-":
+    if output is None and Path(labelled).is_file() and (folder / RESULTS).exists():
         check_default(folder, read_samples(labelled))
     judge, options = split_options(given)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:

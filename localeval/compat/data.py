@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -24,12 +23,15 @@ class EvaluationDataset:
     def __init__(self, samples: Iterable[Any]) -> None:
         plain = [as_columns(item) for item in samples]
         # Data sets that were joined have numbered their samples each for itself.
-        ids = Counter(item.id for item in plain if isinstance(item, Sample))
-        free = (name for name in map(str, count(len(plain) + 1)) if name not in ids)
-        for place, item in enumerate(plain):
-            if isinstance(item, Sample) and ids[item.id] > 1:
-                ids[item.id] -= 1
-                plain[place] = item.model_copy(update={"id": next(free)})
+        given = [
+            str(one.get("id") or "") if isinstance(one, Mapping) else getattr(one, "id", "") for one in plain
+        ]
+        taken, seen = {*given}, set[str]()
+        free = (name for name in map(str, count(len(plain) + 1)) if name not in taken)
+        for place, name in enumerate(given):
+            if name in seen and isinstance(plain[place], Sample):
+                plain[place] = plain[place].model_copy(update={"id": next(free)})
+            seen |= {name} - {""}
         self.samples: list[Sample] = [*read_samples(plain)]
 
     @classmethod

@@ -217,7 +217,7 @@ class Journal:
                 "kept. Make room, or make the folder writable, and give the same command again."
             ) from error
         self.lines.add(key, len(line))
-        with suppress(OSError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             if os.path.samestat(self.lines.path.stat(), os.fstat(self._file.fileno())):
                 return
         raise FolderError(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, with_needs
-from localeval.judgements.calibration import JUDGEMENT, curves_for, curves_to_json
+from localeval.judgements.calibration import JUDGEMENT, Curves, curves_for, curves_to_json
 from localeval.judgements.heads import head_digests, heads_for
 from localeval.metrics import Metric
 from localeval.prompts import LANGUAGES
@@ -145,12 +145,18 @@ def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signa
     )
 
 
-def build_signature(models: Signature, metrics: Sequence[Metric], options: Options) -> Signature:
-    """Make the signature of these metrics, with the models, packages and machine of `models`."""
+def build_signature(
+    models: Signature, metrics: Sequence[Metric], options: Options, curves: Curves | None = None
+) -> Signature:
+    """Make the signature of these metrics, with the models, packages and machine of `models`.
+
+    `curves` are those in force, where they are not what `curves_for` finds.
+    """
     judgements = judgements_of(metrics)
     names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
     heads = heads_for(models.judge["sha256"], options, models.engine["n_gpu_layers"])
-    curves = curves_for(models.judge["sha256"], options, heads)
+    if curves is None:
+        curves = curves_for(models.judge["sha256"], options, heads)
     reads = "grounding" in names or ("support" in names and options.support_by in ("auto", "head"))
     return models.model_copy(
         update={

@@ -134,10 +134,10 @@ def to_pandas(result: Result) -> Any:
 
 def renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
     """Put `sample_` before the columns of a sample whose names are taken."""
-    found = dict(own)
-    for name in [name for name in own if name in taken and name != "id"]:
-        new = f"sample_{name}"
-        while new in found or new in taken:
+    found = {}
+    for name, value in own.items():
+        new = name
+        while (name != "id" and new in taken) or (new != name and new in own):
             new = f"sample_{new}"
-        found[new] = found.pop(name)
+        found[new] = value
     return found

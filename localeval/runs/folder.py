@@ -99,9 +99,10 @@ def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
 
 def check_default(folder: Path, samples: Sequence[Sample]) -> None:
     """Raise InputError where a folder that nobody chose has a finished run with none of these questions."""
-    before = _samples_of(folder) if (folder / RESULTS).exists() else []
-    then, now = ({_question(one) for one in of} for of in (before, samples))
-    if before and then.isdisjoint(now):
+    if not (folder / RESULTS).exists() or not (before := _samples_of(folder)):
+        return
+    asked = {_question(one) for one in before}
+    if not any(_question(one) in asked for one in samples):
         raise InputError(
             f"{folder} holds a finished run of {len(before)} other samples, perhaps of another file of this "
             f"name; name another folder with -o, or give -o {folder} to replace its results."
@@ -110,8 +111,9 @@ def check_default(folder: Path, samples: Sequence[Sample]) -> None:
 
 def _question(sample: Sample) -> str:
     """Give what tells of which data a sample is: its question, or what stands in its place."""
-    contexts = "\n".join(sample.retrieved_contexts or [])
-    return sample.user_input or contexts or sample.reference or sample.response or ""
+    if sample.user_input or not sample.retrieved_contexts:
+        return sample.user_input or sample.reference or sample.response or ""
+    return "\n".join(sample.retrieved_contexts)
 
 
 class Run:

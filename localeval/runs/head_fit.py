@@ -147,12 +147,12 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
     Raises InputError for what is no place of it.
     """
     given, text = extra(sample, "hallucination_spans"), response_of(sample)
-    before = (sample.response or "").find(text)  # what the model thought first
+    before = (sample.response or "").rfind(text)  # what the model thought first
     try:
         places = None if given is None else tuple((x["start"] - before, x["end"] - before) for x in given)
     except (TypeError, KeyError):
         places = ((1, 0),)
-    if places and not all(0 <= start <= end <= len(text) for start, end in places):
+    if places and (before < 0 or not all(0 <= start <= end <= len(text) for start, end in places)):
         raise InputError(
             f"{where}: sample {shorten(sample.id, 40)} has the hallucination_spans "
             f'{shorten(repr(given), 60)}; give places in its response, as [{{"start": 0, "end": 9}}], behind '

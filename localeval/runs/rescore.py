@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, make_records
-from localeval.judgements.calibration import curves_for, curves_to_json
+from localeval.judgements.calibration import curves_for, curves_of, curves_to_json
 from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import FILE, JournalFile, find, key_of
 from localeval.metrics.signature import build_signature
@@ -51,7 +51,10 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     then, chosen = config.signature, choose_metrics(metrics or config.metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices, config.engine.settings.get("n_gpu_layers", 0))
-    curves = curves_for(config.engine.model, choices, heads)
+    if "support" in then.judgements and "calibration" not in options:
+        curves = curves_of(then.calibration)
+    else:
+        curves = curves_for(config.engine.model, choices, heads, then.judgements)
 
     def not_loaded(name: str) -> Any:  # of embedder and classifier a key needs only what they were
         return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))
@@ -88,7 +91,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             f"{folder}: the journal does not hold {', '.join(told_of)}; give the run's `evaluate` command "
             f"again with -m {names}, which makes just that."
         )
-    now = build_signature(then.model_copy(update=config.beside), chosen, choices)
+    now = build_signature(then.model_copy(update=config.beside), chosen, choices, curves)
     as_then = {
         "prompts": {name: then.prompts.get(name, current) for name, current in now.prompts.items()},
         "judgements": {name: then.judgements.get(name, current) for name, current in now.judgements.items()},
@@ -108,7 +111,10 @@ class RecordLookup:
 
     def with_keys(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Keys]]:
         """Yield each of the run's samples with the keys that its results have; nothing without results."""
-        yield from ((sample, self._keys(place)) for place, sample in enumerate(samples))
+        if self.result is None:
+            yield from ((sample, {}) for sample in samples)
+        else:
+            yield from ((one.sample, getattr(one.records, "at", {})) for one in self.result.samples)
 
     def _keys(self, place: int) -> Keys:
         return getattr(self.result.samples[place].records, "at", {}) if self.result else {}

@@ -88,9 +88,10 @@ class Process:
 
     def __init__(self, judge: Judge) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would share threads' locks with llama.cpp
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, judge.loader, is_offline()), daemon=True)
         try:
+            self._pipe, theirs = context.Pipe()
+            served = (theirs, judge.loader, is_offline())
+            self._process = context.Process(target=_serve, args=served, daemon=True)
             self._process.start()
         except OSError as error:
             raise InputError(f"no worker can be started ({error.strerror}); choose fewer.") from error
@@ -315,10 +316,18 @@ class Workers:
         if answer is None:
             return self._lost(task, journal)
         self.refused += answer.refused
+        late = False
         for line in answer.lines:
             there = journal.get(line[0])  # another sample may have the same texts
             if there is None or there.get("failed") in PASSING:
                 journal.put(*line)
+            else:
+                late |= there != line[3]
+        if late:  # this one failed where the other did not: its judgement is there
+            context = self._judge.context(task.options)
+            records, keys, missing = self._known(context, task.sample, task.wanted, journal)
+            if missing is None:
+                return task.at, records, keys
         return task.at, answer.records, answer.keys
 
     def _to_do(

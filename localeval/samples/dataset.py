@@ -105,7 +105,8 @@ def read_samples(
         names[field] = (column,)
 
     rows: Rows
-    file = Path(source) if isinstance(source, str | Path) else getattr(source, "file", None)
+    file = source.file if isinstance(source, Samples) else None
+    file = Path(source) if isinstance(source, str | Path) else file
     if hasattr(source, "collect"):  # a LazyFrame
         source = source.collect()
     tabular = any(hasattr(source, own) for own in ("itertuples", "iter_rows", "to_pylist", "column_names"))

@@ -51,11 +51,16 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
     A link is followed; what is no file (a pipe) is written as it goes, and so is /dev/stdout.
     """
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # not there, or no stream of the system's
-            if os.path.samestat(path.stat(), os.fstat(stream.fileno())):
-                stream.writelines(parts)
-                return
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        same = False
+        with suppress(OSError, ValueError, AttributeError):  # no file, or no stream of the system's
+            same = os.path.samestat(path.stat(), os.fstat(stream.fileno()))
+        if same:  # what was printed there stays
+            stream.flush()
+            number = os.dup(stream.fileno())
+            with os.fdopen(number, "w", encoding="utf-8", errors=errors, newline="\n") as out:
+                out.writelines(parts)
+            return
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", errors=errors, newline="\n") as file:
             file.writelines(parts)

@@ -10,12 +10,10 @@ from decimal import Decimal
 DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 # Both ways begin with the one digit that is told before them: a search passes over all else at once.
 _NUMBER = re.compile(r"[0-9](?:[0-9]{0,2}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]*(?:\.[0-9]+)*)")
-SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9])")
-_SCALED = re.compile(
-    r"([0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?)\s?(thousand|million|billion|trillion|[百千]?[万亿]{1,2}|[百千])",
-    re.IGNORECASE,
-)
-_SUM = re.compile(r"([0-9]{1,9})亿([0-9]{1,4})万")
+SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9]|\.[0-9])")
+_DIGITS = r"[0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?"
+_SCALED = re.compile(rf"({_DIGITS})\s?((?ai:thousand|million|billion|trillion)|[百千]?[万亿]{{1,2}}|[百千])")
+_SUM = re.compile(rf"({_DIGITS})亿([0-9]{{1,4}})万")
 
 _WORD = re.compile(r"[a-z]+")
 _BELOW_TWENTY = (
@@ -90,9 +88,11 @@ def apply_scale(text: str) -> dict[str, set[str]]:
         signs = [scale.lower()] if scale.isascii() else scale
         value = Decimal(_plain(number)) * math.prod(_ALL_SCALES[sign] for sign in signs)
         found.setdefault(_plain(number), set()).add(canonical(f"{value:f}"))
-    for high, low in _SUM.findall(text):
+    for parts in _SUM.findall(text):
+        high, low = map(_plain, parts)
+        both = canonical(f"{Decimal(high) * 10**8 + int(low) * 10**4:f}")
         for number in (high, low):
-            found[_plain(number)].add(str(int(high) * 10**8 + int(low) * 10**4))
+            found.setdefault(number, set()).add(both)
     return found
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from localeval import InputError, evaluate, rescore
+from localeval.judgements import JUDGEMENTS, support
 from localeval.judgements.calibration import (
     Calibration,
     Curve,
@@ -182,3 +184,19 @@ def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
     assert ["is not supported" in item for item in engine.calls[-1].items] == [False, True]
     raw = rescore(tmp_path, calibration="none").samples[0]
     assert "reasons" not in raw.records  # a verdict is another one
+
+
+def test_a_run_of_an_earlier_version_is_scored_again_as_it_was_calibrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, folder = tmp_path / "own.json", tmp_path / "run"
+    own.write_text(write([calibration()]))
+    engine = FakeEngine([{"verdict": 0.6}, {"verdict": 0.9}])
+    given: dict[str, Any] = {"statements": "sentences", "calibration": str(own)}
+    before = evaluate([TEA], ["faithfulness"], fake_judge(engine), folder, **given)
+    monkeypatch.setattr(support, "VERSION", "999")
+    monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="999"))
+    after = rescore(folder)
+    assert (after.scores, after.signature) == (before.scores, before.signature)
+    with pytest.raises(InputError, match="another judge, other prompts"):  # it was fitted on another version
+        rescore(folder, calibration=write([calibration()]))

@@ -75,8 +75,8 @@ def test_answers_of_one_group_are_refused_before_anything_is_read() -> None:
 
 
 def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
-    thought = "<think>Hm.</think>Tea grows. It sings."
-    at = thought.index("It sings")
+    thought = "<think>I say: Tea grows. It sings.</think>Tea grows. It sings."
+    at = thought.rindex("It sings")
     marked = [{"start": at, "end": at + 9}]
     samples, labels = answers(300, response=thought, hallucination_spans=marked)
     found = head_fit.labelled(samples, labels, "x")[0]

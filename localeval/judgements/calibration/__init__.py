@@ -125,9 +125,16 @@ def all_supported(probabilities: Sequence[float]) -> float:
 
 
 def recipe(
-    model_sha256: str, options: Options, language: str, heads: Mapping[str, Head] = {}
+    model_sha256: str,
+    options: Options,
+    language: str,
+    heads: Mapping[str, Head] = {},
+    versions: Mapping[str, str] = {},
 ) -> dict[str, Any]:
-    """Give what a calibration has to have been fitted on to act on verdicts made so, in JSON values."""
+    """Give what a calibration has to have been fitted on to act on verdicts made so, in JSON values.
+
+    `versions` are those of the judgements, where they are not this localeval's.
+    """
     forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
     if options.support_by == "auto" and (head := heads.get(language)) and head.long_answers >= ENOUGH:
         forms["support_by"] = "auto"  # only short responses are asked about
@@ -137,13 +144,16 @@ def recipe(
         "model": model_sha256,
         "language": language,
         "prompts": {name: options.prompt(name, language).sha256 for name in sorted(prompts)},
-        "judgements": {"statements": statements.VERSION, JUDGEMENT: support.VERSION},
+        "judgements": {
+            "statements": versions.get("statements", statements.VERSION),
+            JUDGEMENT: versions.get(JUDGEMENT, support.VERSION),
+        },
         "options": forms,
     }
 
 
 def calibrations_for(
-    model_sha256: str, options: Options, heads: Mapping[str, Head] = {}
+    model_sha256: str, options: Options, heads: Mapping[str, Head] = {}, versions: Mapping[str, str] = {}
 ) -> dict[str, Calibration]:
     """Give those of `options.calibration` that fit the judge, its heads and the options, by language.
 
@@ -153,7 +163,7 @@ def calibrations_for(
     if text == "none" or options.support_by in ("head", "hhem"):
         return {}
     known = shipped() if text == "auto" else _parsed(text, "the given calibration")
-    wanted = {language: recipe(model_sha256, options, language, heads) for language in LANGUAGES}
+    wanted = {language: recipe(model_sha256, options, language, heads, versions) for language in LANGUAGES}
     fitting = {language: one for language in LANGUAGES for one in known if one.fits(wanted[language])}
     if text != "auto" and not fitting:
         raise InputError(
@@ -163,9 +173,12 @@ def calibrations_for(
     return fitting
 
 
-def curves_for(model_sha256: str, options: Options, heads: Mapping[str, Head] = {}) -> Curves:
+def curves_for(
+    model_sha256: str, options: Options, heads: Mapping[str, Head] = {}, versions: Mapping[str, str] = {}
+) -> Curves:
     """Give the curves of `calibrations_for`, by language."""
-    return {own: one.curve for own, one in calibrations_for(model_sha256, options, heads).items()}
+    found = calibrations_for(model_sha256, options, heads, versions)
+    return {own: one.curve for own, one in found.items()}
 
 
 def write(calibrations: Sequence[Calibration]) -> str:
