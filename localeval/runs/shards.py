@@ -45,7 +45,7 @@ class Shard(NamedTuple):
     @classmethod
     def read(cls, text: str) -> Shard:
         """Read `2/5`. Raises InputError for another form."""
-        found = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", text)
+        found = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", str(text))
         if found is None or int(found[1]) > int(found[2]):
             raise InputError(
                 f"shard is {shorten(repr(text))}; give the part and the number of parts, as 2/5."

@@ -93,7 +93,7 @@ def read_samples(
     """
     limit = None if limit is None else min(whole_number("limit", limit, 1), sys.maxsize)
     sample = None if sample is None else whole_number("sample", sample, 1)
-    wanted = {ids} if isinstance(ids, str) else {str(one) for one in ids}
+    wanted = {str(ids)} if isinstance(ids, str | int) else {str(one) for one in ids}
     names = dict(NAMES)
     for given, column in (columns or {}).items():
         field = next((field for field, known in NAMES.items() if given in known), None)

@@ -176,8 +176,8 @@ def test_shards_that_are_no_whole_are_refused_by_name(alone: Path, tmp_path: Pat
     assert not (tmp_path / "whole").exists()
 
 
-@pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "-1/2", "1/2/3"])
-def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: str) -> None:
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "-1/2", "1/2/3", 2])
+def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: Any) -> None:
     with pytest.raises(InputError, match="as 2/5"):
         run(tmp_path / "run", shard=shard)
     assert not (tmp_path / "run").exists()
