@@ -20,7 +20,7 @@ from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, ask, make_records
 from localeval.judgements.calibration import RAW, Curves, curves_for
 from localeval.judgements.heads import Head, heads_for
-from localeval.judgements.journal import Journal, find, is_believed, key_of
+from localeval.judgements.journal import Journal, find_believed, key_of
 from localeval.metrics import Metric, Score
 from localeval.metrics.signature import (
     Signature,
@@ -143,8 +143,7 @@ class Judge:
 
             def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str]:
                 key = self.key(judgement, context, sample, records)
-                record = find(journal, judgement, key)
-                if record is None or not is_believed(record):
+                if (record := find_believed(journal, judgement, key)) is None:
                     before, start = self.engine.spent, time.perf_counter()
                     record = ask(judgement, context, sample, records)
                     seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)

@@ -20,7 +20,7 @@ from localeval.system.files import atomic_write, writing_to
 
 
 @click.command(params=[*JUDGING])
-@click.argument("labelled", is_eager=True)
+@click.argument("labelled")
 @click.option(
     "-o",
     "--output",
@@ -85,7 +85,7 @@ def card(
 
 
 @click.command(params=[JUDGE, THREADS])
-@click.argument("labelled", nargs=-1, required=True, is_eager=True)
+@click.argument("labelled", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=OutputFile(), help="The file of the head, for --head.")
 @click.option("--layer", type=click.IntRange(min=0), help="Read behind this layer.  [default: 57 % up]")
 @click.option("-q", "--quiet", is_flag=True, help="No live line.")

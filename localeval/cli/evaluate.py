@@ -66,7 +66,7 @@ _OUTPUT = option(
 
 
 @click.command(params=[*_READING, *JUDGING, *GATES, _OUTPUT, *_WHERE])
-@click.argument("file", required=False, is_eager=True)
+@click.argument("file", required=False)
 @click.option("--example", is_flag=True, help="Score the shipped samples instead of a FILE.")
 @click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
 @click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")

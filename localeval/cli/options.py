@@ -61,9 +61,10 @@ class OutputFile(click.Path):
         try:
             real = path.resolve()
             moved = real.is_file() or not real.exists()  # into its place; a pipe is written to
+            able = not moved or (real.parent.is_dir() and os.access(real.parent, os.W_OK))
         except (OSError, RuntimeError):  # RuntimeError: a link to itself
-            self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
-        if moved and not (real.parent.is_dir() and os.access(real.parent, os.W_OK)):
+            able = False
+        if not able:
             self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
         read = (one for some in given.values() for one in (some if isinstance(some, tuple) else (some,)))
         if any(is_same(path, one) for one in read if isinstance(one, str | Path)):

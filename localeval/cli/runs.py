@@ -20,7 +20,7 @@ from localeval.runs.gates import drop_gates
 from localeval.runs.rescore import rescore as rescore_run
 from localeval.runs.shards import merge as merge_runs
 
-_RUN = click.argument("run", is_eager=True, type=click.Path(path_type=Path))
+_RUN = click.argument("run", type=click.Path(path_type=Path))
 
 
 @click.command()

@@ -33,7 +33,6 @@ LOG = logging.getLogger("localeval")
 FILE, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
 _LATEST = 100_000
-PASSING = ("engine_error", "worker_lost")  # reasons of failures that may pass
 MOST_IN_MEMORY = 1000  # a judge that lives as long as its service keeps no more
 
 _HEAD = b'{"key": "'
@@ -280,7 +279,13 @@ def is_believed(record: BaseModel) -> bool:
     An error of the engine may pass, and so may the loss of a worker: such a judgement is made anew when it is
     next asked for.
     """
-    return not (isinstance(record, Failure) and record.failed in PASSING)
+    return not (isinstance(record, Failure) and record.failed in ("engine_error", "worker_lost"))
+
+
+def find_believed(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:
+    """Read the record of a judgement that need not be made anew; None where it has to be."""
+    record = find(journal, judgement, key)
+    return record if record is not None and is_believed(record) else None
 
 
 class JournaledRecords(Mapping[str, BaseModel]):

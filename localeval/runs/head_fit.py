@@ -125,19 +125,17 @@ def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> li
                 marked = None  # wrong, and nobody said where
             found.append(Labelled(sample, label, group(sample), language(text), marked))
     for spoken, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
-        own = [one.label for one in found if spoken in ("", one.language)]
-        if (own or not spoken) and (len(own) < fewest or min(own.count(1), own.count(0)) < of_each):
-            answers = f"answers in {spoken}" if spoken else "answers"
+        own = [one for one in found if spoken in ("", one.language)]
+        wrong, right = ([one.sample for one in own if one.label == label] for label in (0, 1))
+        answers = f"answers in {spoken}" if spoken else "answers"
+        if (own or not spoken) and (len(own) < fewest or min(len(wrong), len(right)) < of_each):
             raise InputError(
-                f"{where}: {own.count(1)} {answers} with label 1 and {own.count(0)} with label 0 are too few "
+                f"{where}: {len(right)} {answers} with label 1 and {len(wrong)} with label 0 are too few "
                 "for a head, which would only learn to count shared words; "
                 f"label {fewest}, {of_each} of each."
             )
-        for wanted in (0, 1) if own else ():
-            some = [x.sample for x in found if x.label == wanted and spoken in ("", x.language)]
-            check_groups(
-                some, f"{f'answers in {spoken}' if spoken else 'answers'} with label {wanted}", where
-            )
+        for label, some in enumerate((wrong, right) if own else ()):
+            check_groups(some, f"{answers} with label {label}", where)
     return found
 
 

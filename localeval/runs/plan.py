@@ -22,7 +22,7 @@ from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, ask, make_records
-from localeval.judgements.journal import JournalFile, find, is_believed
+from localeval.judgements.journal import JournalFile, find_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import answered_by
 from localeval.metrics.summary import judgements_for, split_scorable
@@ -300,8 +300,8 @@ class _DryRun:
             key = ""  # where only an opened model could tell, and the journal can't hold it anyway
             if by == "judge" or (self._journal is not None and not invented & set(judgement.needs)):
                 key = self._judge.key(judgement, self._context, sample, records)
-            kept = find(self._journal, judgement, key) if self._journal is not None and key else None
-            if kept is not None and is_believed(kept):
+            kept = find_believed(self._journal, judgement, key) if self._journal is not None and key else None
+            if kept is not None:
                 count["kept"] += 1
                 return kept, key
             invented.add(judgement.name)

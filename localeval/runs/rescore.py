@@ -114,14 +114,12 @@ class RecordLookup:
         if self.result is None:
             yield from ((sample, {}) for sample in samples)
         else:
-            yield from ((one.sample, getattr(one.records, "at", {})) for one in self.result.samples)
-
-    def _keys(self, place: int) -> Keys:
-        return getattr(self.result.samples[place].records, "at", {}) if self.result else {}
+            yield from ((one.sample, one.keys) for one in self.result.samples)
 
     def records(self, place: int, sample: Sample, name: str) -> dict[str, BaseModel]:
         """Read a judgement's record, and those that it stands on, as `with_keys` and `key` find them."""
-        return make_records(sample, [name], partial(self.find, self._keys(place)))[0]
+        own = self.result.samples[place].keys if self.result else {}
+        return make_records(sample, [name], partial(self.find, own))[0]
 
     def find(
         self, own: Keys, judgement: Judgement, sample: Sample, records: Records

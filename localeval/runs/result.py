@@ -55,6 +55,11 @@ class SampleResult:
     curves: Curves = field(default_factory=dict)
     threshold: float = 0.5
 
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """Judgement -> the key of its record in the run's journal; empty where none is kept there."""
+        return self.records.at if isinstance(self.records, JournaledRecords) else {}
+
     def to_dict(self) -> dict[str, Any]:
         """Give its id, the digest of its texts, and its scores as plain JSON values."""
         scores = {name: asdict(score) for name, score in self.scores.items()}

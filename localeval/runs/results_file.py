@@ -24,7 +24,7 @@ from pydantic import BaseModel, Field, StrictBool
 
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.calibration import curves_of
-from localeval.judgements.journal import JournaledRecords, JournalFile
+from localeval.judgements.journal import JournalFile
 from localeval.metrics import Score
 from localeval.metrics.signature import Signature
 from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
@@ -58,8 +58,7 @@ def results_text(result: Result) -> Iterator[str]:
     """Give the text of the file, in parts."""
     yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
     for i, one in enumerate(result.samples):
-        records = dict(one.records.at) if isinstance(one.records, JournaledRecords) else {}
-        row = one.to_dict() | {"records": records}
+        row = one.to_dict() | {"records": dict(one.keys)}
         yield (",\n  " if i else "  ") + json.dumps(row, ensure_ascii=False)
     yield f"\n{_END}}}\n"
 

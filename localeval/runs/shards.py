@@ -11,7 +11,6 @@ import logging
 import os
 import re
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,8 +56,9 @@ class Shard(NamedTuple):
 
         Raises InputError where no sample falls into it.
         """
-        places = []
+        places, told = [], []
         for at, sample in enumerate(samples):
+            told.append((sample.id, sample_sha256(sample)))
             hashed = hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()
             if int.from_bytes(hashed[:8], "big") % self.of == self.number - 1:
                 places.append(at)
@@ -66,8 +66,8 @@ class Shard(NamedTuple):
             raise InputError(
                 f"{samples.name}: no sample falls into shard {self.number}/{self.of}; choose fewer parts."
             )
-        ids = digest([(sample.id, sample_sha256(sample)) for sample in samples])
-        noted = ShardFile(number=self.number, of=self.of, places=places, samples=len(samples), ids=ids)
+        ids, number = digest(told), len(told)
+        noted = ShardFile(number=self.number, of=self.of, places=places, samples=number, ids=ids)
         return samples.choose(places), noted
 
 
@@ -121,8 +121,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     check(output, samples)
     journals, like = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]
     for folder, result, lines in zip(folders, results, journals, strict=True):
-        keys_of = (getattr(one.records, "at", {}).values() for one in result.samples)
-        if any(lines.entry(key) is None for key in chain.from_iterable(keys_of)):
+        if any(lines.entry(key) is None for one in result.samples for key in one.keys.values()):
             raise InputError(
                 f"{folder}: its journal lacks judgements of its results; give its `evaluate` command again."
             )
@@ -133,11 +132,10 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
         scored = ScoredSamples(samples, run.journal.lines, like.curves, like.threshold)
         for at, part, i in parts:
             one = results[part].samples[i]
-            keys: dict[str, str] = dict(getattr(one.records, "at", {}))
-            for key in keys.values():
+            for key in one.keys.values():
                 if run.journal.get(key) is None:
                     run.journal.copy(journals[part], key)
-            scored.put(at, one.scores, {}, keys)
+            scored.put(at, one.scores, {}, one.keys)
         counted = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),

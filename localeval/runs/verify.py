@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def verify(
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
     """
-    if not (isinstance(share, int | float) and 0 < share <= 1):
+    if isinstance(share, bool) or not (isinstance(share, Real) and 0 < share <= 1):
         raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read(path)

@@ -23,8 +23,8 @@ from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import InputError
 from localeval.judge import Judge, Records
-from localeval.judgements import Failure, Judgement, make_records, with_needs
-from localeval.judgements.journal import PASSING, Journal, find, is_believed
+from localeval.judgements import JUDGEMENTS, Failure, Judgement, make_records, with_needs
+from localeval.judgements.journal import Journal, find_believed
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
@@ -269,13 +269,10 @@ class Workers:
         """Start a worker and hand it one task after the other; start another one where it is lost."""
         failed = 0  # starts, one after the other
         while not self._ended:
+            worker: Worker | None = None
             try:
                 worker = self._start(self._judge)
-            except Exception as error:  # noqa: BLE001 (raised again in the driver)
-                self._done.put(error)
-                return
-            self._workers[worker] = ""
-            try:
+                self._workers[worker] = ""
                 if not self._ended:  # which stopped only those that it saw
                     worker.ready()
                 failed = 0
@@ -290,9 +287,10 @@ class Workers:
                 self._done.put(error)
                 return
             finally:
-                worker.stop()
-                worker.close()
-                del self._workers[worker]
+                if worker is not None:
+                    worker.stop()
+                    worker.close()
+                    del self._workers[worker]
 
     def _hand(self, worker: Worker, given: _Try) -> None:
         """Have a task judged; where that ends the worker, leave it to another one. Raises WorkerLost."""
@@ -318,11 +316,12 @@ class Workers:
         self.refused += answer.refused
         late = False
         for line in answer.lines:
-            there = journal.get(line[0])  # another sample may have the same texts
-            if there is None or there.get("failed") in PASSING:
+            key, judgement, _, record, _ = line
+            there = find_believed(journal, JUDGEMENTS[judgement], key)  # of a sample with the same texts
+            if there is None:
                 journal.put(*line)
             else:
-                late |= there != line[3]
+                late |= there.model_dump(mode="json") != record
         if late:  # this one failed where the other did not: its judgement is there
             context = self._judge.context(task.options)
             records, keys, missing = self._known(context, task.sample, task.wanted, journal)
@@ -352,8 +351,7 @@ class Workers:
 
         def look_up(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
             key = self._judge.key(row, context, sample, records)
-            record = find(journal, row, key)
-            if record is not None and is_believed(record):
+            if (record := find_believed(journal, row, key)) is not None:
                 return record, key
             missing.append((row, key))
             return None

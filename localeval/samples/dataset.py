@@ -105,13 +105,13 @@ def read_samples(
         names[field] = (column,)
 
     rows: Rows
-    file = source.file if isinstance(source, Samples) else None
-    file = Path(source) if isinstance(source, str | Path) else file
+    file: Path | None = None
     if hasattr(source, "collect"):  # a LazyFrame
         source = source.collect()
     tabular = any(hasattr(source, own) for own in ("itertuples", "iter_rows", "to_pylist", "column_names"))
     if isinstance(source, str | Path):
-        name, rows = source_name(source), file_rows(source, format, encoding, names)
+        file, name = Path(source), source_name(source)
+        rows = file_rows(source, format, encoding, names)
     elif format is not None or encoding is not None:
         raise InputError("samples: format and encoding are of files; leave them out here.")
     elif tabular and not isinstance(source, Mapping):
@@ -123,7 +123,7 @@ def read_samples(
             remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
         raise InputError(f"samples: expected a path or a list of samples, not {found}; {remedy}.")
     else:
-        name = source.name if isinstance(source, Samples) else "samples"
+        name, file = (source.name, source.file) if isinstance(source, Samples) else ("samples", None)
         rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
 
     skipped: list[Skipped] = []
@@ -172,7 +172,7 @@ def _samples(
     for row in rows:
         value = row.value
         where = row.place if name == "samples" else f"{name}, {row.place}"
-        if isinstance(value, Sample) and any(names[field] != NAMES[field] for field in names):
+        if isinstance(value, Sample) and names != NAMES:
             value = value.model_dump(exclude_none=True)
         if isinstance(value, Mapping):
             value = from_langsmith(value, names)

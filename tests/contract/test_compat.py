@@ -73,9 +73,8 @@ def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp
     joined = EvaluationDataset(samples=read.samples[1:] + read[:2].samples)  # numbered each for itself
     assert len({s.id for s in joined}) == 4
     assert [s.id for s in EvaluationDataset([localeval.Sample(id=name) for name in "161"])] == ["1", "6", "4"]
-    assert [s.id for s in EvaluationDataset([SingleTurnSample(), SingleTurnSample(), {"id": "4"}])] == [
-        *"124"
-    ]
+    bare = SingleTurnSample()
+    assert [s.id for s in EvaluationDataset([bare, bare, {"id": "4"}])] == ["1", "2", "4"]
     assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
 
 

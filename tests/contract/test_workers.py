@@ -260,8 +260,10 @@ def test_a_shard_that_is_not_whole_leaves_a_merged_run_as_it_was(tmp_path: Path)
 
 
 def test_a_merged_run_is_watched_where_all_its_parts_were(tmp_path: Path) -> None:
+    offline()
     parts = shards(tmp_path, 2)
     config = parts[1] / "run.json"
+    assert '"watched": true' in config.read_text()
     config.write_text(config.read_text().replace('"watched": true', '"watched": false'))
     merge(parts, tmp_path / "whole")
     assert '"watched": true' not in (tmp_path / "whole" / "run.json").read_text()

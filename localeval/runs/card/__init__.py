@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements.calibration import Calibration, calibrations_for, write
-from localeval.judgements.journal import FILE, JournaledRecords, JournalFile
+from localeval.judgements.journal import FILE, JournalFile
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
@@ -138,8 +138,8 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     Only judgements that the scores stand on count: the folder may hold those of other metrics or options.
     """
     journal, costs = JournalFile(folder / FILE), defaultdict[str, list[dict[str, Any]]](list)
-    places = [one.records.at for one in result.samples if isinstance(one.records, JournaledRecords)]
-    keys = [key for at in places for name, key in at.items() if name in result.signature.judgements]
+    of_samples = (one.keys.items() for one in result.samples)
+    keys = [key for own in of_samples for name, key in own if name in result.signature.judgements]
     for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
         if entry := journal.entry(key):
             costs[entry["sample"]].append(entry["cost"])
