@@ -154,7 +154,8 @@ def _uses_support(result: Result) -> bool:
 
 def _notes_on_texts(one: SampleResult, result: Result) -> list[str]:
     notes = []
-    made = one.records.get("statements") or one.records.get("grounding")
+    statements = one.records.get("statements")
+    made = statements or one.records.get("grounding")
     spoken, calibrated = getattr(made, "language", ""), result.signature.calibration
     if spoken == "other":
         notes.append("neither English nor Chinese")
@@ -164,7 +165,7 @@ def _notes_on_texts(one: SampleResult, result: Result) -> list[str]:
         notes.append("raw probabilities")
     if getattr(made, "thinking_removed", False):
         notes.append("<think> removed")
-    if any(s.cut in ("budget", "repetition") for s in getattr(made, "sentences", ())):
+    if any(s.cut in ("budget", "repetition") for s in getattr(statements, "sentences", ())):
         notes.append("statements cut")
     if columns := dict.fromkeys(found.column for found in find_injections(one.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")

@@ -46,6 +46,10 @@ def test_a_sentence_has_the_probability_of_the_head_and_the_answer_that_of_its_l
     assert result.samples[1].scores["groundedness"].soft == pytest.approx(sigmoid(-2), abs=0.001)
     assert [s.sentence for s in good] == ["The mill was built in 1820.", "It is made of oak."]
     assert good[0].evidence.text == "The mill on the Arl was built in 1820, of brick."
+    assert [line.split()[:2] for line in str(result).splitlines() if line[:2] in ("mi", "b ")] == [
+        ["mill", "1.000"],
+        ["b", "0.000"],
+    ]
 
 
 def test_without_a_head_in_the_language_nothing_is_read_and_where_nothing_is_claimed_none_is_needed() -> None:
