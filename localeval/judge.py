@@ -166,7 +166,7 @@ class Judge:
 
     def heads(self, options: Options) -> dict[str, Head]:
         """Find what decides by reading, by language; often nothing. Raises as `heads_for`."""
-        return heads_for(str(self.model["sha256"]), options, self.engine.settings.n_gpu_layers)
+        return heads_for(str(self.model["sha256"]), options)
 
     def ready(self, metrics: Sequence[Metric], options: Options) -> None:
         """Check all that the metrics need. Raises ModelMissing, ModelBroken or InputError."""

@@ -50,8 +50,8 @@ _WHERE = [
         default="1",
         metavar="NUMBER|auto",
         show_default=True,
-        help="Processes that judge side by side; auto: as many as cores and memory allow. They share the "
-        "cores, unless --threads says how many each has.",
+        help="Processes that judge side by side; auto: as many as cores and memory allow, of four "
+        "threads each. They share the cores, unless --threads says how many each has.",
     ),
     click.Option(
         ["--ray"], metavar="ADDRESS", help="Judge on the Ray cluster there; auto: on the one that is here."

@@ -28,10 +28,16 @@ def _ggml() -> Any:
         return None
     library = ctypes.CDLL(str(found[0]))
     library.ggml_get_name.restype = ctypes.c_char_p
-    library.ggml_get_data.restype = ctypes.c_void_p
     library.ggml_nbytes.restype = ctypes.c_size_t
-    for function in (library.ggml_get_name, library.ggml_get_data, library.ggml_nbytes):
+    for function in (library.ggml_get_name, library.ggml_nbytes):
         function.argtypes = [ctypes.c_void_p]
+    library.ggml_backend_tensor_get.restype = None
+    library.ggml_backend_tensor_get.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_size_t,
+    ]
     return library
 
 
@@ -45,25 +51,31 @@ class StateTap:
         # An exception in here would be ignored, and the graph would go on: nothing in `_see` can raise.
         self.callback = llama_cpp.ggml_backend_sched_eval_callback(self._see)
         self._node = b""  # the name of the wanted one, or nothing
-        self._found: list[bytes] = []
+        self._found = b""
 
     def _see(self, tensor: int, ask: bool, _: Any) -> bool:
         """Answer llama.cpp: it asks of each node whether it is wanted, and shows the wanted one.
 
-        False to a shown one ends the graph. Where no state is wanted, one answer lets it run whole.
+        False to a shown one ends the graph, or the part of it that one device computes: of a later part the
+        first node is wanted, and ends it. Where no state is wanted, one answer lets all run whole.
         """
         if not self._node:
             return not ask
+        if self._found:
+            return ask
         ggml = _ggml()
         wanted = bool(ggml.ggml_get_name(tensor) == self._node)
         if ask or not wanted:
             return wanted
-        self._found.append(ctypes.string_at(ggml.ggml_get_data(tensor), ggml.ggml_nbytes(tensor)))
+        size = ggml.ggml_nbytes(tensor)
+        copied = ctypes.create_string_buffer(size)
+        ggml.ggml_backend_tensor_get(tensor, copied, 0, size)  # from a GPU's memory, too
+        self._found = copied.raw
         return False
 
     @contextmanager
     def reading(self, layer: int) -> Iterator[None]:
-        """Copy the residual behind the layer of every token that is decoded within; compute nothing above.
+        """Copy the residual behind the layer of the tokens of the one call within; compute nothing above.
 
         That leaves cells whose upper layers are empty, and no logits. Raises EngineError where this build of
         llama.cpp does not show its graph.
@@ -71,7 +83,7 @@ class StateTap:
         if _ggml() is None:
             raise EngineError("this build of llama.cpp shows no hidden states")
         self._node = f"l_out-{layer}".encode()  # as the graphs of Qwen2, Qwen2.5 and Qwen3 name it
-        self._found = []
+        self._found = b""
         try:
             yield
         finally:
@@ -79,8 +91,8 @@ class StateTap:
 
     def states(self, tokens: int) -> Array:
         """Give what was copied since `reading` began, (tokens, width). Raises EngineError if less."""
-        flat = np.frombuffer(b"".join(self._found), np.float32)
-        if not tokens or not flat.size or flat.size % tokens or not np.isfinite(flat).all():
+        flat = np.frombuffer(self._found, np.float32)
+        if not flat.size or flat.size % tokens or not np.isfinite(flat).all():
             raise EngineError(f"llama.cpp showed no hidden states at {self._node.decode()}")
         return flat.reshape(tokens, -1)
 

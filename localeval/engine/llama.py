@@ -164,6 +164,7 @@ class Llama(Tokenizer):
         params.flash_attn_type = int(bool(settings.flash_attention))
         params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
         params.no_perf = True
+        params.op_offload = settings.n_gpu_layers != 0  # else a build for GPUs computes long batches there
         params.cb_eval = self._tap.callback
         try:
             self._check_kind()
@@ -253,10 +254,13 @@ class Llama(Tokenizer):
         Raises EngineError where this build shows no states.
         """
         size = even_size(len(tokens), self.settings.n_batch)
-        with self._tap.reading(layer):
-            for start in range(0, len(tokens), size):
-                self._decode_batch(tokens[start : start + size])
-            return self._tap.states(len(tokens))
+        found = []
+        for start in range(0, len(tokens), size):
+            batch = tokens[start : start + size]
+            with self._tap.reading(layer):
+                self._decode_batch(batch)
+                found.append(self._tap.states(len(batch)))
+        return np.concatenate(found)
 
     def _decode_batch(self, tokens: Sequence[BatchToken]) -> list[Logits]:
         batch = self._batch

@@ -139,8 +139,8 @@ def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> L
     if known and code in _CRASHES:
         raise ModelError(
             f"{path}: llama.cpp ends the process on this model ({how}), whose bytes are the "
-            "catalog's, so it was not compiled for this processor; compile it again here "
-            "(in a checkout: rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
+            "catalog's, so its build is at fault, most often one for another processor; compile it "
+            "again here (in a checkout: rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
         )
     last = next((shorten(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
     return _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")

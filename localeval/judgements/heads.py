@@ -167,16 +167,13 @@ class Head(Fitted):
         return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures"}))
 
 
-def heads_for(model_sha256: str, options: Options, n_gpu_layers: int = 0) -> dict[str, Head]:
+def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
     """Choose those of `options.head` that were fitted for this judge, by language; often none.
 
-    With layers on a GPU there is none: such a graph is not ended half way. Raises InputError for a file that
-    can't be used, or that holds none for this judge.
+    Raises InputError for a file that can't be used, or that holds none for this judge.
     """
     text = options.head
-    if n_gpu_layers and text not in ("auto", "none"):
-        raise InputError("a head does not act with layers on a GPU; leave it out, or set n_gpu_layers to 0.")
-    if n_gpu_layers or text == "none":
+    if text == "none":
         return {}
     known = shipped() if text == "auto" else _parsed(text, "the given head")
     fitting = [head for head in known if head.judge.sha256 == model_sha256 and head.form == FORM]

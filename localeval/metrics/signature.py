@@ -154,7 +154,7 @@ def build_signature(
     """
     judgements = judgements_of(metrics)
     names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
-    heads = heads_for(models.judge["sha256"], options, models.engine["n_gpu_layers"])
+    heads = heads_for(models.judge["sha256"], options)
     if curves is None:
         curves = curves_for(models.judge["sha256"], options, heads)
     reads = "grounding" in names or ("support" in names and options.support_by in ("auto", "head"))

@@ -69,8 +69,8 @@ def evaluate(
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
     workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads
-              (a judge given by name: with its share of the cores); "auto" is as many as cores and memory
-              allow. 1 judges in this process
+              (a judge given by name: with its share of the cores); "auto" is as many, of four threads, as
+              cores and memory allow. 1 judges in this process
     ray       the address of a Ray cluster, or "auto" for the one that is here: `workers` are its actors, by
               default as many as it has room for (see `localeval.runs.cluster`)
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`

@@ -50,7 +50,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     samples, config = run_folder.read(Path(folder))
     then, chosen = config.signature, choose_metrics(metrics or config.metrics)
     choices = Options.read({**config.options, **options})
-    heads = heads_for(config.engine.model, choices, config.engine.settings.get("n_gpu_layers", 0))
+    heads = heads_for(config.engine.model, choices)
     if "support" in then.judgements and "calibration" not in options:
         curves = curves_of(then.calibration)
     else:

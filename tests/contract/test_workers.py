@@ -123,12 +123,15 @@ def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_pa
     assert run(tmp_path / "run", _Caller(tmp_path / "marks", 1), workers=2).network.refused == 1
 
 
-def test_workers_of_a_judge_that_is_named_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("workers", "threads"), [(2, 3), ("auto", 4), (1, 0)])
+def test_workers_of_a_judge_that_is_named_share_the_cores(
+    monkeypatch: pytest.MonkeyPatch, workers: Any, threads: int
+) -> None:
     load = Mock(return_value=steady_judge(SteadyEngine()))
     monkeypatch.setattr(Judge, "load", load)
     monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 6)
-    evaluate(SAMPLES[:2], ["context_relevance"], "a name", workers=2)
-    assert load.call_args.kwargs["n_threads"] == 3
+    evaluate(SAMPLES[:2], ["context_relevance"], "a name", workers=workers)
+    assert load.call_args.kwargs["n_threads"] == threads
 
 
 def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:
