@@ -70,10 +70,6 @@ class Node(NamedTuple):
     place: int
     items: list[int]
 
-    def batch_token(self, end: int, wanted: bool) -> BatchToken:
-        """Place the token behind a context that ends at `end`; item i is sequence 1 + i."""
-        return BatchToken(self.token, end + self.place, tuple(1 + item for item in self.items), wanted)
-
 
 def build_tree(feeds: Sequence[Sequence[int]]) -> tuple[list[Node], list[int]]:
     """Merge equal beginnings of several feeds: (the nodes, the number of each feed's last one).

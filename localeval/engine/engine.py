@@ -267,7 +267,10 @@ class Engine:
         lengths = [end + len(decoder.feed) for decoder in chunk]
         with self._items(len(chunk)):
             logits = self.llama.decode(
-                [node.batch_token(end, number in last) for number, node in enumerate(nodes)]
+                [
+                    BatchToken(node.token, end + node.place, tuple(1 + i for i in node.items), number in last)
+                    for number, node in enumerate(nodes)
+                ]
             )
             self._count(items=len(nodes) - forced, forced=forced)
             for decoder, number in zip(chunk, ends, strict=True):
@@ -279,12 +282,9 @@ class Engine:
                 for i in growing:
                     decoder = chunk[i]
                     self._count(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
-                    batch += _batch(decoder.feed, lengths[i], 1 + i, wanted=True)
+                    wanted = 1 + len(decoder.draft)
+                    batch += _batch([*decoder.feed, *decoder.draft], lengths[i], 1 + i, wanted)
                     lengths[i] += len(decoder.feed)
-                    batch += [
-                        BatchToken(token, lengths[i] + k, (1 + i,), True)
-                        for k, token in enumerate(decoder.draft)
-                    ]
                 logits = self.llama.decode(batch)
                 for i in growing:
                     decoder, drafted = chunk[i], len(chunk[i].draft)
@@ -299,12 +299,10 @@ class Engine:
         self._spent = self._spent.plus(**tokens)
 
 
-def _batch(tokens: list[int], position: int, sequence: int, wanted: bool = False) -> list[BatchToken]:
-    """Place `tokens` from `position` on; the last one's logits may be wanted."""
-    last = len(tokens) - 1
-    return [
-        BatchToken(token, position + i, (sequence,), wanted and i == last) for i, token in enumerate(tokens)
-    ]
+def _batch(tokens: list[int], position: int, sequence: int, wanted: int = 0) -> list[BatchToken]:
+    """Place `tokens` from `position` on; of the last `wanted` ones the logits are wanted."""
+    first = len(tokens) - wanted
+    return [BatchToken(token, position + i, (sequence,), i >= first) for i, token in enumerate(tokens)]
 
 
 def _identity(path: Path) -> tuple[int, ...]:

@@ -27,17 +27,11 @@ def _ggml() -> Any:
     if not found:
         return None
     library = ctypes.CDLL(str(found[0]))
-    library.ggml_get_name.restype = ctypes.c_char_p
-    library.ggml_nbytes.restype = ctypes.c_size_t
-    for function in (library.ggml_get_name, library.ggml_nbytes):
-        function.argtypes = [ctypes.c_void_p]
+    tensor, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    library.ggml_get_name.argtypes, library.ggml_get_name.restype = [tensor], text
+    library.ggml_nbytes.argtypes, library.ggml_nbytes.restype = [tensor], size
+    library.ggml_backend_tensor_get.argtypes = [tensor, text, size, size]
     library.ggml_backend_tensor_get.restype = None
-    library.ggml_backend_tensor_get.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_size_t,
-    ]
     return library
 
 
