@@ -25,6 +25,7 @@ from localeval.engine.interface import (
     Reply,
     States,
     TokenUsage,
+    TreeEngine,
 )
 from localeval.judge import Judge
 from localeval.judgements.calibration import calibrate
@@ -94,7 +95,7 @@ class Call:
     seeds: tuple[tuple[int, ...], ...] | None
 
 
-class FakeEngine:
+class FakeEngine(TreeEngine):
     """Give the queued answers, one an item, in order; raise AssertionError when they run out.
 
     An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
@@ -102,11 +103,12 @@ class FakeEngine:
     is a character here. `calls` keeps what was asked.
     """
 
+    spent = TokenUsage()
+
     def __init__(self, answers: Iterable[Mapping[str, Any] | Exception], n_ctx: int = 100_000) -> None:
         self._answers = list(answers)
         self.settings = EngineSettings(n_ctx=n_ctx)
         self.calls: list[Call] = []
-        self.spent = TokenUsage()
 
     def tokens(self, text: str) -> list[int]:
         return [ord(character) for character in text]
@@ -114,14 +116,8 @@ class FakeEngine:
     def frame(self, prefix: PromptPrefix) -> Frame:
         return Frame(self.tokens(prefix.system + "".join(u + a for u, a in prefix.examples)), ())
 
-    def count(self, text: str) -> int:
-        return len(text)
-
     def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
         return False
-
-    def room(self, prefix: PromptPrefix) -> int:
-        return self.settings.n_ctx - len(self.frame(prefix).before)
 
     def generate(
         self,

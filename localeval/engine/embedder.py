@@ -1,8 +1,4 @@
-"""Texts as unit vectors, from a sentence-transformer folder on this machine.
-
-sentence_transformers is imported only when vectors are first asked for. Weights are read from safetensors; a
-folder's own code is never run.
-"""
+"""Texts as unit vectors, from a sentence-transformer folder on this machine, whose own code is never run."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ class Embedder:
     0.93
     """
 
-    def __init__(self, files: ModelFiles, threads: int = 0) -> None:
+    def __init__(self, files: ModelFiles, threads: int) -> None:
         """Raises ModelBroken if `files` is no folder that can be loaded without running code from it."""
         _check_folder(files)
         self.name, self.sha256 = files.name, files.sha256
@@ -55,14 +51,11 @@ class Embedder:
 
     @classmethod
     def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER, *, threads: int = 0) -> Embedder:
-        """Open a catalog name, or a path to any sentence-transformer folder with safetensors.
+        """Open a catalog name, a path to any sentence-transformer folder with safetensors, or `auto`.
 
-        `auto` is the best of the catalog's embedders that is on this machine.
-
-        The files are checked now; the weights are loaded at the first `embed`. A catalog model whose weights
-        are a pickle is then converted, once.
-
-        threads  how many compute; 0 for the physical cores
+        That is the best of the catalog's embedders on this machine. The files are checked now; the weights
+        are loaded at the first `embed`, and converted then, once, where they are a pickle of the catalog's.
+        `threads` compute; 0 for the physical cores.
 
         Raises ModelMissing, ModelBroken, or InputError for another number of threads.
         """
@@ -102,15 +95,10 @@ class Embedder:
 
     def signature(self) -> dict[str, Any]:
         """Tell what of this embedder can change a vector, and the languages that it reads."""
-        packages = {package: version(package) for package in _PACKAGES}
         prefix = {"prefix": self.prefix} if self.prefix else {}
-        return prefix | {
-            "name": self.name,
-            "sha256": self.sha256,
-            "languages": list(self.languages),
-            "threads": self.threads,
-            "packages": packages,
-        }
+        own = {"name": self.name, "sha256": self.sha256, "languages": list(self.languages)}
+        packages = {package: version(package) for package in _PACKAGES}
+        return {**prefix, **own, "threads": self.threads, "packages": packages}
 
     def close(self) -> None:
         """Free the weights. A later `embed` would load them again."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from localeval.engine.batching import BatchToken, build_tree, chunks, count_beyond
-from localeval.engine.interface import EngineError, EngineSettings, Frame, Reply, States, TokenUsage
+from localeval.engine.interface import EngineError, EngineSettings, Reply, States, TokenUsage, TreeEngine
 from localeval.engine.memory import OVERHEAD, cache_bytes, check
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
@@ -26,6 +26,7 @@ from localeval.prompts import PromptPrefix
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
     from localeval.engine.grammar import CompiledSchema
+    from localeval.engine.interface import Frame
     from localeval.engine.llama import Llama, Tokenizer
     from localeval.engine.prefix_cache import PrefixCache
 
@@ -34,7 +35,7 @@ T = TypeVar("T", bound=BaseModel)
 CONTEXT = 0  # the sequence that holds prefix and context; items are 1, 2, ...
 
 
-class Engine:
+class Engine(TreeEngine):
     """A `TreeEngine` on the GGUF file at `path`. Not for two threads at a time; `close()` frees it.
 
     The weights are loaded for the first reply; to count tokens the vocabulary alone is read, in a second.
@@ -133,9 +134,6 @@ class Engine:
     def tokens(self, text: str) -> list[int]:
         return self._get_tokenizer().tokenize(text.encode("utf-8", "replace"))
 
-    def count(self, text: str) -> int:
-        return len(self.tokens(text))
-
     def frame(self, prefix: PromptPrefix) -> Frame:
         if prefix not in self._frames:
             from localeval.engine.chat import frame
@@ -147,10 +145,6 @@ class Engine:
         return prefix in self._states or bool(
             self._prefix_cache and self._prefix_cache.has(self.frame(prefix).before)
         )
-
-    def room(self, prefix: PromptPrefix) -> int:
-        before, after = self.frame(prefix)
-        return self.settings.n_ctx - len(before) - len(after)
 
     # Replies and states
 
@@ -165,7 +159,7 @@ class Engine:
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        """See `TreeEngine.generate`. Raises TypeError for a schema that can't be compiled."""
+        """See `TreeEngine.generate`."""
         from localeval.engine.decoding import ReplyDecoder
         from localeval.engine.grammar import compile_schema
 

@@ -1,8 +1,4 @@
-"""HHEM-2.1-Open, a classifier: how likely a hypothesis is consistent with a premise. English only.
-
-It is the encoder of flan-t5-base with a head of two labels. transformers and torch are imported at the first
-question.
-"""
+"""HHEM-2.1-Open, a classifier of English: the encoder of flan-t5-base with a head of two labels."""
 
 from __future__ import annotations
 
@@ -41,9 +37,7 @@ class Classifier:
     ([0.65], 1)
     """
 
-    def __init__(
-        self, files: ModelFiles, device: str = "cpu", batch_size: int = 10, threads: int = 0
-    ) -> None:
+    def __init__(self, files: ModelFiles, device: str, batch_size: int, threads: int) -> None:
         self.name, self.sha256, self.source = files.name, files.sha256, files.source
         self.device, self.batch_size = device, batch_size
         self.threads = EngineSettings(n_threads=threads).n_threads

@@ -187,15 +187,15 @@ class TokenUsage(NamedTuple):
 class TreeEngine(Protocol):
     """One prefix a run, one context a sample, many items decoded together. `testing.FakeEngine` is one."""
 
-    @property
-    def settings(self) -> EngineSettings: ...
+    settings: EngineSettings
 
     @property
     def spent(self) -> TokenUsage: ...
 
     def tokens(self, text: str) -> Sequence[int]: ...
 
-    def count(self, text: str) -> int: ...
+    def count(self, text: str) -> int:
+        return len(self.tokens(text))
 
     def frame(self, prefix: PromptPrefix) -> Frame: ...
 
@@ -205,7 +205,7 @@ class TreeEngine(Protocol):
 
     def room(self, prefix: PromptPrefix) -> int:
         """Count the tokens left for a context and its items."""
-        ...
+        return self.settings.n_ctx - sum(map(len, self.frame(prefix)))
 
     def generate(
         self,
