@@ -99,10 +99,7 @@ class Engine(TreeEngine):
         return self._get_tokenizer().number("block_count")
 
     def memory(self, prefix_tokens: int = 0) -> int | None:
-        """Reckon the bytes that the loaded model takes, cached states of so many prefix tokens included.
-
-        None where a GPU holds it, or part of it.
-        """
+        """Reckon the bytes of the loaded model and states of so many prefix tokens; None with a GPU."""
         if self.settings.n_gpu_layers:
             return None
         weights = sum(file.stat().st_size for file in self._files)

@@ -36,10 +36,7 @@ def _ggml() -> Any:
 
 
 class StateTap:
-    """Copies the residual behind a layer. One belongs to one context, and lives as long as it.
-
-    callback  for the context's parameters
-    """
+    """Copies the residual behind a layer, by the `callback` of one context, and lives as long as that."""
 
     def __init__(self) -> None:
         # An exception in here would be ignored, and the graph would go on: nothing in `_see` can raise.

@@ -176,11 +176,7 @@ class TokenUsage(NamedTuple):
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
 
     def since(self, before: TokenUsage) -> TokenUsage:
-        """Give what came after `before`.
-
-        >>> TokenUsage(prefix=9, decoded=3).since(TokenUsage(prefix=9)).decoded
-        3
-        """
+        """Give what came after `before`."""
         return TokenUsage(*map(sub, self, before))
 
 

@@ -1,8 +1,4 @@
-"""The states of prefixes on disk: what one run computes of its worked examples, the next one reads.
-
-A state is what llama.cpp holds of a prefix's tokens: instructions and worked examples, no text of a sample.
-Only the same build with the same settings on the same processor reads it, so that it has the same bits.
-"""
+"""The states of prefixes on disk: what a run computes of its worked examples, the next reads (README.md)."""
 
 from __future__ import annotations
 

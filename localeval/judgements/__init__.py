@@ -1,8 +1,4 @@
-"""Judgements: questions put to a model about one sample. Each is asked once and kept whole.
-
-A judgement is declared by what it reads of the sample, which other judgements it stands on, what of the
-recipe can change its answer, and the function that asks.
-"""
+"""Judgements: questions put to a model about one sample. Each is asked once and kept whole."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Heads: fitted maps from what a judge holds of a text that it has read to probabilities.
-
-A head belongs to one model file, one language and one form of reading (`FORM`), and acts on nothing else.
-How one is fitted, and on what: localeval/judgements/calibration/README.md.
-"""
+"""Heads: fitted maps from what a judge holds of a text to probabilities; see calibration/README.md."""
 
 from __future__ import annotations
 
@@ -139,7 +135,6 @@ class SoftMinimum(Fitted):
 class Head(Fitted):
     """What was fitted for one judge and one language.
 
-    judge         see `FittedFor`
     form          `FORM` when it was fitted
     layer         behind which the states are read
     sentence      P(supported) of a sentence, from the mean of its tokens' states

@@ -165,9 +165,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with ExitStack() as opened:
-                opened.callback(
-                    lock_file(lock, 0).release
-                )  # the system lets go of it however the process ends
+                opened.callback(lock_file(lock, 0).release)  # the system does it however the process ends
                 lock.write_text(f"{os.getpid()}\n", encoding="ascii")
                 self.lines = _repaired(folder / FILE)
                 self._file = opened.enter_context((folder / FILE).open("a+b", buffering=0))
@@ -274,11 +272,7 @@ def find(journal: Journal | JournalFile, judgement: Judgement, key: str) -> Base
 
 
 def is_believed(record: BaseModel) -> bool:
-    """Tell whether a record that was kept stands for its judgement.
-
-    An error of the engine may pass, and so may the loss of a worker: such a judgement is made anew when it is
-    next asked for.
-    """
+    """Tell whether a kept record stands: an engine's error or a worker's loss may pass, and is made anew."""
     return not (isinstance(record, Failure) and record.failed in ("engine_error", "worker_lost"))
 
 

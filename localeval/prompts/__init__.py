@@ -136,11 +136,7 @@ class Prompt(BaseModel):
 
 
 def join(contexts: Sequence[str]) -> str:
-    """Join contexts to one text, a newline between them.
-
-    >>> join(["One.", "Two."])
-    'One.\\nTwo.'
-    """
+    """Join contexts to one text, a newline between them."""
     return "\n".join(contexts)
 
 
@@ -154,10 +150,7 @@ def fence(text: str) -> str:
 
 
 def fill(template: str, texts: Mapping[str, str]) -> str:
-    """Replace each {name} by the fenced text of that name, in one pass.
-
-    What a text contains is never read as a place again.
-    """
+    """Replace each {name} by the fenced text of that name, in one pass: no text is read as a place."""
     return _PLACE.sub(lambda place: fence(texts[place[1]]), template)
 
 

@@ -49,10 +49,7 @@ _Prompts = Mapping[_Prompted, Mapping[Literal["en", "zh"], _Path]]
 
 @dataclass(frozen=True, config=STRICT)
 class Options(Settings):
-    """Keyword arguments of `evaluate` and `Judge.score`, and options of the command line.
-
-    Each is declared here once: its default, its bounds, and what it means.
-    """
+    """Keyword arguments of `evaluate` and `Judge.score`, and options of the command line, declared once."""
 
     statements: Literal["llm", "sentences"] = Field(
         default="llm",

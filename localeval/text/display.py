@@ -12,20 +12,12 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Do as `printable`, but keep line ends.
-
-    >>> printable_lines("a\\x1b[31m\\nb")
-    'a [31m\\nb'
-    """
+    """Do as `printable`, but keep line ends."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def one_line(text: str) -> str:
-    """Replace every run of white space by one space.
-
-    >>> one_line(" a\\n b ")
-    'a b'
-    """
+    """Replace every run of white space by one space, and drop it at both ends."""
     return " ".join(text.split())
 
 

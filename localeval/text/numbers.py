@@ -67,11 +67,7 @@ def parse_numbers(text: str) -> set[str]:
 
 
 def joined(spaced: str) -> str:
-    """Write a match of `SPACED` in one piece.
-
-    >>> joined("10 000")
-    '10000'
-    """
+    """Write a match of `SPACED` in one piece: 10000 for "10 000"."""
     return re.sub(r"\D", "", spaced)
 
 

@@ -1,7 +1,6 @@
-"""Calibration: fitted maps of the judge's probabilities of support, and which of them acts on a run.
+"""Calibration: fitted maps of the judge's probabilities of support, and which acts on a run; see README.md.
 
-Journals keep raw probabilities; a map is applied to the records that a metric reads. What is fitted, to what
-and why: README.md in this folder. How: `localeval.judgements.calibration.fit`.
+Journals keep raw probabilities; a map is applied to the records that a metric reads.
 """
 
 from __future__ import annotations
@@ -68,7 +67,6 @@ class Curve(Fitted):
 class Calibration(Fitted):
     """A curve, and what it was fitted on: it acts on nothing else.
 
-    judge       name and sha256 of the model file
     language    of the responses, "en" or "zh"
     prompts     prompt -> sha256, those that made statements and verdicts in this language
     judgements  judgement -> version
