@@ -8,13 +8,9 @@ from typing import NamedTuple
 from localeval.engine.interface import ContextTooLong
 from localeval.prompts import join
 
-GLUE_TOKENS = 64
-"""Glue, options and closings are fed beside an item's budget: what they take is small and bounded."""
-
+GLUE_TOKENS = 64  # at most, of glue, options and closings that are fed beside an item's budget
 MOST_WINDOWS = 8
-
-GROUP = 16
-"""Tokens that llama.cpp's kernels for the usual quantizations take together."""
+GROUP = 16  # tokens that llama.cpp's kernels for the usual quantizations take together
 
 
 def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, width: int) -> list[range]:

@@ -14,8 +14,7 @@ from localeval.engine.llama import Llama
 
 BATCH, SEQUENCES, STEPS = 512, 32, 8
 
-READ_SHARE = 0.58
-"""Time of a token that is read through the layers that a head needs, of one through all: 16 of 28 layers."""
+READ_SHARE = 0.58  # of a token's time, where it is read through the layers that a head needs: 16 of 28
 
 
 class Speed(NamedTuple):

@@ -19,14 +19,10 @@ T = TypeVar("T", bound=BaseModel)
 
 # How long replies will be, chosen on finished judgements by qwen2.5-coder-1.5b with its built-in prompts: the
 # tokens of 160 other samples, 20 by 20, were 0.98 to 1.06 of the estimate.
-LIST_SHARE = 0.95
-"""Tokens of a reply that is a list, for each token of its item."""
-
-TEXT_TOKENS, OTHER_TEXT_TOKENS = {"question": 12}, 40
-"""Tokens of a text field of a reply. Reasons and analyses are not fitted: 40 is a guess."""
-
-WRONG_GUESSES = 0.29
-"""Wrongly guessed tokens for each one written, where nothing is drawn."""
+LIST_SHARE = 0.95  # tokens of a reply that is a list, for each token of its item
+TEXT_TOKENS = {"question": 12}  # tokens of a text field of a reply
+OTHER_TEXT_TOKENS = 40  # reasons and analyses are not fitted: a guess
+WRONG_GUESSES = 0.29  # wrongly guessed tokens for each one written, where nothing is drawn
 
 
 class DryRunEngine:

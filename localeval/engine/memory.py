@@ -8,9 +8,8 @@ from pathlib import Path
 
 from localeval.errors import InputError
 
+# Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers.
 OVERHEAD = 600_000_000
-"""Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers."""
-
 _BITS = {"f16": 16.0, "q8_0": 8.5}  # of a value in the cache
 
 

@@ -15,11 +15,8 @@ from localeval.engine.interface import EngineSettings
 from localeval.engine.probe import library, processor
 from localeval.system.versions import digest, package_versions
 
-MOST = 1_000_000_000
-"""Bytes of all states together; those that were not used for longest go first."""
-
+MOST = 1_000_000_000  # bytes of all states together; those that were not used for longest go first
 LOG = logging.getLogger("localeval")
-
 _SUM = hashlib.sha256().digest_size
 
 

@@ -32,21 +32,12 @@ from localeval.system.offline import SWITCHES, offline
 from localeval.system.versions import digest, package_versions
 from localeval.text.display import shorten
 
+# A probe may take this long, and longer by the file's size: a slow disk or busy machine is not its fault.
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
-"""A probe may take this long, and longer by the file's size: a slow disk or busy machine is not its fault."""
-
-VERSION = 2
-"""One more whenever a probe asks more of a file, so that what passed before is probed anew."""
-
-IN_CHILD = False
-"""Set in a process that may end by what it loads: nothing is probed elsewhere first."""
-
-BESIDE = 6 << 30
-"""Bytes of address space beside the weights: Python, its libraries, stacks of threads, buffers, a cache."""
-
-MOST_EXAMPLES = 64
-"""A chat template is tried with so many worked examples, and with fewer; built-in prompts have up to 18."""
-
+VERSION = 2  # one more whenever a probe asks more of a file, so that what passed before is probed anew
+IN_CHILD = False  # set in a process that may end by what it loads: nothing is probed elsewhere first
+BESIDE = 6 << 30  # bytes of address space beside the weights: Python, libraries, stacks, buffers, a cache
+MOST_EXAMPLES = 64  # that a chat template is tried with, and fewer; built-in prompts have up to 18
 # No debugger at an abort; no address space for threads that do nothing.
 _QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
 _KINDS: dict[str, type[LocalevalError]] = {"InputError": InputError, "ModelError": ModelError}

@@ -49,7 +49,6 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRe
         items = [prompt.render_item("useful", context=text) for text in texts]
         return [*map(probability_of_yes, engine.generate(prefix, before, items, DirectReply, budget=0))]
 
-    shares: list[float] = []
     try:
         shares = asked(readable) if readable else []
     except ContextTooLong:  # which is found before anything is computed

@@ -129,12 +129,9 @@ class Places:
         sizes = (len(c.encode("utf-8", "replace")) for c in text)
         self._at = [*accumulate(sizes, initial=before)]
 
-    def tokens(self, states: States, start: int, end: int) -> slice:
-        return states.tokens(self._at[start], self._at[end])
-
     def mean(self, states: States, start: int, end: int) -> Any:
         """Average the states of the tokens of a piece of the text: (width,)."""
-        return states.values[self.tokens(states, start, end)].mean(axis=0)
+        return states.values[states.tokens(self._at[start], self._at[end])].mean(axis=0)
 
 
 def words(sentence: Sentence) -> Iterator[tuple[int, int]]:

@@ -18,8 +18,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+# Marks of a chat template, the end of a prompt's fence, a ready-made verdict, an order to the judge.
 KINDS = ("chat_tokens", "fence", "verdict", "instruction")
-"""Marks of a chat template, the end of a prompt's fence, a ready-made verdict, an order to the judge."""
 
 
 class Injection(NamedTuple):
