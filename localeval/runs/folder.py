@@ -1,15 +1,7 @@
 """A run's folder, complete in itself: what was judged, with what, and every judgement.
 
-A folder is a run's if it has the `run.json` of one; else it must be empty, or not exist.
-
-samples.jsonl  the samples as they were read
-run.json       how it was made (see `localeval.runs.config`)
-shard.json     of a part of a run: which one it is (see `localeval.runs.shards`)
-plan.json      what the run was to take (see `localeval.runs.plan`), where a plan was made
-journal.jsonl  the judgements (see `localeval.judgements.journal`)
-results.json   of a finished run: signature, means, each sample's scores (see `localeval.runs.results_file`)
-scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
-report.html    the same to look at (see `localeval.report.html`)
+A folder is a run's if it has the `run.json` of one; else it must be empty, or not exist. Its files:
+localeval/runs/README.md.
 """
 
 from __future__ import annotations
@@ -189,11 +181,7 @@ def _samples_of(folder: Path) -> Sequence[Sample]:
 
 
 def finish(folder: Path, result: Result) -> None:
-    """Write the result of a run into its folder: results.json (`results_file`), tables, report.
-
-    All files but the report are there whole, or none of them is. Raises FolderError when the folder can't be
-    written.
-    """
+    """Write results.json and the tables, whole or none of them, then the report. Raises FolderError."""
     with writing(folder):
         # The results last: they say that all is there.
         write_together(folder, [*tables.as_csv(result), (RESULTS, results_file.results_text(result))])

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict
 from localeval.errors import InputError
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.journal import JournaledRecords, JournalFile
-from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
@@ -41,10 +40,9 @@ class Network(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """One sample with its scores (by metric) and the records (by judgement) that they were computed from.
+    """One sample with its scores, by metric, and the records that they were computed from, by judgement.
 
-    Of a run in a folder the records are read from its journal, each time that they are asked for.
-
+    records    of a run in a folder read from its journal at each look
     curves     what calibrated the judge's probabilities of support, by language; they stand in `records` raw
     threshold  the probability from which a verdict counted as yes
     """
@@ -66,10 +64,7 @@ class SampleResult:
         return {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
 
     def calibrated(self) -> Mapping[str, Any]:
-        """Calibrate the records' probabilities of support, as the metrics read them.
-
-        Without a calibration in force these are `records`.
-        """
+        """Calibrate the records' probabilities of support, as the metrics read them."""
         return calibrate(self.records, self.curves)
 
 
@@ -130,10 +125,9 @@ class Result:
 
     samples    one `SampleResult` each, in the order of the input
     signature  what the numbers were made with
-    network    how often the run tried to use the network (see `Network`)
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
     higher_is_better  metric -> whether more is better, where that is known: of those that are registered
-               (`METRICS`), and of a finished run's (`localeval.runs.folder.load`) by what it was made with
+               (`METRICS`), and of a finished run's by what it was made with
     """
 
     def __init__(
@@ -170,15 +164,14 @@ class Result:
 
         Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
         """
-        pairs = [
-            Disagreement(s.sample.id, one.statement, one.probability, other.probability)
-            for s in self.samples
-            for records in [s.calibrated()]
-            for one, other in zip(
-                _verdicts(records, "support"), _verdicts(records, "support_hhem"), strict=False
-            )
-        ]
-        return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
+        found = []
+        for one in self.samples:
+            records = one.calibrated()
+            both = (getattr(records.get(name), "verdicts", ()) for name in ("support", "support_hhem"))
+            for a, b in zip(*both, strict=False):
+                if (a.probability >= threshold) != (b.probability >= threshold):
+                    found.append(Disagreement(one.sample.id, a.statement, a.probability, b.probability))
+        return found
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """Give for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
@@ -224,7 +217,7 @@ class Result:
     def to_pandas(self) -> Any:
         """Make a DataFrame, one row a sample: its columns, and each metric's value, soft, status and reason.
 
-        Needs pandas, which the extra `tables` brings; raises InputError without it.
+        Raises InputError without pandas, which the extra `tables` brings.
 
         >>> result.to_pandas()[["id", "faithfulness", "faithfulness_soft"]]        # doctest: +SKIP
         """
@@ -233,10 +226,7 @@ class Result:
         return to_pandas(self)
 
     def to_html(self, path: str | Path, **given: Any) -> None:
-        """Write the result as one page that loads nothing from anywhere; at most 20 MB.
-
-        `given` is what `localeval.report.html.write` takes beside: title, agreement, cost. Raises
-        InputError when the file can't be written.
+        """Write the result as one page (see `localeval.report.html.write`); `given` is title, cost.
 
         >>> result.to_html("report.html", title="answers")                         # doctest: +SKIP
         """
@@ -254,8 +244,3 @@ class Result:
         from localeval.report.text import as_text
 
         return as_text(self)
-
-
-def _verdicts(records: Mapping[str, Any], judgement: str) -> Sequence[Verdict]:
-    record = records.get(judgement)
-    return record.verdicts if isinstance(record, SupportRecord) else ()

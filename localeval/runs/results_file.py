@@ -1,16 +1,7 @@
 """results.json: written one sample a line, so that it can be read in parts, and read back as a `Result`.
 
-schema     1
-signature  what the numbers were made with, as fields
-metrics    their names, in the order of the table
-summary    metric -> the fields of `localeval.metrics.summary.Summary`; an interval is [low, high] or null.
-           Beside them `higher_is_better`, by which a process that has not registered the metric tells better
-           from worse; an older version wrote none
-network    the fields of `localeval.runs.result.Network`
-skipped    place and reason of each row of the data that was left out because it can't be read
-samples    in the order of the input: id; sha256 of what was judged, by which a text that was edited since
-           is found (an older version wrote none); scores, metric -> value, soft, status, reason; and
-           records, judgement -> the key of its line in `journal.jsonl`, where the record itself stands
+Its fields: localeval/runs/README.md. An older version wrote neither `sha256`, by which a text that was edited
+since is found, nor `higher_is_better`.
 """
 
 from __future__ import annotations

@@ -112,11 +112,10 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
-    places = sorted(at for shard in shards for at in shard.places)
-    counts = [(len(shard.places), len(result.samples)) for shard, result in zip(shards, results, strict=True)]
-    if places != list(range(shards[0].samples)) or any(told != there for told, there in counts):
-        raise InputError(f"{SHARD} of a part is not what was written; give its `evaluate` command again.")
     parts = sorted((at, part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places))
+    told, there = [len(shard.places) for shard in shards], [len(result.samples) for result in results]
+    if [at for at, _, _ in parts] != list(range(shards[0].samples)) or told != there:
+        raise InputError(f"{SHARD} of a part is not what was written; give its `evaluate` command again.")
     samples = Samples((results[part].samples[i].sample for _, part, i in parts), "the shards")
     check(output, samples)
     journals, like = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]

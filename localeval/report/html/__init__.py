@@ -67,11 +67,7 @@ def notebook(result: Result) -> str:
     return _environment().get_template("notebook.html").render(result=result, samples=first, more=more)
 
 
-def pieces(
-    result: Result,
-    title: str = "",
-    cost: RunCost | None = None,
-) -> Iterator[str]:
+def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iterator[str]:
     """Make the report in parts, so that a large one is never in memory whole.
 
     title  stands at its head: the name of the run, say

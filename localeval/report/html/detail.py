@@ -198,9 +198,12 @@ def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
     by_question: dict[str, list[tuple[float, float | None]]] = {}
     for draw, cosine in zip_longest(made, cosines[: len(made)]):
         by_question.setdefault(draw.question, []).append((draw.sufficient, cosine))
-    shown = []
-    for question, own in by_question.items():
-        sufficient = sum(probability for probability, _ in own) / len(own)
-        row = {"question": question, "times": len(own), "cosine": own[0][1], "sufficient": sufficient}
-        shown.append(row)
-    return shown
+    return [
+        {
+            "question": question,
+            "times": len(own),
+            "cosine": own[0][1],
+            "sufficient": sum(probability for probability, _ in own) / len(own),
+        }
+        for question, own in by_question.items()
+    ]
