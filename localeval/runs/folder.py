@@ -17,10 +17,10 @@ from localeval.errors import FolderError, InputError
 from localeval.judgements import journal
 from localeval.judgements.journal import Journal, JournalFile, head_of
 from localeval.report import tables
-from localeval.runs import config, plan, results_file
+from localeval.runs import config, plan
 from localeval.runs.config import RunConfig, find_config
 from localeval.runs.plan import Plan
-from localeval.runs.result import Result, sample_sha256
+from localeval.runs.result import FILE, Result, read_results, results_text, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system.files import (
     atomic_write,
@@ -35,7 +35,7 @@ from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
-SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, results_file.FILE, "report.html"
+SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, FILE, "report.html"
 SHARD = "shard.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
 FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, SHARD, plan.FILE, *_FINISHED)
@@ -184,14 +184,14 @@ def finish(folder: Path, result: Result) -> None:
     """Write results.json and the tables, whole or none of them, then the report. Raises FolderError."""
     with writing(folder):
         # The results last: they say that all is there.
-        write_together(folder, [*tables.as_csv(result), (RESULTS, results_file.results_text(result))])
+        write_together(folder, [*tables.as_csv(result), (RESULTS, results_text(result))])
     write_report(folder, result, folder / REPORT)
 
 
 def write_results(path: Path, result: Result) -> None:
     """Write a result of a run's folder to any file, in the form of its results.json. Raises InputError."""
     with writing_to(path, "scores"):
-        atomic_write(path, results_file.results_text(result))
+        atomic_write(path, results_text(result))
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
@@ -237,7 +237,7 @@ def load(folder: str | Path) -> Result:
             (path / RESULTS).open(encoding="utf-8") as lines,
             parsing(f"{folder}: {RESULTS} can't be used: it"),
         ):
-            return results_file.read_results(lines, samples, JournalFile(path / journal.FILE))
+            return read_results(lines, samples, JournalFile(path / journal.FILE))
     except OSError as error:
         raise FolderError(
             f"{shorten(path / RESULTS)}: can't be read ({error.strerror}); make it a file that you may read."
