@@ -7,11 +7,11 @@ are made one sample at a time, so that memory does not grow.
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain, repeat
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from localeval.errors import InputError
@@ -47,10 +47,8 @@ def _score_columns(metrics: Sequence[str]) -> list[str]:
 
 def _score_rows(result: Result) -> Iterator[list[Cell]]:
     for one in result.samples:
-        row: list[Cell] = [one.sample.id]
-        for score in map(one.scores.__getitem__, result.metrics):
-            row += [score.value, score.soft, score.status, score.reason]
-        yield row
+        scores = [one.scores[name] for name in result.metrics]
+        yield [one.sample.id, *(part for s in scores for part in (s.value, s.soft, s.status, s.reason))]
 
 
 def _statement_rows(result: Result) -> Iterator[list[Cell]]:
@@ -97,14 +95,11 @@ def cell(content: Cell) -> Cell:
 
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    line.write("\ufeff")
+    echo: Any = SimpleNamespace(write=str)  # `writerow` returns what `write` does: the line
+    writer = csv.writer(echo, lineterminator="\n")
+    yield "\ufeff"
     for row in chain([columns], rows):
-        writer.writerow([cell(content) for content in row])
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()
+        yield writer.writerow(map(cell, row))
 
 
 def to_pandas(result: Result) -> Any:

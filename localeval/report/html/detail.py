@@ -112,10 +112,7 @@ def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Pieces:
 
 
 def _response(text: str, records: Mapping[str, Any]) -> Pieces:
-    """Colour each sentence by its least supported statement.
-
-    Where no statement was decided, by the reading, which also tells the doubtful words.
-    """
+    """Colour each sentence by its least supported statement, or else by its reading; mark doubtful words."""
     least: dict[int, float] = {}
     decided = next((records[name] for name in _OF_RESPONSE if name in records), None)
     for verdict in decided.verdicts if decided else ():
