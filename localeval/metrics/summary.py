@@ -73,8 +73,7 @@ def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Op
 def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
     """Return the undefined score of a sample that lacks a column or a context; None if it can be judged.
 
-    An empty question or reference counts as missing, and a context without a word as none. An empty response
-    does not: it makes no statement; but with `metric.either` it counts as missing.
+    An empty response is one that makes no statement; but with `metric.either` it counts as missing.
     """
     for column in metric.columns:
         value = getattr(sample, column, None)

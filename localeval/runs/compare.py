@@ -31,8 +31,7 @@ class Difference:
 
     a, b        means over the pairs, 0 to 1; `difference` is b - a
     interval    the 95 % interval of `difference`; None for one pair
-    p           of a paired permutation test: how often chance alone would differ as much; two-sided, a mid-p
-                value, not corrected for the number of metrics
+    p           of `paired_permutation_test`; not corrected for the number of metrics
     """
 
     a: float

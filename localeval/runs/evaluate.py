@@ -56,8 +56,7 @@ def evaluate(
 ) -> Result:
     """Score every sample.
 
-    samples   a file, a pandas DataFrame, or an iterable of `Sample` objects or dicts: what `read_samples`
-              takes, which has more options, and whose result can be given too
+    samples   what `read_samples` takes (a file, a DataFrame, `Sample` objects or dicts), or what it gave
     metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has, and
               whose models are here: what is left out for want of a model is logged as a warning
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
@@ -65,11 +64,10 @@ def evaluate(
               ended, and a folder that holds anything else is refused
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
-    workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads
-              (a judge given by name: with its share of the cores); "auto" is as many, of four threads, as
-              cores and memory allow. 1 judges in this process
+    workers   processes that judge side by side, each with the judge's threads (a judge given by name: with
+              its share of the cores); "auto" is as many, of four threads, as cores and memory allow
     ray       the address of a Ray cluster, or "auto" for the one that is here: `workers` are its actors, by
-              default as many as it has room for (see `localeval.runs.cluster`)
+              default as many as it has room for
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
     options   those of `localeval.prompts.options.Options`
 
@@ -153,8 +151,6 @@ def plan(
     Time and memory are those of one process; the speed of the machine is measured with some 3,800 tokens,
     once for a model and its settings. `output` is only read: what its journal holds is not made again.
     Raises InputError or ModelError where `evaluate` would, before it judges.
-
-    >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
     choices, read, _, folder, chosen = _prepared(samples, metrics, output, shard, options)
     with _opened(judge) as opened:

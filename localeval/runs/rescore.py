@@ -27,6 +27,7 @@ from localeval.text.display import join_some
 
 Records = Mapping[str, BaseModel]
 Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
+Found = tuple[BaseModel, str] | None  # a record and its key
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -66,9 +67,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     keeps_reasons = curves_to_json(curves) == then.calibration and choices.threshold == then.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
-    def stored(
-        own: Keys, judgement: Judgement, sample: Sample, records: Records
-    ) -> tuple[BaseModel, str] | None:
+    def stored(own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
         if (found := lookup.find(own, judgement, sample, records)) is None:
             missing[judgement.name].append(sample.id)
         return found
@@ -116,9 +115,7 @@ class RecordLookup:
         """Read a judgement's record, and those that it stands on."""
         return make_records(sample, [name], partial(self.find, self.keys(place)))[0]
 
-    def find(
-        self, own: Keys, judgement: Judgement, sample: Sample, records: Records
-    ) -> tuple[BaseModel, str] | None:
+    def find(self, own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
         """Read the record that the results name, by whatever version it was made, else this version's."""
         key = own.get(judgement.name, "")
         if not key or (record := find(self.lines, judgement, key)) is None:

@@ -13,8 +13,6 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from localeval.engine.auxiliary_models import is_callers_own
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -26,7 +24,7 @@ from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
-from localeval.runs.rescore import Keys, RecordLookup
+from localeval.runs.rescore import Found, Keys, RecordLookup, Records
 from localeval.samples import Sample
 from localeval.text.display import shorten
 
@@ -111,9 +109,7 @@ def _held(
     kept: list[tuple[int, str]] = []
     left_out, other_keys = 0, Counter[str]()
 
-    def stored(
-        place: int, own: Keys, judgement: Judgement, sample: Sample, records: dict[str, BaseModel]
-    ) -> tuple[BaseModel, str] | None:
+    def stored(place: int, own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
         nonlocal left_out
         now = lookup.key(judgement, sample, records)
         key = own.get(judgement.name, now)

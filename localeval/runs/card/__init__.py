@@ -1,7 +1,4 @@
-"""The judge card: how far a judge's scores agree with people's labels (README.md in this folder).
-
-card = make("labelled.jsonl", "faithfulness", judge, Path("cards/mine"))
-"""
+"""The judge card: how far a judge's scores agree with people's labels (README.md in this folder)."""
 
 from __future__ import annotations
 
