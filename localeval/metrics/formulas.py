@@ -53,8 +53,8 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
 def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
     """1 if P(all sentences of the response are supported), as a head reads it, is the threshold at least.
 
-    `soft` is that probability. Undefined (`no_statements`) when no sentence claims anything. Source: a probe
-    on hidden states (Azaria and Mitchell 2023; see localeval/judgements/calibration/README.md).
+    `soft` is that probability. Undefined (`no_statements`) when no sentence claims anything. A probe on
+    hidden states: Azaria and Mitchell 2023.
     """
     record = records["grounding"]
     if not record.sentences:
@@ -120,13 +120,10 @@ def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_r
 def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Mean over n questions drawn from the response of cos(user_input, question) x sufficiency; 0 to 1.
 
-    Sufficiency is whether the response answers the question clearly and completely: `value` takes it as a
-    flag (its probability against the threshold), `soft` as the probability. By `options.relevance` it is that
-    "question"  of the real question, asked once (the default: it agrees best with people)
-    "draws"     of each drawn question, as RAG evaluation tutorials do
-    "ragas"     of the drawn question that has most of it
-    Only the mean is clipped to 0..1. Undefined (`no_statements`) for a response without a word. Truth is not
-    judged.
+    Sufficiency is whether the response answers the question clearly and completely: of the real question,
+    asked once (`options.relevance` "question": it agrees best with people), of each drawn one ("draws"), or
+    of the drawn one that has most of it ("ragas"). Only the mean is clipped to 0..1. Undefined
+    (`no_statements`) for a response without a word.
 
     >>> from localeval.judgements.questions import Drawn, QuestionsRecord
     >>> from localeval.judgements.similarity import SimilarityRecord
@@ -150,9 +147,8 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Sentences of the contexts that the question needs / all of them; 0 to 1. Undefined: `no_contexts`.
 
-    0 where the question can't be answered from the contexts ("Insufficient Information"). When it can, and
-    which sentences it needs, `NeededRecord.decided` says. `soft` is the mean probability x that of being
-    answerable.
+    0 where they can't answer the question; when they can, and which sentences it needs, is told by
+    `NeededRecord.decided`. `soft` is the mean probability x that of being answerable.
     """
     record = records["needed"]
     probabilities = [sentence.probability for sentence in record.sentences]

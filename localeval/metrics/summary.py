@@ -28,8 +28,7 @@ class Summary:
     """One metric over a run: means of the scored samples, how sure they are, and the counts by status.
 
     value, soft              means, 0 to 1; None when no sample was scored
-    interval, soft_interval  (low, high): the 95 % intervals of these means for other samples of the same
-                             kind, which know nothing of the judge's own mistakes; None below two scored
+    interval, soft_interval  (low, high) of 95 %, for other samples of the same kind; None below two scored
     lowest, highest          the mean of value if every failed sample were 0, or 1
     """
 
@@ -74,8 +73,7 @@ def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Op
 def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
     """Return the undefined score of a sample that lacks a column or a context; None if it can be judged.
 
-    An empty question or reference counts as missing, and a context without a word as none. An empty response
-    does not: it makes no statement; but with `metric.either` it counts as missing.
+    An empty response is one that makes no statement; but with `metric.either` it counts as missing.
     """
     for column in metric.columns:
         value = getattr(sample, column, None)
@@ -92,12 +90,14 @@ def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
     return None
 
 
-def split_scorable(metrics: Sequence[Metric], sample: Sample) -> tuple[dict[str, Score], list[Metric]]:
-    """Return (by metric the scores that are undefined beforehand, the metrics with something to judge)."""
-    undefined = {
-        metric.name: score for metric in metrics if (score := undefined_reason(metric, sample)) is not None
-    }
-    return undefined, [metric for metric in metrics if metric.name not in undefined]
+def scorable(metrics: Sequence[Metric], sample: Sample) -> list[Metric]:
+    """Return the metrics that have something to judge in the sample."""
+    return [metric for metric in metrics if undefined_reason(metric, sample) is None]
+
+
+def judgements_of_sample(metrics: Sequence[Metric], options: Options, sample: Sample) -> list[str]:
+    """Return the judgements that the sample's scores stand on."""
+    return judgements_for(scorable(metrics, sample), options)
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
@@ -120,6 +120,13 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
     if not all(0 <= one <= 1 for one in (value, soft) if one is not None):
         raise InputError(f"the metric {metric.name} gave {score}; its value and soft have to lie in 0 to 1.")
     return Score(value, soft, score.status, str(score.reason))
+
+
+def compute_all(
+    metrics: Sequence[Metric], sample: Sample, records: Mapping[str, Any], options: Options, curves: Curves
+) -> dict[str, Score]:
+    """Compute the sample's score by each metric; see `undefined_reason` and `compute`."""
+    return {m.name: undefined_reason(m, sample) or compute(m, records, options, curves) for m in metrics}
 
 
 def summarize(scores: Iterable[Score]) -> Summary:

@@ -1,18 +1,17 @@
 """A result as tables: `scores.csv`, `statements.csv` (see localeval/runs/README.md), and a DataFrame.
 
-In statements.csv the judgement "support" is the response held against the contexts, a verdict is 1 from the
-run's threshold, contexts count from 0, and unknown numbers are those that the other text names nowhere.
-Rows are made one sample at a time, so that memory does not grow.
+In statements.csv contexts count from 0, and unknown numbers are those that the other text names nowhere. Rows
+are made one sample at a time, so that memory does not grow.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain, repeat
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from localeval.errors import InputError
@@ -48,10 +47,8 @@ def _score_columns(metrics: Sequence[str]) -> list[str]:
 
 def _score_rows(result: Result) -> Iterator[list[Cell]]:
     for one in result.samples:
-        row: list[Cell] = [one.sample.id]
-        for score in map(one.scores.__getitem__, result.metrics):
-            row += [score.value, score.soft, score.status, score.reason]
-        yield row
+        scores = [one.scores[name] for name in result.metrics]
+        yield [one.sample.id, *(part for s in scores for part in (s.value, s.soft, s.status, s.reason))]
 
 
 def _statement_rows(result: Result) -> Iterator[list[Cell]]:
@@ -84,9 +81,8 @@ def _decided(name: str, record: Any, records: Mapping[str, Any]) -> Iterator[tup
 def cell(content: Cell) -> Cell:
     """Write a cell so that text that a spreadsheet would calculate begins with an apostrophe.
 
-    That is text whose first sign, after white space, is = + - @ or the full-width form of one, also behind a
-    semicolon, a tab or a line end, where some spreadsheets begin a cell. Control characters become spaces,
-    line ends and tabs aside. Numbers stay as they are.
+    That is text whose first sign, after white space, is one of `_FORMULA`, also behind a semicolon, a tab or
+    a line end, where some spreadsheets begin a cell. Other control characters become spaces.
 
     >>> cell("=1+1"), cell("a-b; =2"), cell(-0.5)
     ("'=1+1", "a-b; '=2", -0.5)
@@ -99,20 +95,16 @@ def cell(content: Cell) -> Cell:
 
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")
-    line.write("\ufeff")
+    echo: Any = SimpleNamespace(write=str)  # `writerow` returns what `write` does: the line
+    writer = csv.writer(echo, lineterminator="\n")
+    yield "\ufeff"
     for row in chain([columns], rows):
-        writer.writerow([cell(content) for content in row])
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()
+        yield writer.writerow(map(cell, row))
 
 
 def to_pandas(result: Result) -> Any:
-    """Return `scores.csv` as a DataFrame, with the samples' own columns that some sample has, after `id`.
+    """Return `scores.csv` as a DataFrame, with the samples' own columns, `renamed`, after `id`.
 
-    One that is called as a column of the scores (labels under a metric's name, say) is `sample_NAME` there.
     Raises InputError without pandas.
     """
     try:
@@ -133,7 +125,7 @@ def to_pandas(result: Result) -> Any:
 
 
 def renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
-    """Put `sample_` before the columns of a sample whose names are taken."""
+    """Put `sample_` before the columns of a sample whose names are taken, as labels under a metric's name."""
     found = {}
     for name, value in own.items():
         new = name

@@ -48,7 +48,6 @@ def as_text(result: Result) -> str:
     """Show one row a sample (the first 50), means with 95 % intervals, counts, notes and signature.
 
     With more than four metrics one row a metric instead: the scores of each sample would fit no screen.
-    Columns are aligned by display width, so Chinese ids and English ones line up.
     """
     means = [(name, result[name]) for name in result.metrics]
     if len(means) > MOST_COLUMNS:

@@ -14,7 +14,7 @@ from typing import Any
 
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
-from localeval.runs.workers import Answer, Task, WorkerLost, answer
+from localeval.runs.workers import Answer, Task, Worker, WorkerLost, answer
 from localeval.system.offline import is_offline, offline
 from localeval.text.display import shorten
 
@@ -53,7 +53,7 @@ def count(threads: int) -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 0)) // threads)
 
 
-class Actor:
+class Actor(Worker):
     """A worker somewhere in the cluster. Raises what its own machine lacks, with the machine's name."""
 
     def __init__(self, judge: Judge) -> None:
@@ -90,9 +90,6 @@ class Actor:
 
         with suppress(Exception):  # it may be gone already, and the cluster with it
             ray.kill(self._actor)
-
-    def close(self) -> None:
-        """Do nothing: Ray keeps the books."""
 
 
 class _Judging:

@@ -31,8 +31,7 @@ class Difference:
 
     a, b        means over the pairs, 0 to 1; `difference` is b - a
     interval    the 95 % interval of `difference`; None for one pair
-    p           of a paired permutation test: how often chance alone would differ as much; two-sided, a mid-p
-                value, not corrected for the number of metrics
+    p           of `paired_permutation_test`; not corrected for the number of metrics
     """
 
     a: float
@@ -103,10 +102,7 @@ class Comparison:
         return {"schema": SCHEMA, **asdict(self)}
 
     def __str__(self) -> str:
-        """Show the value and the soft score of each metric in a row, then the samples that moved most.
-
-        Text from samples is shown, never interpreted.
-        """
+        """Show the value and the soft score of each metric in a row, then the samples that moved most."""
         table = new_table("metric", "A", "B", "B - A", "95 %", "p")
         table.add_column("finding")
         moved = new_table("moved most", "sample", "A", "B", "soft A", "soft B", "soft B - A")
@@ -135,9 +131,8 @@ class Comparison:
 def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = False) -> Comparison:
     """Find the paired differences of two runs (their folders, or results), `b` minus `a`.
 
-    Raises NotComparable, naming the fields, where the signatures differ in what moves numbers (judge,
-    prompts, versions of metrics and judgements, options with seed and threshold, the engine's settings),
-    unless `force`; InputError where nothing is in both. Threads, machine and package versions only warn.
+    Raises NotComparable, with the fields, where the signatures differ in what moves numbers, unless `force`;
+    InputError where nothing is in both. Threads, machine and package versions only warn.
 
     >>> compare("runs/before", "runs/after").worse()                         # doctest: +SKIP
     ['faithfulness']

@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
-from localeval.judgements.calibration import Curves
-from localeval.judgements.journal import FILE as JOURNAL
-from localeval.judgements.journal import JournalFile
 from localeval.metrics import DEFAULT_METRICS, METRICS, Metric, Score
-from localeval.metrics.summary import choose_metrics, compute, judgements_for, split_scorable
+from localeval.metrics.summary import choose_metrics, compute_all, judgements_of_sample
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
@@ -59,8 +56,7 @@ def evaluate(
 ) -> Result:
     """Score every sample.
 
-    samples   a file, a pandas DataFrame, or an iterable of `Sample` objects or dicts: what `read_samples`
-              takes, which has more options, and whose result can be given too
+    samples   what `read_samples` takes (a file, a DataFrame, `Sample` objects or dicts), or what it gave
     metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has, and
               whose models are here: what is left out for want of a model is logged as a warning
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
@@ -68,11 +64,10 @@ def evaluate(
               ended, and a folder that holds anything else is refused
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
-    workers   processes that judge side by side (see `localeval.runs.workers`), each with the judge's threads
-              (a judge given by name: with its share of the cores); "auto" is as many, of four threads, as
-              cores and memory allow. 1 judges in this process
+    workers   processes that judge side by side, each with the judge's threads (a judge given by name: with
+              its share of the cores); "auto" is as many, of four threads, as cores and memory allow
     ray       the address of a Ray cluster, or "auto" for the one that is here: `workers` are its actors, by
-              default as many as it has room for (see `localeval.runs.cluster`)
+              default as many as it has room for
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
     options   those of `localeval.prompts.options.Options`
 
@@ -90,18 +85,27 @@ def evaluate(
         chosen = _ready(chosen, metrics is not None, opened, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
         config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)
-        planned = None if watch is None else _planned(read, chosen, opened, choices, folder, watch)
+        planned = None
+        if watch is not None:
+            planned = make_plan(read, chosen, opened, choices, folder, most=LOOKED_AT)
+            if planned.memory is not None and planned.free is not None and not planned.fits:
+                watch.begin(planned)
+                raise InputError(
+                    f"the judge needs about {planned.memory / 1e9:.1f} GB of memory, and "
+                    f"{planned.free / 1e9:.1f} GB are free; {SMALLER}."
+                )
         with Run.open(folder, read, config, opened.fits) as run:
             if folder is not None:
                 note_shard(folder, noted)
             if watch is not None and planned is not None:
                 run.keep_plan(planned)
                 watch.begin(planned)
-            team, wanted = choose_workers(opened, workers, ray), partial(_wanted, chosen, choices)
+            team = choose_workers(opened, workers, ray)
+            wanted = partial(judgements_of_sample, chosen, choices)
             scored = ScoredSamples(read, run.journal.lines, curves, choices.threshold)
             with closing(team.judge(read, wanted, choices, run.journal)) as judged:
                 for done, (at, records, keys) in enumerate(judged, 1):
-                    scores = _scores(read[at], chosen, records, choices, curves)
+                    scores = compute_all(chosen, read[at], records, choices, curves)
                     scored.put(at, scores, records, keys)
                     if progress is not None:
                         progress(done, read)
@@ -134,38 +138,6 @@ def _prepared(
     return choices, read, noted, folder, metrics_for(metrics, read)
 
 
-def _planned(
-    samples: Samples,
-    metrics: Sequence[Metric],
-    judge: Judge,
-    options: Options,
-    folder: Path | None,
-    watch: Watch,
-) -> Plan:
-    """Plan the run. Raises InputError, after telling the plan, where the judge does not fit into memory."""
-    kept = None if folder is None else JournalFile(folder / JOURNAL)
-    planned = make_plan(samples, metrics, judge, options, kept, most=LOOKED_AT)
-    if planned.memory is not None and planned.free is not None and not planned.fits:
-        watch.begin(planned)
-        raise InputError(
-            f"the judge needs about {planned.memory / 1e9:.1f} GB of memory, and {planned.free / 1e9:.1f} GB "
-            f"are free; {SMALLER}."
-        )
-    return planned
-
-
-def _wanted(metrics: Sequence[Metric], options: Options, sample: Sample) -> list[str]:
-    """Return the judgements that the sample's scores stand on."""
-    return judgements_for(split_scorable(metrics, sample)[1], options)
-
-
-def _scores(
-    sample: Sample, metrics: Sequence[Metric], records: Mapping[str, Any], options: Options, curves: Curves
-) -> dict[str, Score]:
-    undefined = split_scorable(metrics, sample)[0]
-    return {m.name: undefined.get(m.name) or compute(m, records, options, curves) for m in metrics}
-
-
 def plan(
     samples: Source,
     metrics: Iterable[str] | None = None,
@@ -176,20 +148,14 @@ def plan(
 ) -> Plan:
     """Tell what `evaluate` would do with these arguments: judgements, tokens, time, memory. Judge nothing.
 
-    Time and memory are those of one process.
-
-    The speed of the machine is measured for it with some 3,800 tokens, once for a model and its settings.
-    `output` is only read: what its journal holds is not to be made again.
-
+    Time and memory are those of one process; the speed of the machine is measured with some 3,800 tokens,
+    once for a model and its settings. `output` is only read: what its journal holds is not made again.
     Raises InputError or ModelError where `evaluate` would, before it judges.
-
-    >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
     choices, read, _, folder, chosen = _prepared(samples, metrics, output, shard, options)
-    kept = None if folder is None else JournalFile(folder / JOURNAL)
     with _opened(judge) as opened:
         chosen = _ready(chosen, metrics is not None, opened, choices)
-        return make_plan(read, chosen, opened, choices, kept, measure=True)
+        return make_plan(read, chosen, opened, choices, folder, measure=True)
 
 
 async def aevaluate(samples: Source, **arguments: Any) -> Result:
@@ -241,11 +207,6 @@ def _ready(metrics: list[Metric], named: bool, judge: Judge, options: Options) -
     return [metric for metric in metrics if metric.name not in missing]
 
 
-@contextmanager
-def _opened(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> Iterator[Judge]:
-    """Load the judge, where it is a name, and free it at the end."""
-    if isinstance(judge, Judge):
-        yield judge
-    else:
-        with Judge.load(judge, n_threads=n_threads) as loaded:
-            yield loaded
+def _opened(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> AbstractContextManager[Judge]:
+    """Load the judge, where it is a name, to be freed at the end."""
+    return nullcontext(judge) if isinstance(judge, Judge) else Judge.load(judge, n_threads=n_threads)

@@ -1,15 +1,7 @@
 """A run's folder, complete in itself: what was judged, with what, and every judgement.
 
-A folder is a run's if it has the `run.json` of one; else it must be empty, or not exist.
-
-samples.jsonl  the samples as they were read
-run.json       how it was made (see `localeval.runs.config`)
-shard.json     of a part of a run: which one it is (see `localeval.runs.shards`)
-plan.json      what the run was to take (see `localeval.runs.plan`), where a plan was made
-journal.jsonl  the judgements (see `localeval.judgements.journal`)
-results.json   of a finished run: signature, means, each sample's scores (see `localeval.runs.results_file`)
-scores.csv, statements.csv   the same for spreadsheets (see `localeval.report.tables`)
-report.html    the same to look at (see `localeval.report.html`)
+A folder is a run's if it has the `run.json` of one; else it must be empty, or not exist. Its files:
+localeval/runs/README.md.
 """
 
 from __future__ import annotations
@@ -25,25 +17,17 @@ from localeval.errors import FolderError, InputError
 from localeval.judgements import journal
 from localeval.judgements.journal import Journal, JournalFile, head_of
 from localeval.report import tables
-from localeval.runs import config, plan, results_file
+from localeval.runs import config, plan
 from localeval.runs.config import RunConfig, find_config
 from localeval.runs.plan import Plan
-from localeval.runs.result import Result, sample_sha256
+from localeval.runs.result import FILE, Result, read_results, results_text, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
-from localeval.system.files import (
-    atomic_write,
-    is_same,
-    parsing,
-    write_temporary,
-    write_together,
-    writing,
-    writing_to,
-)
+from localeval.system import files
 from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
-SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, results_file.FILE, "report.html"
+SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, FILE, "report.html"
 SHARD = "shard.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
 FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, SHARD, plan.FILE, *_FINISHED)
@@ -68,9 +52,9 @@ def check(folder: Path, samples: Samples) -> None:
     from the run's own samples.jsonl, and are only a part of it.
     """
     try:
-        files = [] if is_run(folder) or not folder.exists() else folder.iterdir()
+        there = [] if is_run(folder) or not folder.exists() else folder.iterdir()
         # Empty files do not count, nor hidden ones: a run that ended at once leaves such.
-        if any(path.lstat().st_size for path in files if not path.name.startswith(".")):
+        if any(path.lstat().st_size for path in there if not path.name.startswith(".")):
             raise FolderError(
                 f"{folder}: this folder is not empty, and no run's (it has no {RECIPE} of one); choose an "
                 "empty or a new one with -o."
@@ -88,7 +72,7 @@ def check(folder: Path, samples: Samples) -> None:
 
 def is_own(folder: Path, samples: Samples) -> bool:
     """Tell whether they were read from the run's own file of samples, by whatever path."""
-    return samples.file is not None and is_same(folder / SAMPLES, samples.file)
+    return samples.file is not None and files.is_same(folder / SAMPLES, samples.file)
 
 
 def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
@@ -142,8 +126,8 @@ class Run:
     def keep_plan(self, planned: Plan) -> None:
         """Write plan.json, unless the run goes on and one tells of its beginning."""
         if self.folder is not None and not (planned.kept and (self.folder / plan.FILE).exists()):
-            with writing(self.folder):
-                atomic_write(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
+            with files.writing(self.folder):
+                files.atomic_write(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
 
 
 def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Callable[[], None]) -> None:
@@ -152,7 +136,7 @@ def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Calla
 
     # The configuration first: where it stands, the folder is a run's.
     texts: dict[str, Callable[[], Iterable[str]]] = {RECIPE: made.lines, SAMPLES: lines}
-    with writing(folder):
+    with files.writing(folder):
         changed = [name for name, text in texts.items() if not _holds(folder / name, text())]
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
         if changed and finished:
@@ -166,7 +150,7 @@ def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Calla
                 LOG.warning(
                     "%s: the run's results of %s go; all judgements stay in its journal.", folder, what
                 )
-        written = [(write_temporary(folder / name, texts[name]()), folder / name) for name in changed]
+        written = [(files.write_temporary(folder / name, texts[name]()), folder / name) for name in changed]
         for path in [*finished, folder / plan.FILE] if changed else []:
             path.unlink(missing_ok=True)  # first: what is there belongs together
         for beside, path in written:
@@ -189,21 +173,17 @@ def _samples_of(folder: Path) -> Sequence[Sample]:
 
 
 def finish(folder: Path, result: Result) -> None:
-    """Write the result of a run into its folder: results.json (`results_file`), tables, report.
-
-    All files but the report are there whole, or none of them is. Raises FolderError when the folder can't be
-    written.
-    """
-    with writing(folder):
+    """Write results.json and the tables, whole or none of them, then the report. Raises FolderError."""
+    with files.writing(folder):
         # The results last: they say that all is there.
-        write_together(folder, [*tables.as_csv(result), (RESULTS, results_file.results_text(result))])
+        files.write_together(folder, [*tables.as_csv(result), (RESULTS, results_text(result))])
     write_report(folder, result, folder / REPORT)
 
 
 def write_results(path: Path, result: Result) -> None:
     """Write a result of a run's folder to any file, in the form of its results.json. Raises InputError."""
-    with writing_to(path, "scores"):
-        atomic_write(path, results_file.results_text(result))
+    with files.writing_to(path, "scores"):
+        files.atomic_write(path, results_text(result))
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
@@ -247,9 +227,9 @@ def load(folder: str | Path) -> Result:
         samples = read_samples(path / SAMPLES)
         with (
             (path / RESULTS).open(encoding="utf-8") as lines,
-            parsing(f"{folder}: {RESULTS} can't be used: it"),
+            files.parsing(f"{folder}: {RESULTS} can't be used: it"),
         ):
-            return results_file.read_results(lines, samples, JournalFile(path / journal.FILE))
+            return read_results(lines, samples, JournalFile(path / journal.FILE))
     except OSError as error:
         raise FolderError(
             f"{shorten(path / RESULTS)}: can't be read ({error.strerror}); make it a file that you may read."

@@ -1,7 +1,6 @@
 """Gates: what a run must reach, so that a script can stop where it does not; also as JUnit XML, for CI.
 
-How they are written: localeval/runs/README.md. A gate is missed, too, where no sample was scored, or where
-there is no interval: it can't be said to hold.
+How they are written, and when they are missed: localeval/runs/README.md.
 """
 
 from __future__ import annotations
@@ -112,11 +111,7 @@ def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Ou
 
 
 def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
-    """Give a gate for each metric that both runs have: it did not get worse than in the first run, `where`.
-
-    Worse is what `localeval.runs.compare` finds so over the samples that were scored in both. Where these are
-    fewer than half of those that the first run scored, the gate is missed.
-    """
+    """Give a gate for each metric that both runs have: it did not get worse than in `where`, the first."""
     outcomes = []
     for metric, found in compared.metrics.items():
         few = found.pairs < _LEAST_SHARE * found.scored[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,22 +19,13 @@ from safetensors.numpy import load_file, save_file
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, States, TreeEngine
 from localeval.errors import InputError
+from localeval.judgements import heads
 from localeval.judgements.context import response_of
 from localeval.judgements.grounding import LONG, Places, words
-from localeval.judgements.heads import (
-    FORM,
-    Contexts,
-    FittedFor,
-    Head,
-    Probe,
-    SoftMinimum,
-    context_text,
-    question_text,
-    sigmoid,
-)
 from localeval.prompts import LANGUAGES
 from localeval.runs.card.agreement import Bootstrap, folds, rounded
 from localeval.runs.card.labels import check_groups, extra, group
+from localeval.runs.evaluate import Progress
 from localeval.samples import Sample
 from localeval.system.files import writing_to
 from localeval.text.claims import extract_claims
@@ -53,7 +44,6 @@ SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_WORDS = 60_000
 
 Array = npt.NDArray[Any]
-Progress = Callable[[int, Sequence[Sample]], None]
 
 
 @dataclass(frozen=True)
@@ -159,7 +149,7 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
     return places
 
 
-def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[Head]:
+def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list[heads.Head]:
     """Fit a head for each language of the answers, with figures of what it does to unseen ones.
 
     What tells a sentence is fitted to all of them, as what a judge holds is much the same in both languages;
@@ -186,9 +176,9 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[Head]
         for i in np.flatnonzero(fold == part):
             if languages[i] not in made:
                 raise InputError(f"all answers in {languages[i]} are of too few groups; a head needs more.")
-            shares[i] = sigmoid(made[languages[i]].of(per_answer[i].tolist()))
+            shares[i] = heads.sigmoid(made[languages[i]].of(per_answer[i].tolist()))
     sentence, token = _probe(states, known, overlaps), _token_probe(readings)
-    heads = []
+    fitted = []
     for tongue, answer in sorted(_answers(per_answer, labels, languages, np.arange(len(labels))).items()):
         own = [i for i, one in enumerate(languages) if one == tongue]
         of_own, p = [labels[i] for i in own], [shares[i] for i in own]
@@ -196,11 +186,11 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[Head]
         figures = {"auroc": draws.auroc(p), **draws.decisions([int(share >= 0.5) for share in p])}
         figures |= draws.probabilities(p)
         told = ("auroc", "balanced_accuracy", "f1_0", "calibration_error")
-        heads.append(
-            Head(
+        fitted.append(
+            heads.Head(
                 judge=judge,
                 language=tongue,
-                form=FORM,
+                form=heads.FORM,
                 layer=layer,
                 sentence=sentence,
                 token=token,
@@ -216,7 +206,7 @@ def fit(readings: Sequence[Reading], judge: FittedFor, layer: int) -> list[Head]
                 figures=rounded({name: figures[name] for name in told}),
             )
         )
-    return heads
+    return fitted
 
 
 def _sentences(readings: Sequence[Reading]) -> tuple[Array, ...]:
@@ -226,7 +216,7 @@ def _sentences(readings: Sequence[Reading]) -> tuple[Array, ...]:
     """
     rows = []
     for i, one in enumerate(readings):
-        places, contexts = Places(one.text, 0), Contexts(one.sample.retrieved_contexts or [])
+        places, contexts = Places(one.text, 0), heads.Contexts(one.sample.retrieved_contexts or [])
         held, sentences = States(one.states.astype(np.float32), one.ends), one.sentences()
         pieces = [(s, one.label_of(s, len(sentences)), False) for s in sentences]
         if pieces[0][1] < 0:
@@ -237,7 +227,7 @@ def _sentences(readings: Sequence[Reading]) -> tuple[Array, ...]:
     return tuple(map(np.array, zip(*rows, strict=True)))
 
 
-def _probe(states: Array, labels: Array, overlaps: Array) -> Probe:
+def _probe(states: Array, labels: Array, overlaps: Array) -> heads.Probe:
     """Fit a ridge logistic regression on scaled numbers, as a map of these as they are."""
     from sklearn.linear_model import LogisticRegression
 
@@ -249,12 +239,12 @@ def _probe(states: Array, labels: Array, overlaps: Array) -> Probe:
     weights = fitted.coef_[0] / width
     bias = round(float(fitted.intercept_[0] - weights @ middle), 5)
     rounded = tuple(float(f"{weight:.4g}") for weight in weights)  # labels can tell no more
-    return Probe(states=rounded[: states.shape[1]], overlap=rounded[states.shape[1] :], bias=bias)
+    return heads.Probe(states=rounded[: states.shape[1]], overlap=rounded[states.shape[1] :], bias=bias)
 
 
 def _answers(
     logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str], which: Array
-) -> dict[str, SoftMinimum]:
+) -> dict[str, heads.SoftMinimum]:
     """Fit by language the soft minimum under which the labels of whole answers (`which`) are likeliest.
 
     Only its bias is of the language alone.
@@ -263,9 +253,9 @@ def _answers(
 
     known, wanted = sorted({languages[i] for i in which}), [labels[i] for i in which]
     of = np.array([[float(languages[i] == own) for own in known] for i in which])
-    best, found = -np.inf, dict[str, SoftMinimum]()
+    best, found = -np.inf, dict[str, heads.SoftMinimum]()
     for sharpness in SHARPNESS:
-        plain = SoftMinimum(sharpness=sharpness)
+        plain = heads.SoftMinimum(sharpness=sharpness)
         seen = np.column_stack([[plain.of(logits[i].tolist()) for i in which], of])
         fitted = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(seen, wanted)
         likely = float(fitted.predict_log_proba(seen)[np.arange(len(wanted)), wanted].mean())
@@ -273,13 +263,13 @@ def _answers(
             slope, *biases = (round(float(weight), 5) for weight in fitted.coef_[0])
             best = likely
             found = {
-                own: SoftMinimum(sharpness=sharpness, slope=slope, bias=bias)
+                own: heads.SoftMinimum(sharpness=sharpness, slope=slope, bias=bias)
                 for own, bias in zip(known, biases, strict=True)
             }
     return found
 
 
-def _token_probe(readings: Sequence[Reading]) -> Probe | None:
+def _token_probe(readings: Sequence[Reading]) -> heads.Probe | None:
     """Fit P(supported) of a word, where people marked places, to so many words as fit into memory."""
     states: list[npt.NDArray[np.float32]] = []
     labels: list[int] = []
@@ -309,13 +299,13 @@ def read(
 
     An answer that is too long for the judge's context is left out.
     """
-    folder = cache / f"{model_sha256[:16]}-{FORM}-{layer}"
+    folder = cache / f"{model_sha256[:16]}-{heads.FORM}-{layer}"
     with writing_to(folder, "judge's states"):
         folder.mkdir(parents=True, exist_ok=True)
     found, samples = [], [one.sample for one in answers]
     for done, one in enumerate(answers, 1):
-        context = context_text(one.sample.retrieved_contexts or [])
-        asked = question_text(one.sample.user_input or "") + " "
+        context = heads.context_text(one.sample.retrieved_contexts or [])
+        asked = heads.question_text(one.sample.user_input or "") + " "
         key = hashlib.sha256("\0".join((context, asked, one.text)).encode("utf-8", "replace")).hexdigest()
         file = folder / f"{key[:32]}.safetensors"
         with suppress(ContextTooLong):

@@ -1,4 +1,4 @@
-"""What a run will ask and take, found by a dry run, and as the table that `--plan` prints.
+"""What a run will ask and take, as the table that `--plan` prints.
 
 Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the
 tokens of its prompt are those of the run. Replies are estimated, and each sentence counts as one statement.
@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,11 @@ from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, ask, make_records
+from localeval.judgements.journal import FILE as JOURNAL
 from localeval.judgements.journal import JournalFile, find_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import answered_by
-from localeval.metrics.summary import judgements_for, split_scorable
+from localeval.metrics.summary import judgements_of_sample
 from localeval.prompts.options import Options
 from localeval.report.text import new_table, printed
 from localeval.samples import Sample
@@ -68,8 +70,7 @@ class Work:
 class Plan:
     """A run before it starts. `print(plan)` shows it.
 
-    samples    how many there are
-    looked_at  how many of them, evenly spread, were looked at; what is told of all is reckoned from these
+    looked_at  how many of the samples, evenly spread, were looked at; all is reckoned from these
     work       for each judgement, in the order in which they are made
     windows    of those looked at, id -> in how many windows its contexts are read
     too_long   of those looked at, ids of which a judgement will fail with `context_too_long`
@@ -231,12 +232,12 @@ def make_plan(
     metrics: Sequence[Metric],
     judge: Judge,
     options: Options,
-    journal: JournalFile | None = None,
+    folder: Path | None = None,
     *,
     most: int = 0,
     measure: bool = False,
 ) -> Plan:
-    """Plan a run of these samples.
+    """Plan a run of these samples, of which the journal in `folder` may hold judgements.
 
     most     look at this many samples, evenly spread, where there are more; 0 for all
     measure  measure the machine's speed, with some 3,800 tokens; else the plan tells no time
@@ -245,7 +246,7 @@ def make_plan(
     """
     n = len(samples)
     looked = [samples[i * n // most] for i in range(most)] if 0 < most < n else samples
-    dry = _DryRun(judge, options, journal)
+    dry = _DryRun(judge, options, JournalFile(folder / JOURNAL) if folder else None)
     tokens = tuple(dry.count(sample, metrics) for sample in looked)
     engine = judge.engine if isinstance(judge.engine, Engine) and any(tokens) else None
     plan = Plan(
@@ -323,7 +324,7 @@ class _DryRun:
                 self.too_long[sample.id] = None
             return record, key
 
-        make_records(sample, judgements_for(split_scorable(metrics, sample)[1], self._options), make)
+        make_records(sample, judgements_of_sample(metrics, self._options, sample), make)
         return tokens
 
     def work(self, share: float) -> tuple[Work, ...]:

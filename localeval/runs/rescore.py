@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from localeval.judgements.calibration import curves_for, curves_of, curves_to_js
 from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import FILE, JournalFile, find, key_of
 from localeval.metrics.signature import build_signature
-from localeval.metrics.summary import choose_metrics, compute, split_scorable
+from localeval.metrics.summary import choose_metrics, compute_all, scorable
 from localeval.prompts.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import EngineConfig
@@ -27,6 +27,7 @@ from localeval.text.display import join_some
 
 Records = Mapping[str, BaseModel]
 Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
+Found = tuple[BaseModel, str] | None  # a record and its key
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
@@ -66,24 +67,21 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     keeps_reasons = curves_to_json(curves) == then.calibration and choices.threshold == then.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
-    def stored(
-        own: Keys, judgement: Judgement, sample: Sample, records: Records
-    ) -> tuple[BaseModel, str] | None:
+    def stored(own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
         if (found := lookup.find(own, judgement, sample, records)) is None:
             missing[judgement.name].append(sample.id)
         return found
 
     made = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
-    for place, (sample, own) in enumerate(lookup.with_keys(samples)):
-        scores, judged = split_scorable(chosen, sample)
-        records, at = make_records(
-            sample, [name for m in judged for name in m.judgements], partial(stored, own)
-        )
+    for place, sample in enumerate(samples):
+        own = lookup.keys(place)
+        wanted = [name for metric in scorable(chosen, sample) for name in metric.judgements]
+        records, at = make_records(sample, wanted, partial(stored, own))
         if not missing:
-            scores |= {m.name: compute(m, records, choices, curves) for m in judged}
+            scores = compute_all(chosen, sample, records, choices, curves)
             if "support" in at and keeps_reasons and "reasons" in own:
                 at["reasons"] = own["reasons"]
-            made.put(place, {m.name: scores[m.name] for m in chosen}, records, at)
+            made.put(place, scores, records, at)
     if missing:
         told_of = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
         names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in chosen)]))
@@ -109,21 +107,15 @@ class RecordLookup:
         self.result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self._context, self._engine = context, engine.model_dump()
 
-    def with_keys(self, samples: Sequence[Sample]) -> Iterator[tuple[Sample, Keys]]:
-        """Yield each of the run's samples with the keys that its results have; nothing without results."""
-        if self.result is None:
-            yield from ((sample, {}) for sample in samples)
-        else:
-            yield from ((one.sample, one.keys) for one in self.result.samples)
+    def keys(self, place: int) -> Keys:
+        """Give the keys that the results have of the sample at `place`; none without results."""
+        return self.result.samples[place].keys if self.result else {}
 
     def records(self, place: int, sample: Sample, name: str) -> dict[str, BaseModel]:
-        """Read a judgement's record, and those that it stands on, as `with_keys` and `key` find them."""
-        own = self.result.samples[place].keys if self.result else {}
-        return make_records(sample, [name], partial(self.find, own))[0]
+        """Read a judgement's record, and those that it stands on."""
+        return make_records(sample, [name], partial(self.find, self.keys(place)))[0]
 
-    def find(
-        self, own: Keys, judgement: Judgement, sample: Sample, records: Records
-    ) -> tuple[BaseModel, str] | None:
+    def find(self, own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
         """Read the record that the results name, by whatever version it was made, else this version's."""
         key = own.get(judgement.name, "")
         if not key or (record := find(self.lines, judgement, key)) is None:

@@ -1,20 +1,25 @@
-"""What `evaluate` returns: every score, the records behind it, the means and the signature."""
+"""What `evaluate` returns: every score, the records behind it, the means and the signature.
+
+results.json holds it, one sample a line, so that it can be read in parts (localeval/runs/README.md). An older
+version wrote neither `sha256`, by which a text that was edited since is found, nor `higher_is_better`.
+"""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from localeval.errors import InputError
-from localeval.judgements.calibration import Curves, calibrate
+from localeval.judgements import JUDGEMENTS
+from localeval.judgements.calibration import Curves, calibrate, curves_of
 from localeval.judgements.journal import JournaledRecords, JournalFile
-from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
@@ -22,8 +27,9 @@ from localeval.samples import Sample, Skipped
 from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
 from localeval.system.versions import digest
 
-SCHEMA = 1
-"""Of `results.json`; another number is another form."""
+FILE = "results.json"
+SCHEMA = 1  # of that file; another number is another form
+_SAMPLES, _END = ' "samples": [\n', " ]\n"  # the lines around those of the samples
 
 
 class Network(BaseModel):
@@ -41,10 +47,9 @@ class Network(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """One sample with its scores (by metric) and the records (by judgement) that they were computed from.
+    """One sample with its scores, by metric, and the records that they were computed from, by judgement.
 
-    Of a run in a folder the records are read from its journal, each time that they are asked for.
-
+    records    of a run in a folder read from its journal at each look
     curves     what calibrated the judge's probabilities of support, by language; they stand in `records` raw
     threshold  the probability from which a verdict counted as yes
     """
@@ -66,10 +71,7 @@ class SampleResult:
         return {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
 
     def calibrated(self) -> Mapping[str, Any]:
-        """Calibrate the records' probabilities of support, as the metrics read them.
-
-        Without a calibration in force these are `records`.
-        """
+        """Calibrate the records' probabilities of support, as the metrics read them."""
         return calibrate(self.records, self.curves)
 
 
@@ -130,10 +132,9 @@ class Result:
 
     samples    one `SampleResult` each, in the order of the input
     signature  what the numbers were made with
-    network    how often the run tried to use the network (see `Network`)
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
     higher_is_better  metric -> whether more is better, where that is known: of those that are registered
-               (`METRICS`), and of a finished run's (`localeval.runs.folder.load`) by what it was made with
+               (`METRICS`), and of a finished run's by what it was made with
     """
 
     def __init__(
@@ -170,15 +171,14 @@ class Result:
 
         Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
         """
-        pairs = [
-            Disagreement(s.sample.id, one.statement, one.probability, other.probability)
-            for s in self.samples
-            for records in [s.calibrated()]
-            for one, other in zip(
-                _verdicts(records, "support"), _verdicts(records, "support_hhem"), strict=False
-            )
-        ]
-        return [p for p in pairs if (p.judge >= threshold) != (p.classifier >= threshold)]
+        found = []
+        for one in self.samples:
+            records = one.calibrated()
+            both = (getattr(records.get(name), "verdicts", ()) for name in ("support", "support_hhem"))
+            for a, b in zip(*both, strict=False):
+                if (a.probability >= threshold) != (b.probability >= threshold):
+                    found.append(Disagreement(one.sample.id, a.statement, a.probability, b.probability))
+        return found
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """Give for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
@@ -224,7 +224,7 @@ class Result:
     def to_pandas(self) -> Any:
         """Make a DataFrame, one row a sample: its columns, and each metric's value, soft, status and reason.
 
-        Needs pandas, which the extra `tables` brings; raises InputError without it.
+        Raises InputError without pandas, which the extra `tables` brings.
 
         >>> result.to_pandas()[["id", "faithfulness", "faithfulness_soft"]]        # doctest: +SKIP
         """
@@ -233,13 +233,7 @@ class Result:
         return to_pandas(self)
 
     def to_html(self, path: str | Path, **given: Any) -> None:
-        """Write the result as one page that loads nothing from anywhere; at most 20 MB.
-
-        `given` is what `localeval.report.html.write` takes beside: title, agreement, cost. Raises
-        InputError when the file can't be written.
-
-        >>> result.to_html("report.html", title="answers")                         # doctest: +SKIP
-        """
+        """Write the result as one page (see `localeval.report.html.write`); `given` is title, cost."""
         from localeval.report import html
 
         html.write(self, path, **given)
@@ -256,6 +250,80 @@ class Result:
         return as_text(self)
 
 
-def _verdicts(records: Mapping[str, Any], judgement: str) -> Sequence[Verdict]:
-    record = records.get(judgement)
-    return record.verdicts if isinstance(record, SupportRecord) else ()
+class _Row(BaseModel):
+    id: str
+    sha256: str | None = None
+    scores: dict[str, Score]
+    records: dict[str, str]
+
+
+class _Summary(BaseModel):
+    higher_is_better: StrictBool | None = None
+
+
+class _Head(BaseModel):
+    schema_: Literal[1] = Field(alias="schema")
+    signature: Signature
+    metrics: list[str]
+    summary: dict[str, _Summary] = {}
+    network: Network = Network()
+    skipped: list[Skipped] = []
+
+
+def results_text(result: Result) -> Iterator[str]:
+    """Give the text of the file, in parts."""
+    yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
+    for i, one in enumerate(result.samples):
+        row = one.to_dict() | {"records": dict(one.keys)}
+        yield (",\n  " if i else "  ") + json.dumps(row, ensure_ascii=False)
+    yield f"\n{_END}}}\n"
+
+
+def _parts(lines: Iterator[str]) -> tuple[Any, Iterator[Any]]:
+    """Read all but the samples, and the samples one by one; a file that was laid out anew is read whole."""
+    before = "".join(takewhile(lambda line: line != _SAMPLES, lines))
+    if before.endswith(",\n"):
+        return json.loads(before[:-2] + "}"), _rows(lines)
+    whole = json.loads(before)
+    return whole, iter(whole["samples"])
+
+
+def _rows(lines: Iterator[str]) -> Iterator[Any]:
+    for line in lines:
+        if line == _END:
+            return
+        yield json.loads(line.rstrip().removesuffix(","))
+    raise ValueError("it ends in the middle")
+
+
+def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
+    """Make the result that the lines of the file tell, of these samples; records are in `journal`.
+
+    Raises ValueError or KeyError for another form, or where it is of other samples.
+    """
+    head, rows = _parts(lines)
+    read = _Head.model_validate(head)
+    found = ScoredSamples(samples, journal, curves_of(read.signature.calibration), read.signature.threshold)
+    for place, (sample, told) in enumerate(zip_longest(samples, rows)):
+        if sample is None or told is None or told["id"] != sample.id:
+            raise ValueError("its samples are not those of samples.jsonl")
+        row = _Row.model_validate(told)
+        if row.sha256 not in (None, sample_sha256(sample)):
+            raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
+        if unknown := sorted(row.records.keys() - JUDGEMENTS.keys()):
+            raise ValueError(f"there is no judgement {unknown[0]!r}")
+        if missing := sorted(set(read.metrics) - row.scores.keys()):
+            raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
+        found.put(place, row.scores, {}, row.records)
+    return Result(
+        found,
+        read.metrics,
+        read.signature,
+        network=read.network,
+        skipped=read.skipped,
+        higher_is_better={
+            name: row.higher_is_better
+            for name, row in read.summary.items()
+            if row.higher_is_better is not None
+        },
+    )

@@ -66,9 +66,9 @@ class Shard(NamedTuple):
             raise InputError(
                 f"{samples.name}: no sample falls into shard {self.number}/{self.of}; choose fewer parts."
             )
-        ids, number = digest(told), len(told)
-        noted = ShardFile(number=self.number, of=self.of, places=places, samples=number, ids=ids)
-        return samples.choose(places), noted
+        return samples.choose(places), ShardFile(
+            number=self.number, of=self.of, places=places, samples=len(told), ids=digest(told)
+        )
 
 
 class ShardFile(BaseModel):
@@ -95,8 +95,6 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
 
     Raises InputError for what is no finished shard, or where one is missing or there twice; NotComparable,
     with the fields, for shards that were made differently.
-
-    >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """
     folders, output = list(map(Path, runs)), Path(output)
     if os.path.realpath(output) in map(os.path.realpath, folders):
@@ -112,11 +110,10 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
-    places = sorted(at for shard in shards for at in shard.places)
-    counts = [(len(shard.places), len(result.samples)) for shard, result in zip(shards, results, strict=True)]
-    if places != list(range(shards[0].samples)) or any(told != there for told, there in counts):
-        raise InputError(f"{SHARD} of a part is not what was written; give its `evaluate` command again.")
     parts = sorted((at, part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places))
+    told, there = [len(shard.places) for shard in shards], [len(result.samples) for result in results]
+    if [at for at, _, _ in parts] != list(range(shards[0].samples)) or told != there:
+        raise InputError(f"{SHARD} of a part is not what was written; give its `evaluate` command again.")
     samples = Samples((results[part].samples[i].sample for _, part, i in parts), "the shards")
     check(output, samples)
     journals, like = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]

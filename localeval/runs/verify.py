@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -13,20 +13,18 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from localeval.engine.auxiliary_models import is_callers_own
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, Judgement, make_records, with_needs
 from localeval.judgements.journal import FILE, JournalFile, find, is_believed
 from localeval.metrics.signature import models_used
-from localeval.metrics.summary import choose_metrics, judgements_for, split_scorable
+from localeval.metrics.summary import choose_metrics, judgements_of_sample
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
-from localeval.runs.rescore import Keys, RecordLookup
+from localeval.runs.rescore import Found, Keys, RecordLookup, Records
 from localeval.samples import Sample
 from localeval.text.display import shorten
 
@@ -73,9 +71,7 @@ def verify(
     if damaged := JournalFile(path / FILE).damaged:
         return Verified(0, 0, f"{FILE}, line {damaged[0]}: not what was written")
 
-    def needed(sample: Sample) -> list[str]:
-        return judgements_for(split_scorable(metrics, sample)[1], options)
-
+    needed = partial(judgements_of_sample, metrics, options)
     rows = with_needs([name for one in samples for name in needed(one)])
     loaded = nullcontext(judge) if judge else _judge_of(folder, config, models_used(rows, options))
     with loaded as own:
@@ -86,7 +82,7 @@ def verify(
             )
         context = own.context(options)
         lookup = RecordLookup(path, context, config.engine)
-        kept, left_out = _held(folder, lookup.with_keys(samples), needed, lookup)
+        kept, left_out = _held(folder, samples, needed, lookup)
         chosen = random.Random(seed).sample(kept, math.ceil(share * len(kept)))  # noqa: S311
         drawn = samples.choose(place for place, _ in chosen)
         for done, (sample, (place, name)) in enumerate(zip(drawn, chosen, strict=True), 1):
@@ -101,21 +97,19 @@ def verify(
 
 def _held(
     folder: str | Path,
-    samples: Iterable[tuple[Sample, Keys]],
+    samples: Sequence[Sample],
     needed: Callable[[Sample], list[str]],
     lookup: RecordLookup,
 ) -> tuple[list[tuple[int, str]], int]:
     """Find the judgements that the results name, or else the journal has, and count the engine's failures.
 
-    Of each its sample's place and its name are given: the records of a large run do not fit into memory.
+    Of each its sample's place and its name are given: a large run's records do not fit into memory.
     Raises InputError where something can't be made again as it was made, or nothing is there.
     """
     kept: list[tuple[int, str]] = []
     left_out, other_keys = 0, Counter[str]()
 
-    def stored(
-        place: int, own: Keys, judgement: Judgement, sample: Sample, records: dict[str, BaseModel]
-    ) -> tuple[BaseModel, str] | None:
+    def stored(place: int, own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
         nonlocal left_out
         now = lookup.key(judgement, sample, records)
         key = own.get(judgement.name, now)
@@ -134,7 +128,8 @@ def _held(
             kept.append((place, judgement.name))
         return record, key
 
-    for place, (sample, own) in enumerate(samples):
+    for place, sample in enumerate(samples):
+        own = lookup.keys(place)
         # Also of other metrics, whose scores may stand in the results since a `rescore`.
         make_records(sample, [*own, *needed(sample)], partial(stored, place, own))
     if other_keys:

@@ -1,8 +1,7 @@
 """Samples judged in several processes at once. A worker only judges; the driver alone writes and scores.
 
-A score depends on nothing but its sample, so which worker judges what changes no bit. Samples are handed out
-one by one. Of a sample that the journal holds in part, a worker is told what is there; one that the journal
-holds whole goes to no worker.
+Of a sample that the journal holds in part, a worker is told what is there; one that it holds whole goes to no
+worker.
 """
 
 from __future__ import annotations
@@ -61,11 +60,6 @@ class Answer(NamedTuple):
     node: str
 
 
-class _Try(NamedTuple):
-    task: Task
-    number: int
-
-
 class WorkerLost(Exception):
     """The worker's process ended, or its machine is gone."""
 
@@ -74,7 +68,7 @@ class Worker(Protocol):
     """One that judges tasks, one at a time. Loads its model at the first."""
 
     def ready(self) -> None:
-        """Wait until it can be given a task. Raises WorkerLost."""
+        """Wait, where it takes long, until it can be given a task. Raises WorkerLost."""
 
     def judge(self, task: Task) -> Answer:
         """Wait for the answer. Raises WorkerLost, or what judging raised."""
@@ -83,10 +77,10 @@ class Worker(Protocol):
         """End it, whatever it does; from any thread, and more than once."""
 
     def close(self) -> None:
-        """Free what is held of it here, when it was stopped and no thread waits for it."""
+        """Free what may be held of it here, when it was stopped and no thread waits for it."""
 
 
-class Process:
+class Process(Worker):
     """A worker on this machine: a process with an engine of its own."""
 
     def __init__(self, judge: Judge) -> None:
@@ -99,9 +93,6 @@ class Process:
         except OSError as error:
             raise InputError(f"no worker can be started ({error.strerror}); choose fewer.") from error
         theirs.close()  # so that the pipe ends with the process
-
-    def ready(self) -> None:
-        """Do nothing: a pipe takes a task at once."""
 
     def judge(self, task: Task) -> Answer:
         try:
@@ -231,7 +222,7 @@ class Workers:
         self.refused = 0
         self._workers: dict[Worker, str] = {}  # and the node of each, once it has answered
         self._ended = False
-        self._tasks: SimpleQueue[_Try | None] = SimpleQueue()
+        self._tasks: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()  # and how often each was given
         self._done: SimpleQueue[tuple[Task, Answer | None] | Exception] = SimpleQueue()
 
     def __str__(self) -> str:
@@ -242,6 +233,7 @@ class Workers:
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
         """Do as `InProcess.judge` does; samples are done in any order."""
+        self._context = self._judge.context(options)
         threads: list[Thread] = []
         given = taken = 0
         try:
@@ -249,7 +241,7 @@ class Workers:
                 if not isinstance(item, Task):
                     yield item  # the journal has it whole
                     continue
-                self._tasks.put(_Try(item, 1))
+                self._tasks.put((item, 1))
                 given += 1
                 if len(threads) < self._number:
                     threads.append(Thread(target=self._attend, daemon=True))
@@ -279,8 +271,8 @@ class Workers:
                 if not self._ended:  # which stopped only those that it saw
                     worker.ready()
                 failed = 0
-                while not self._ended and (task := self._tasks.get()):
-                    self._hand(worker, task)
+                while not self._ended and (given := self._tasks.get()):
+                    self._hand(worker, *given)
             except WorkerLost as error:
                 failed += 1
                 if failed > MOST_TRIES:
@@ -295,17 +287,17 @@ class Workers:
                     worker.close()
                     del self._workers[worker]
 
-    def _hand(self, worker: Worker, given: _Try) -> None:
+    def _hand(self, worker: Worker, task: Task, tries: int) -> None:
         """Have a task judged; where that ends the worker, leave it to another one. Raises WorkerLost."""
         try:
-            answer = worker.judge(given.task)
+            answer = worker.judge(task)
             self._workers[worker] = answer.node
-            self._done.put((given.task, answer))
+            self._done.put((task, answer))
         except WorkerLost:
-            if given.number < MOST_TRIES:
-                self._tasks.put(_Try(given.task, given.number + 1))
+            if tries < MOST_TRIES:
+                self._tasks.put((task, tries + 1))
             else:
-                self._done.put((given.task, None))
+                self._done.put((task, None))
             raise
 
     def _next(self, journal: Journal) -> Judged:
@@ -326,8 +318,7 @@ class Workers:
             else:
                 late |= there.model_dump(mode="json") != record
         if late:  # this one failed where the other did not: its judgement is there
-            context = self._judge.context(task.options)
-            records, keys, missing = self._known(context, task.sample, task.wanted, journal)
+            records, keys, missing = self._known(task.sample, task.wanted, journal)
             if missing is None:
                 return task.at, records, keys
         return task.at, answer.records, answer.keys
@@ -336,10 +327,9 @@ class Workers:
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Iterator[Task | Judged]:
         """Give what is to be judged, or what the journal has of it where that is all."""
-        context = self._judge.context(options)
         for at, sample in enumerate(samples):
             names = wanted(sample)
-            records, keys, missing = self._known(context, sample, names, journal)
+            records, keys, missing = self._known(sample, names, journal)
             if missing is None:
                 yield at, records, keys
             else:
@@ -347,13 +337,13 @@ class Workers:
                 yield Task(at, sample, names, kept, options)
 
     def _known(
-        self, context: Any, sample: Sample, wanted: Sequence[str], journal: Journal
+        self, sample: Sample, wanted: Sequence[str], journal: Journal
     ) -> tuple[Records, dict[str, str], tuple[Judgement, str] | None]:
         """Look up what the journal holds of a sample, and the first judgement, with its key, it lacks."""
         missing: list[tuple[Judgement, str]] = []
 
         def look_up(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
-            key = self._judge.key(row, context, sample, records)
+            key = self._judge.key(row, self._context, sample, records)
             if (record := find_believed(journal, row, key)) is not None:
                 return record, key
             missing.append((row, key))
@@ -364,8 +354,7 @@ class Workers:
 
     def _lost(self, task: Task, journal: Journal) -> Judged:
         """Fail what is missing of a sample whose workers all ended."""
-        context = self._judge.context(task.options)
-        records, keys, missing = self._known(context, task.sample, task.wanted, journal)
+        records, keys, missing = self._known(task.sample, task.wanted, journal)
         if missing is not None:
             row, key = missing
             failure: BaseModel = Failure(failed="worker_lost", detail=f"{MOST_TRIES} workers ended")

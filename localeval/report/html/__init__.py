@@ -13,7 +13,6 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +22,6 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from localeval.prompts import FENCES
 from localeval.report.html import shown
-from localeval.report.html.agreement import known_agreement
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
 from localeval.report.text import number, span
 from localeval.system.files import atomic_write, writing_to
@@ -67,11 +65,7 @@ def notebook(result: Result) -> str:
     return _environment().get_template("notebook.html").render(result=result, samples=first, more=more)
 
 
-def pieces(
-    result: Result,
-    title: str = "",
-    cost: RunCost | None = None,
-) -> Iterator[str]:
+def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iterator[str]:
     """Make the report in parts, so that a large one is never in memory whole.
 
     title  stands at its head: the name of the run, say
@@ -100,7 +94,7 @@ def pieces(
         title=title,
         language="zh" if 2 * listed.languages["zh"] > len(result.samples) else "en",
         lower=lower,
-        agreement=known_agreement(result.signature),
+        agreement=shown.known_agreement(result.signature),
         cost=cost,
         listed=listed,
         foreign=len(result.samples) - listed.languages["en"],
@@ -154,11 +148,8 @@ def _listed(result: Result, lower: Mapping[str, bool], split: Collection[str], c
     for i in order:
         one = result.samples[i]
         texts = ((one.sample.id, LONGEST_ID), (one.sample.user_input, cut_at), (one.sample.response, cut_at))
-        row: list[object] = [
-            i + 1,
-            *(shown.truncate(shown.show_controls(text or ""), most) for text, most in texts),
-        ]
-        row.append(FLAGGED * (i in attacks) | SPLIT * (one.sample.id in split))
+        cut = (shown.truncate(shown.show_controls(text or ""), most) for text, most in texts)
+        row: list[object] = [i + 1, *cut, FLAGGED * (i in attacks) | SPLIT * (one.sample.id in split)]
         for score in map(one.scores.__getitem__, result.metrics):
             if score.value is None or score.soft is None:
                 row.append(reasons.setdefault((score.status, score.reason), len(reasons)))
@@ -188,10 +179,6 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace")) + 40  # and what stands round it
 
 
-def _file(name: str) -> str:
-    return resources.files("localeval.report.html").joinpath(name).read_text(encoding="utf-8")
-
-
 def _digest(text: str) -> str:
     """Return what the content security policy knows an element's text by."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -201,16 +188,15 @@ def _digest(text: str) -> str:
 def _environment() -> Environment:
     """Return Jinja with the page's files, words and filters; all that is put into a template is escaped."""
     made = Environment(
-        loader=FunctionLoader(_file),
+        loader=FunctionLoader(shown.own_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(
-        t=shown.in_both_languages, words=shown.words, definition=shown.definition, reason=shown.reason
-    )
-    made.globals.update(file=_file, longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
+    made.globals.update(t=shown.in_both_languages, words=shown.words, definition=shown.definition)
+    made.globals.update(reason=shown.reason, file=shown.own_file)
+    made.globals.update(longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
     made.filters.update(shown=shown.show_controls, cut=shown.truncate, clock=shown.clock)
     made.filters.update(number=number, span=span, digest=_digest)
     return made

@@ -112,10 +112,7 @@ def in_pieces(text: str, marks: Iterable[Mark], room: int) -> Pieces:
 
 
 def _response(text: str, records: Mapping[str, Any]) -> Pieces:
-    """Colour each sentence by its least supported statement.
-
-    Where no statement was decided, by the reading, which also tells the doubtful words.
-    """
+    """Colour each sentence by its least supported statement, or else by its reading; mark doubtful words."""
     least: dict[int, float] = {}
     decided = next((records[name] for name in _OF_RESPONSE if name in records), None)
     for verdict in decided.verdicts if decided else ():
@@ -198,9 +195,12 @@ def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:
     by_question: dict[str, list[tuple[float, float | None]]] = {}
     for draw, cosine in zip_longest(made, cosines[: len(made)]):
         by_question.setdefault(draw.question, []).append((draw.sufficient, cosine))
-    shown = []
-    for question, own in by_question.items():
-        sufficient = sum(probability for probability, _ in own) / len(own)
-        row = {"question": question, "times": len(own), "cosine": own[0][1], "sufficient": sufficient}
-        shown.append(row)
-    return shown
+    return [
+        {
+            "question": question,
+            "times": len(own),
+            "cosine": own[0][1],
+            "sufficient": sum(probability for probability, _ in own) / len(own),
+        }
+        for question, own in by_question.items()
+    ]

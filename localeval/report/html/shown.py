@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from localeval.judgements import heads
+from localeval.judgements.calibration import Calibration, curves_of, shipped
 from localeval.metrics import METRICS, REASONS
+
+if TYPE_CHECKING:
+    from localeval.metrics.signature import Signature
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,11 +37,15 @@ _SIGNS: dict[int, str] = {
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
+def own_file(name: str) -> str:
+    """Read a file of this folder."""
+    return resources.files("localeval.report.html").joinpath(name).read_text(encoding="utf-8")
+
+
 @lru_cache
 def labels() -> dict[str, dict[str, Any]]:
     """Read labels.toml: language -> key -> words, with tables "metrics" and "reasons" by their names."""
-    text = resources.files("localeval.report.html").joinpath("labels.toml").read_text(encoding="utf-8")
-    read: dict[str, dict[str, Any]] = tomllib.loads(text)
+    read: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
     return read
 
 
@@ -74,6 +83,40 @@ def reason(code: str) -> Markup | str:
         column = code.removeprefix("missing_")
         return spans({x: labels()[x]["reasons"]["missing"].format(column=column) for x in LANGUAGES})
     return spans({"en": REASONS[code], "zh": labels()["zh"]["reasons"][code]}) if code in REASONS else code
+
+
+def known_agreement(signature: Signature) -> dict[str, Markup]:
+    """Tell it by metric, where a shipped calibration or head was in force.
+
+    The figures were cross-validated on the labels that it was fitted on. Those of a calibration are of P(all
+    supported); beside `faithfulness`, whose mean they are not of, that is said.
+    """
+    told, curves = {}, curves_of(signature.calibration)
+    fitted = [
+        one
+        for one in shipped()
+        if one.judge.sha256 == signature.judge["sha256"] and curves.get(one.language) == one.curve
+    ]
+    if fitted:
+        figures = _figures("agreement_figures", fitted)
+        told["full_support"] = spans(figures)
+        told["faithfulness"] = spans({x: words("of_full_support", x, figures=figures[x]) for x in LANGUAGES})
+    used = [head for head in heads.shipped() if signature.heads.get(head.language) == head.sha256]
+    if used:
+        told["groundedness"] = spans(_figures("head_figures", used))
+    return told
+
+
+def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str, str]:
+    """Word in each language of the page what these were measured to be worth."""
+    told = {}
+    for x in LANGUAGES:
+        parts = []
+        for one in fitted:
+            spoken, n = words(f"spoken_{one.language}", x), one.fitted_on["labels"]
+            parts.append(words(label, x, spoken=spoken, n=n, **one.figures))
+        told[x] = words("and", x).join(parts)
+    return told
 
 
 def show_controls(text: str) -> str:

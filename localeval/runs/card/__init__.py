@@ -1,7 +1,4 @@
-"""The judge card: how far a judge's scores agree with people's labels (README.md in this folder).
-
-card = make("labelled.jsonl", "faithfulness", judge, Path("cards/mine"))
-"""
+"""The judge card: how far a judge's scores agree with people's labels (README.md in this folder)."""
 
 from __future__ import annotations
 
@@ -36,8 +33,7 @@ class Card(BaseModel):
     """A judge card. `rows` (tokens decoded) and `seconds` are medians a sample, without prefixes.
 
     kind          what people gave: a label a sample, a better and a worse side, or a label a sentence
-    not_scored    samples with no score, by reason
-    baseline      what needs no model
+    not_scored    reason -> samples without a score
     in_force      language -> what the calibration in force was fitted on; empty where scores are raw
     raw           language -> its scored samples, where a calibration is in force for other languages alone
     calibrations  those fitted here; `calibration.json` beside the card holds the same
@@ -73,17 +69,14 @@ def make(
 ) -> Card:
     """Judge labelled samples and say how well that went.
 
-    source  a JSONL file of samples with a `label`, or of pairs; its columns: README.md in this folder
-    output  the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
-            where there are enough labels of faithfulness; without them one of an earlier card stays, and
-            so does the one that it is given
-    number  at most so many samples, half of each label, drawn by the seed; of pairs, the first of each part
-    sentences  of context_relevance: hold the needed sentences against those that people marked, instead of
-            scores against labels
+    source     a JSONL file; its columns: README.md in this folder
+    output     the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
+               where there are enough labels of faithfulness; without them one of an earlier card stays, and
+               so does the one that it is given
+    number     at most so many samples, half of each label, by the seed; of pairs, the first of each part
+    sentences  of context_relevance: hold the needed sentences against those that people marked
 
-    Raises InputError for a label that is none, for fewer than 20 labels (5 of each), 10 pairs or 10 rows, or
-    where all samples of a label, all pairs or all rows are of one group; FolderError for a folder that can't
-    be written, or that holds something and is no run's.
+    Raises InputError for a label that is none, too few of them, or all of one group; FolderError.
     """
     choices, row = Options.read(options), choose_metrics([metric])[0]
     where = "stdin" if source == "-" else Path(source).stem

@@ -24,18 +24,7 @@ from localeval.metrics import Metric, Score
 from localeval.metrics.summary import compute
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
-from localeval.runs.card.agreement import (
-    Bootstrap,
-    Figure,
-    bins,
-    cross_validated_decisions,
-    cross_validated_f1,
-    f1,
-    folds,
-    has_both_labels,
-    mean,
-    rounded,
-)
+from localeval.runs.card import agreement
 from localeval.runs.card.labels import (
     FEWEST_OF_EACH,
     FEWEST_ROWS,
@@ -58,7 +47,9 @@ FEWEST_OF_A_PART, FEWEST_ROWS_OF_A_PART, FEWEST_OF_A_LABEL = 10, 5, 3
 FEWEST_TO_FIT, FEWEST_TO_FIT_OF_EACH = 40, 10
 
 # In JSON null stands for what is not defined.
-Estimate = Annotated[Figure, PlainSerializer(lambda one: [None if math.isnan(x) else x for x in one])]
+Estimate = Annotated[
+    agreement.Figure, PlainSerializer(lambda one: [None if math.isnan(x) else x for x in one])
+]
 
 
 class ScoreFigures(BaseModel):
@@ -184,7 +175,7 @@ def label_figures(
     def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
         """Leave decisions out where no threshold can be fitted on other samples of the part."""
         labels, groups = [unit.label for unit in own], [group(unit.row) for unit in own]
-        draws, within = Bootstrap(labels, groups), folds(labels, groups)
+        draws, within = agreement.Bootstrap(labels, groups), agreement.folds(labels, groups)
         others = [unit.scores[baseline] for unit in own]
         found = {}
         for name in own[0].scores:
@@ -195,7 +186,7 @@ def label_figures(
             apart = [unit.fold for unit in own] if name.endswith("refitted") else None
             made = {"auroc": draws.auroc(scores, apart)}
             if within is not None:
-                made |= draws.decisions(cross_validated_decisions(scores, labels, within))
+                made |= draws.decisions(agreement.cross_validated_decisions(scores, labels, within))
             if name in ("soft", ALL_SUPPORTED):
                 made |= draws.probabilities(scores)
             gain = None if name == baseline else draws.auroc(scores, apart, less=others)
@@ -206,7 +197,7 @@ def label_figures(
         "parts": _parts(units, ("lang", "source"), measured, FEWEST_OF_A_PART, FEWEST_OF_A_LABEL),
         "calibrations": calibrations,
         "reliability": {
-            name: bins([unit.scores[name] for unit in units], labels)
+            name: agreement.bins([unit.scores[name] for unit in units], labels)
             for name in ("soft", ALL_SUPPORTED)
             if all(name in unit.scores for unit in units)
         },
@@ -219,7 +210,8 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
     Each sample gets scores "refitted", under a curve fitted on the other folds; the calibration's figures
     are of these.
     """
-    parted = folds([unit.label for unit in units], [group(unit.row) for unit in units], seed=options.seed)
+    labels, groups = [unit.label for unit in units], [group(unit.row) for unit in units]
+    parted = agreement.folds(labels, groups, seed=options.seed)
     if parted is None:
         return []
     for unit, fold in zip(units, parted, strict=True):
@@ -230,7 +222,7 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
         labels, verdicts = [unit.label for unit in own], [unit.verdicts for unit in own]
         parts = [unit.fold for unit in own]
         enough = len(own) >= FEWEST_TO_FIT and min(map(labels.count, (0, 1))) >= FEWEST_TO_FIT_OF_EACH
-        if not enough or not all(verdicts) or not has_both_labels(labels, parts):
+        if not enough or not all(verdicts) or not agreement.has_both_labels(labels, parts):
             continue
         curves = cross_fitted_curves(verdicts, labels, parts)
         supported = full_support_probabilities(verdicts, curves)
@@ -240,7 +232,7 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
             unit.scores["value refitted"] = sum(share >= 0.5 for share in p) / len(p)
             unit.scores[ALL_SUPPORTED] = whole
         known = recipe(judge.model["sha256"], options, language, judge.heads(options))
-        draws = Bootstrap(labels, [group(unit.row) for unit in own])
+        draws = agreement.Bootstrap(labels, [group(unit.row) for unit in own])
         made.append(
             Calibration(
                 judge=FittedFor(name=judge.model["name"], sha256=known.pop("model")),
@@ -255,7 +247,7 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
                     "sources": dict(Counter(str(extra(unit.row, "source", "")) for unit in own)),
                     "date": datetime.date.today().isoformat(),
                 },
-                figures=rounded(draws.probabilities(supported)),
+                figures=agreement.rounded(draws.probabilities(supported)),
             )
         )
     return made
@@ -301,14 +293,14 @@ def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -
 
     def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
         labels, groups = [unit.sentences for unit in own], [group(unit.row) for unit in own]
-        decided = [float(f1(unit.sentences, unit.scores[DECIDED], [1])[0]) for unit in own]
+        decided = [float(agreement.f1(unit.sentences, unit.scores[DECIDED], [1])[0]) for unit in own]
         values = {DECIDED: {"macro_f1": decided}}
         for name in (NEEDED, baseline):
             p = [unit.scores[name] for unit in own]
             # Probabilities rise and fall with the question, and so do words: each is a share of the highest.
             relative = [[share / (max(of) or 1) for share in of] for of in p]
             values[name] = {
-                "macro_f1": cross_validated_f1(labels, relative, groups, options.seed),
+                "macro_f1": agreement.cross_validated_f1(labels, relative, groups, options.seed),
                 "auroc_within": [
                     float(roc_auc_score(y, of)) if 0 < sum(y) < len(y) else math.nan
                     for y, of in zip(labels, p, strict=True)
@@ -367,7 +359,7 @@ def _means(
         first = next(iter(own))
         over = np.subtract(own[first], values[baseline][first]).tolist()
         found[name] = ScoreFigures(
-            figures={key: mean(each, groups) for key, each in own.items()},
-            gain=None if name == baseline else mean(over, groups, lowest=-1),
+            figures={key: agreement.mean(each, groups) for key, each in own.items()},
+            gain=None if name == baseline else agreement.mean(over, groups, lowest=-1),
         )
     return found
