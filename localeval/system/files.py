@@ -51,31 +51,25 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
     A link is followed; what is no file (a pipe) is written as it goes, and so is /dev/stdout.
     """
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        same = False
+    same = None
+    for stream in filter(None, (sys.stderr, sys.stdout)):
         with suppress(OSError, ValueError, AttributeError):  # no file, or no stream of the system's
-            same = os.path.samestat(path.stat(), os.fstat(stream.fileno()))
-        if same:  # what was printed there stays
-            stream.flush()
-            number = os.dup(stream.fileno())
-            with os.fdopen(number, "w", encoding="utf-8", errors=errors, newline="\n") as out:
-                out.writelines(parts)
-            return
-    if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8", errors=errors, newline="\n") as file:
-            file.writelines(parts)
+            same = stream if os.path.samestat(path.stat(), os.fstat(stream.fileno())) else same
+    if same is None and (path.is_file() or not path.exists()):
+        place = Path(os.path.realpath(path))  # a link stays one
+        write_together(place.parent, [(place.name, parts)], errors)
         return
-    place = Path(os.path.realpath(path))  # a link stays one
-    write_together(place.parent, [(place.name, parts)], errors)
+    if same:  # what was printed there stays
+        same.flush()
+    target = os.dup(same.fileno()) if same else path
+    with open(target, "w", encoding="utf-8", errors=errors, newline="\n") as file:  # noqa: PTH123
+        file.writelines(parts)
 
 
 def write_together(
     folder: Path, files: Iterable[tuple[str, Iterable[str]]], errors: str = "surrogatepass"
 ) -> None:
-    """Write files of a folder, none of them in its place before all are written; the last one last.
-
-    Raises as `write_temporary` does.
-    """
+    """Write files of a folder, none in its place before all are written. Raises as `write_temporary` does."""
     made: list[tuple[Path, Path]] = []
     try:
         made += ((write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
@@ -187,7 +181,7 @@ def write_all(file: FileIO, data: bytes | bytearray) -> None:
 
 
 class StoredSequence(Sequence[Item]):
-    """What is read one item at a time, by `_read`; a slice is a list."""
+    """What is read one item at a time; a slice is a list."""
 
     @abstractmethod
     def _read(self, place: int) -> Item:
