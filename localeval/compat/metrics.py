@@ -74,7 +74,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
                  which is loaded at the first question, shared with other metrics of the same llm, and freed
                  by `close()` or at the end of a `with` block; who needs it afterwards loads it again
     name         the column in a result
-    max_retries  accepted; a reply that is bound by a grammar needs none
+    max_retries  accepted, and changes nothing
     options      those of `localeval.prompts.options.Options`, such as verdict="reasoned" or threshold=0.6
 
     Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of ours or
@@ -143,8 +143,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         `options` replace the metric's own. With a `timeout`, judgements that took more seconds make the score
         *failed*, `timeout`: the one that passes the limit is finished, and none is made after it.
         """
-        given = as_columns(inputs)
-        sample = given if isinstance(given, Sample) else Sample.read(given, self.name)
+        sample = Sample.read(as_columns(inputs), self.name)
         choices = self.read({**self._chosen, **options})
         if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {})
@@ -191,7 +190,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
             return OPENED[key]
 
     def close(self) -> None:
-        """Free what was loaded by name. It is loaded again when needed."""
+        """Free what was loaded by name."""
         close(self._models)
 
     def __exit__(self, *raised: Any) -> None:
@@ -206,9 +205,6 @@ class Faithfulness(OriginalMetric):
 
     statement_generator_prompt, nli_prompt  a prompt file of localeval (its path or its text) for both
         languages, or a dict with one for "en" or "zh"
-
-    >>> Faithfulness().required_columns == {"SINGLE_TURN": {"user_input", "response", "retrieved_contexts"}}
-    True
     """
 
     row = "faithfulness"
@@ -223,14 +219,10 @@ class Faithfulness(OriginalMetric):
         **rest: Any,
     ) -> None:
         form = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
-        given = {"statements": statement_generator_prompt, form: nli_prompt}
-        own = {
-            name: prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
-            for name, prompt in given.items()
-            if prompt is not None
-        }
-        if own:
-            rest["prompts"] = {**rest.get("prompts", {}), **own}
+        for name, prompt in (("statements", statement_generator_prompt), (form, nli_prompt)):
+            if prompt is not None:
+                own = prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
+                rest["prompts"] = {**rest.get("prompts", {}), name: own}
         super().__init__(llm, **rest)
 
 
@@ -275,9 +267,6 @@ class ContextRelevance(OriginalMetric):
 
 class AnswerRelevance(OriginalMetric):
     """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
-
-    As the original weighs each draw by its own flag; `relevance="question"` is localeval's own rule. Ten
-    questions are drawn; three with `relevance="ragas"`, as ragas does. `questions` is another number.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
                      `localeval.engine.embedder`; that of the judge, unless said
