@@ -47,17 +47,15 @@ LOG = logging.getLogger(__name__)
 Model = str | os.PathLike[str]
 Prompts = str | Path | Mapping[str, str | Path]
 
-OPENED: dict[Hashable, Any] = {}
-"""Models that were opened by name, for every metric that names the same."""
+OPENED: dict[Hashable, Any] = {}  # models that were opened by name, for every metric that names the same
 _LOCK = threading.RLock()
 
 
 def close(models: Iterable[Hashable]) -> None:
     """Free these of the models in `OPENED`."""
     with _LOCK:
-        for key in [*models]:
-            if key in OPENED:
-                OPENED.pop(key).close()
+        for key in OPENED.keys() & {*models}:
+            OPENED.pop(key).close()
 
 
 def _with_models(judge: Judge, companions: AuxiliaryModels) -> Judge:
@@ -81,10 +79,8 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
     ragas'. Raises InputError for an unknown option.
     """
 
-    row: ClassVar[str]
-    """Its name in `localeval.METRICS`."""
-    called: ClassVar[str] = ""
-    """Its original name, where that is another one."""
+    row: ClassVar[str]  # its name in `localeval.METRICS`
+    called: ClassVar[str] = ""  # its original name, where that is another one
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
     InputType, OutputType = Any, float  # as LangChain asks for them
@@ -119,8 +115,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
     def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:
         """Score one sample, 0 to 1; nan where that is undefined or failed, and why is logged.
 
-        config   LangChain's RunnableConfig, where it is installed
-        options  replace the metric's own
+        `config` is LangChain's RunnableConfig, and `options` replace the metric's own.
         """
         score: float = self._call_with_config(self._scored, inputs, config, **options)
         return score
@@ -140,8 +135,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
     def judged(self, inputs: Any, timeout: float | None = None, **options: Any) -> SampleResult:
         """Score one sample, with the records behind the score, as `to_original` takes them.
 
-        `options` replace the metric's own. With a `timeout`, judgements that took more seconds make the score
-        *failed*, `timeout`: the one that passes the limit is finished, and none is made after it.
+        Where judgements took more seconds than `timeout`, the score is *failed* (see `RunConfig`).
         """
         sample = Sample.read(as_columns(inputs), self.name)
         choices = self.read({**self._chosen, **options})
