@@ -135,13 +135,10 @@ _OF_JUDGING = [
     for name in vars(DEFAULTS)
     if name != "prompts"
 ]
-JUDGING = [METRICS, *_OF_JUDGE, *_OF_JUDGING, JSON]
-"""Options of every command that judges; a command gets them apart by `split_options`."""
-
-RESCORING = [
+JUDGING = [METRICS, *_OF_JUDGE, *_OF_JUDGING, JSON]  # of every command that judges: see `split_options`
+RESCORING = [  # what can be changed without judging again; what is not given is as in the run
     click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC
 ]
-"""Options that can be changed without judging again; what is not given is as in the run."""
 
 
 def take_options(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
