@@ -158,10 +158,7 @@ class CheckContext:
 
 
 def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Finding]:
-    """Yield a finding for each check, or for each of those named in `only`, as it is made.
-
-    Never raises for what it finds; raises InputError for a name that is no check's.
-    """
+    """Yield a finding for each check, or each named in `only`. Raises InputError for a name of none."""
     if unknown := sorted(set(only) - CHECKS.keys()):
         raise InputError(f"{unknown[0]!r} is no check; choose from: {', '.join(CHECKS)}.")
     try:

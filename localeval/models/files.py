@@ -153,11 +153,7 @@ def _model_files(
 
 
 def listing() -> list[dict[str, Any]]:
-    """List the catalog with each model's state, without reading any model file.
-
-    The state is `missing`, `present` (not hashed yet), `verified`, or `wrong` (other size, or known to be of
-    other bytes than the catalog's).
-    """
+    """List the catalog with each model's state, reading no model file: `present` is one not hashed yet."""
 
     def state(entry: CatalogEntry, file: CatalogFile) -> str:
         path, expected = catalog_file_path(entry, file), expected_sha256(entry, file)

@@ -127,15 +127,11 @@ def closure(name: str) -> dict[str, Distribution]:
 
 @dataclass
 class PartialManifest:
-    """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call.
-
-    known  every file that `pack` put there, or began to
-    files  those of this pack
-    """
+    """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call."""
 
     target: Path
-    known: dict[str, dict[str, Any]]
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    known: dict[str, dict[str, Any]]  # every file that `pack` put there, or began to
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # those of this pack
 
     @classmethod
     def open(cls, target: Path) -> PartialManifest:

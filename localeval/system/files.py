@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 def write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
     """Write a file beside `path` in UTF-8, on the disk, to be moved into its place.
 
-    errors  what becomes of half a character, as `open` has it
-
-    Raises OSError, and whatever `parts` raises; then nothing is left beside.
+    `errors` is `open`'s. Raises OSError, and whatever `parts` raises; then nothing is left beside.
     """
     beside = path.with_name(f".{path.name}.part")
     try:
@@ -125,10 +123,6 @@ class SpooledLines:
     """Lines by their number; many are kept in a file of the temporary folder, which ends with them.
 
     One thread appends, any may read, and so may a process that was forked.
-
-    >>> lines = SpooledLines()
-    >>> lines.append(b"one"), lines.append(b"two"), lines[0]
-    (0, 1, b'one')
     """
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
@@ -214,8 +208,7 @@ def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
 def lock_file(path: Path, seconds: float) -> BaseFileLock:
     """Lock `path` for this process, until it calls `release` on what is returned, or ends.
 
-    Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout; OSError
-    where the file can't be written.
+    Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout.
     """
     from filelock import FileLock, SoftFileLock
 
