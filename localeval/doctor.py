@@ -6,7 +6,6 @@ there is nothing to check.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
@@ -40,7 +39,7 @@ from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
 from localeval.prompts import PromptPrefix
 from localeval.prompts.options import Options
-from localeval.samples import Sample
+from localeval.samples import Sample, read_samples
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline
 from localeval.text import sentences
@@ -159,13 +158,7 @@ class CheckContext:
 
 
 def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Finding]:
-    """Yield a finding for each check, or for each of those named in `only`, as it is made.
-
-    Never raises for what it finds; raises InputError for a name that is no check's.
-
-    >>> [f.name for f in examine(CheckContext("qwen2.5-coder-1.5b")) if f.status == "fault"]  # doctest: +SKIP
-    []
-    """
+    """Yield a finding for each check, or each named in `only`. Raises InputError for a name of none."""
     if unknown := sorted(set(only) - CHECKS.keys()):
         raise InputError(f"{unknown[0]!r} is no check; choose from: {', '.join(CHECKS)}.")
     try:
@@ -340,8 +333,7 @@ def _same_bits(context: CheckContext) -> str:
 
 def _sample(name: str) -> Sample:
     """Read one of the shipped samples."""
-    lines = (resources.files("localeval") / "examples" / "answers.jsonl").read_text(encoding="utf-8")
-    return next(Sample(**row) for row in map(json.loads, lines.splitlines()) if row["id"] == name)
+    return read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"), ids=name)[0]
 
 
 def _embedder(context: CheckContext) -> str:

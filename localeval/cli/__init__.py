@@ -31,6 +31,7 @@ Exit codes:
   3    a model, or a file of a pack, is missing or broken, or doctor found a fault
   130  interrupted (143: by SIGTERM); what was judged is kept"""
 
+# Command -> its module here, imported when it is called, and the first line of its help; then its docstring.
 COMMANDS = {
     "card": ("card", "Say how far the judge agrees with people's labels."),
     "compare": ("runs", "Compare two runs, sample by sample."),
@@ -46,16 +47,8 @@ COMMANDS = {
     "unpack": ("pack", "Put the models of a pack into this machine's folder."),
     "verify": ("runs", "Make judgements again: are they the same?"),
 }
-"""Command -> its module in this folder, imported when it is called, and the first line of its help.
-
-The rest of the help is the docstring of its function.
-"""
-
-_ONLINE = ("models", "pack")
-"""Commands that may use the network; `models` refuses it for all of its own but `fetch`."""
-
-_RESUMABLE = ("evaluate", "card", "pack", "unpack", "models fetch")
-"""Commands that go on where an interrupted call of them stopped."""
+_ONLINE = ("models", "pack")  # may use the network; `models` refuses it for all of its own but `fetch`
+_RESUMABLE = ("evaluate", "card", "pack", "unpack", "models fetch")  # go on where a call of them stopped
 
 
 def say(line: str) -> None:

@@ -39,14 +39,10 @@ _READING = [
 ]
 
 
-def _number_or_word(given: str) -> int | str:
-    return int(given) if given.isdecimal() else given
-
-
 _WHERE = [
     option(
         "--workers",
-        type=_number_or_word,
+        type=lambda given: int(given) if given.isdecimal() else given,
         default="1",
         metavar="NUMBER|auto",
         show_default=True,

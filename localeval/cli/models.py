@@ -15,7 +15,7 @@ import click
 from localeval import models as store
 from localeval.cli import say
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
-from localeval.models.catalog import QUICK_START, entries
+from localeval.models.catalog import QUICK_START
 from localeval.system.offline import offline
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def list_models(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(listing, indent=2, ensure_ascii=False))
         return
-    table = [("NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE")]
-    for entry, listed in zip(entries().values(), listing, strict=True):
-        size = f"{entry.size / 1e9:.2f} GB" if entry.size else "unknown"
-        spoken, state = ",".join(entry.languages), str(listed["state"])
-        table.append((entry.name, entry.kind, size, f"{entry.ram_gb} GB", spoken, state, entry.licence))
+    table = [["NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE"]]
+    for row in listing:
+        size = f"{row['size'] / 1e9:.2f} GB" if row["size"] else "unknown"
+        spoken, ram = ",".join(row["languages"]), f"{row['ram_gb']} GB"
+        table.append([row["name"], row["kind"], size, ram, spoken, row["state"], row["licence"]])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())

@@ -43,20 +43,31 @@ def _names(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[
     return names or None
 
 
-class OutputFile(click.Path):
+class OutputFolder(click.Path):
+    """A folder to be written."""
+
+    what = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if not str(value):
+            self.fail(f"its name is empty; name a {self.what}.", param, ctx)
+        return Path(str(super().convert(value, param, ctx)))
+
+
+class OutputFile(OutputFolder):
     """A file to be written: refused before anything is computed where it can't be, or would replace data.
 
     own  the name of a file that the command may replace in the run that it is given
     """
 
+    what = "file"
+
     def __init__(self, own: str = "") -> None:
-        super().__init__(dir_okay=False, writable=True, path_type=Path)
+        super().__init__(dir_okay=False, writable=True)
         self._own = own
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not str(value):
-            self.fail("its name is empty; name a file.", param, ctx)
-        path = Path(str(super().convert(value, param, ctx)))
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = super().convert(value, param, ctx)
         given = ctx.params if ctx else {}
         try:
             real = path.resolve()
@@ -73,18 +84,6 @@ class OutputFile(click.Path):
         if real.name in FILES and is_run(real.parent) and not allowed:
             self.fail(f"{path}: this is a file of a run, which has to stay.", param, ctx)
         return path
-
-
-class OutputFolder(click.Path):
-    """A folder to be written."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not str(value):
-            self.fail("its name is empty; name a folder.", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 METRICS = option(
@@ -136,13 +135,10 @@ _OF_JUDGING = [
     for name in vars(DEFAULTS)
     if name != "prompts"
 ]
-JUDGING = [METRICS, *_OF_JUDGE, *_OF_JUDGING, JSON]
-"""Options of every command that judges; a command gets them apart by `split_options`."""
-
-RESCORING = [
+JUDGING = [METRICS, *_OF_JUDGE, *_OF_JUDGING, JSON]  # of every command that judges: see `split_options`
+RESCORING = [  # what can be changed without judging again; what is not given is as in the run
     click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC
 ]
-"""Options that can be changed without judging again; what is not given is as in the run."""
 
 
 def take_options(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:

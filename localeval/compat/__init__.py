@@ -7,8 +7,7 @@
     print(result)                       # {'faithfulness': 0.9090}
 
 Nothing is judged or computed here: it is the same as with `localeval.evaluate`, but for the default of
-`relevance` in `AnswerRelevance`. ragas is not imported; langchain-core is, where it is
-installed, and makes the metrics Runnables.
+`relevance` in `AnswerRelevance`. ragas is never imported.
 """
 
 from __future__ import annotations

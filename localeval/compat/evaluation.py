@@ -50,7 +50,6 @@ class EvaluationResult:
 
     scores   a dict for each sample: column -> number, nan where there is no score
     judged   column -> for each sample its `Score`, with the reason of a nan, and the records behind it
-    dataset  what was evaluated
     """
 
     def __init__(self, judged: dict[str, list[SampleResult]], dataset: EvaluationDataset) -> None:
@@ -62,10 +61,7 @@ class EvaluationResult:
                 row[column] = math.nan if value is None else value
 
     def __getitem__(self, column: str) -> list[float]:
-        """Give the numbers of a column, one a sample; a column with a mode is found without it too.
-
-        Raises InputError for a column that is not there, or for one of several modes.
-        """
+        """Give the numbers of a column, one a sample; a column with one mode is found without it too."""
         found = [name for name in self.judged if name == column]
         found = found or [name for name in self.judged if name.partition("(mode=")[0] == column]
         if len(found) != 1:
@@ -73,10 +69,7 @@ class EvaluationResult:
         return [row[found[0]] for row in self.scores]
 
     def to_pandas(self) -> Any:
-        """Put the columns of samples and scores into a data frame. Raises InputError without pandas.
-
-        A sample's own column that is called as one of the scores is `sample_NAME` there.
-        """
+        """Put samples and scores into a data frame; a sample's column called as a score is `sample_NAME`."""
         try:
             import pandas
         except ImportError as error:
@@ -105,7 +98,6 @@ def evaluate(
     dataset          also one of ragas, a list of samples or dicts, or the path of a JSONL file
     llm, embeddings  for the metrics that were given none
     run_config       also one of ragas; None for no time limit
-    show_progress    a live line on stderr
 
     What is loaded for this is freed at the end; a `Judge`, and what a metric had loaded before, stays open.
     Which samples have no score, and why, is logged, and which are in a language that a model does not read.

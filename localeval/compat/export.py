@@ -7,7 +7,7 @@ is "" unless `explain=True` (of the response on the contexts) or `verdict="reaso
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import compress, repeat
 from typing import Any
 
@@ -19,10 +19,7 @@ from localeval.runs.result import SampleResult
 
 
 def to_original(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
-    """Give the records of one sample as the original replies.
-
-    threshold  the probability from which a verdict counts as 1; that of the score, unless said
-    """
+    """Give the records as the original replies; `threshold` is that of the score, unless said."""
     found: dict[str, Any] = {}
     least = sample.threshold if threshold is None else threshold
     records = sample.calibrated()
@@ -34,11 +31,8 @@ def to_original(sample: SampleResult, threshold: float | None = None) -> dict[st
             ]
             found[name] = {"sentence_and_statements": sentences}
         elif isinstance(record, SupportRecord):
-            verdicts = [
-                {"statement": text, "verdication_reasoning": reason, "verdication_result": result}
-                for text, reason, result in _verdicts(records, name, least)
-            ]
-            found[name] = {"statement_verdications": verdicts}
+            own = ("statement", "verdication_reasoning", "verdication_result")
+            found[name] = {"statement_verdications": _verdicts(records, name, least, own)}
         elif isinstance(record, QuestionsRecord):
             found[name] = [
                 {
@@ -63,15 +57,17 @@ def to_ragas(sample: SampleResult, threshold: float | None = None) -> dict[str, 
         if isinstance(record, StatementsRecord):
             found[name] = {"statements": [text for _, text in record.flat()]}
         elif isinstance(record, SupportRecord):
-            verdicts = _verdicts(records, name, least)
-            found[name] = {
-                "statements": [{"statement": s, "reason": r, "verdict": v} for s, r, v in verdicts]
-            }
+            found[name] = {"statements": _verdicts(records, name, least, ("statement", "reason", "verdict"))}
     return found
 
 
-def _verdicts(records: Mapping[str, Any], name: str, least: float) -> Iterator[tuple[str, str, int]]:
-    """Yield statement, reason and 1 or 0; reasons that were written afterwards are of `support` only."""
+def _verdicts(
+    records: Mapping[str, Any], name: str, least: float, keys: tuple[str, str, str]
+) -> list[dict[str, Any]]:
+    """List statement, reason and 1 or 0 under these keys; written reasons are of `support` only."""
     written = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
+    found = []
     for one, reason in zip(records[name].verdicts, written or repeat(""), strict=False):
-        yield one.statement, reason or one.reason or "", int(one.probability >= least)
+        row = (one.statement, reason or one.reason or "", int(one.probability >= least))
+        found.append(dict(zip(keys, row, strict=True)))
+    return found

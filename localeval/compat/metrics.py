@@ -47,17 +47,15 @@ LOG = logging.getLogger(__name__)
 Model = str | os.PathLike[str]
 Prompts = str | Path | Mapping[str, str | Path]
 
-OPENED: dict[Hashable, Any] = {}
-"""Models that were opened by name, for every metric that names the same."""
+OPENED: dict[Hashable, Any] = {}  # models that were opened by name, for every metric that names the same
 _LOCK = threading.RLock()
 
 
 def close(models: Iterable[Hashable]) -> None:
     """Free these of the models in `OPENED`."""
     with _LOCK:
-        for key in [*models]:
-            if key in OPENED:
-                OPENED.pop(key).close()
+        for key in OPENED.keys() & {*models}:
+            OPENED.pop(key).close()
 
 
 def _with_models(judge: Judge, companions: AuxiliaryModels) -> Judge:
@@ -74,17 +72,15 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
                  which is loaded at the first question, shared with other metrics of the same llm, and freed
                  by `close()` or at the end of a `with` block; who needs it afterwards loads it again
     name         the column in a result
-    max_retries  accepted; a reply that is bound by a grammar needs none
+    max_retries  accepted, and changes nothing
     options      those of `localeval.prompts.options.Options`, such as verdict="reasoned" or threshold=0.6
 
     Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of ours or
     ragas'. Raises InputError for an unknown option.
     """
 
-    row: ClassVar[str]
-    """Its name in `localeval.METRICS`."""
-    called: ClassVar[str] = ""
-    """Its original name, where that is another one."""
+    row: ClassVar[str]  # its name in `localeval.METRICS`
+    called: ClassVar[str] = ""  # its original name, where that is another one
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
     InputType, OutputType = Any, float  # as LangChain asks for them
@@ -119,8 +115,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
     def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:
         """Score one sample, 0 to 1; nan where that is undefined or failed, and why is logged.
 
-        config   LangChain's RunnableConfig, where it is installed
-        options  replace the metric's own
+        `config` is LangChain's RunnableConfig, and `options` replace the metric's own.
         """
         score: float = self._call_with_config(self._scored, inputs, config, **options)
         return score
@@ -140,11 +135,9 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
     def judged(self, inputs: Any, timeout: float | None = None, **options: Any) -> SampleResult:
         """Score one sample, with the records behind the score, as `to_original` takes them.
 
-        `options` replace the metric's own. With a `timeout`, judgements that took more seconds make the score
-        *failed*, `timeout`: the one that passes the limit is finished, and none is made after it.
+        Where judgements took more seconds than `timeout`, the score is *failed* (see `RunConfig`).
         """
-        given = as_columns(inputs)
-        sample = given if isinstance(given, Sample) else Sample.read(given, self.name)
+        sample = Sample.read(as_columns(inputs), self.name)
         choices = self.read({**self._chosen, **options})
         if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {})
@@ -191,7 +184,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
             return OPENED[key]
 
     def close(self) -> None:
-        """Free what was loaded by name. It is loaded again when needed."""
+        """Free what was loaded by name."""
         close(self._models)
 
     def __exit__(self, *raised: Any) -> None:
@@ -206,9 +199,6 @@ class Faithfulness(OriginalMetric):
 
     statement_generator_prompt, nli_prompt  a prompt file of localeval (its path or its text) for both
         languages, or a dict with one for "en" or "zh"
-
-    >>> Faithfulness().required_columns == {"SINGLE_TURN": {"user_input", "response", "retrieved_contexts"}}
-    True
     """
 
     row = "faithfulness"
@@ -223,14 +213,10 @@ class Faithfulness(OriginalMetric):
         **rest: Any,
     ) -> None:
         form = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
-        given = {"statements": statement_generator_prompt, form: nli_prompt}
-        own = {
-            name: prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
-            for name, prompt in given.items()
-            if prompt is not None
-        }
-        if own:
-            rest["prompts"] = {**rest.get("prompts", {}), **own}
+        for name, prompt in (("statements", statement_generator_prompt), (form, nli_prompt)):
+            if prompt is not None:
+                own = prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
+                rest["prompts"] = {**rest.get("prompts", {}), name: own}
         super().__init__(llm, **rest)
 
 
@@ -275,9 +261,6 @@ class ContextRelevance(OriginalMetric):
 
 class AnswerRelevance(OriginalMetric):
     """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
-
-    As the original weighs each draw by its own flag; `relevance="question"` is localeval's own rule. Ten
-    questions are drawn; three with `relevance="ragas"`, as ragas does. `questions` is another number.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
                      `localeval.engine.embedder`; that of the judge, unless said

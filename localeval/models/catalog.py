@@ -74,13 +74,12 @@ class CatalogEntry(_Frozen):
     @property
     def size(self) -> int | None:
         """Sum the bytes of all files; None if the size of one is not known."""
-        sizes = [file.size for file in self.files]
-        return None if None in sizes else sum(size for size in sizes if size)
+        sizes = [file.size for file in self.files if file.size]
+        return sum(sizes) if len(sizes) == len(self.files) else None
 
     def source(self, file: CatalogFile) -> HubSource | None:
         """Return the repository that holds the file, if one does."""
-        holding = (source for source in self.sources if not source.files or file.name in source.files)
-        return next(holding, None)
+        return next((one for one in self.sources if not one.files or file.name in one.files), None)
 
 
 class _Catalog(_Frozen):
@@ -101,11 +100,7 @@ def catalog_path() -> Path:
 
 
 def entries() -> Mapping[str, CatalogEntry]:
-    """Return the catalog's entries by name, in the file's order.
-
-    >>> entries()["bge-m3"].licence
-    'MIT'
-    """
+    """Return the catalog's entries by name, in the file's order."""
     return read_catalog(catalog_path())
 
 

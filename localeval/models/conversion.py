@@ -30,8 +30,7 @@ def pinned_pickle(files: ModelFiles) -> CatalogFile | None:
 def convert_to_safetensors(files: ModelFiles) -> None:
     """Convert the model's pinned pickle, if it has one, unless that was done before.
 
-    The model's sha256 stays that of the catalog's files. Raises ModelBroken if the pickle is not the
-    catalog's, holds more than tensors, or nothing can be written.
+    Raises ModelBroken if the pickle is not the catalog's, holds more than tensors, or no file can be written.
     """
     pickle = pinned_pickle(files)
     if pickle is None:

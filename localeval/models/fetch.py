@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from filelock import Timeout
@@ -66,13 +66,12 @@ def fetch(
 
     Raises ModelMissing for an unknown name, InputError if `source` does not exist, ModelError if the disk is
     too small, DownloadFailed where the right bytes could not be had.
-
-    >>> fetch("qwen2.5-coder-1.5b", source="/media/stick").size    # doctest: +SKIP
-    1117320768
     """
     entry = catalog.entries().get(name)
     if entry is None:
         raise ModelMissing(f"{name!r} is not in the catalog; it has: {', '.join(catalog.entries())}.")
+    if not elsewhere:
+        entry = entry.model_copy(update={"sources": ()})
     given = None if source is None else whole_path(source)
     if given is not None and not given.exists():
         raise InputError(f"--from {given}: there is no such file or folder.")
@@ -89,7 +88,7 @@ def fetch(
             lock = lock_file(path, -1)
         try:
             if wanted := _wanted(entry):  # the other process may have fetched it
-                _fetch_files(entry, wanted, given, elsewhere, progress)
+                _fetch_files(entry, wanted, given, progress)
         finally:
             lock.release()
     except OSError as error:
@@ -108,14 +107,9 @@ def _wanted(entry: CatalogEntry) -> list[CatalogFile]:
 
 
 def _fetch_files(
-    entry: CatalogEntry,
-    wanted: list[CatalogFile],
-    given: Path | None,
-    elsewhere: bool,
-    progress: Progress | None,
+    entry: CatalogEntry, wanted: list[CatalogFile], given: Path | None, progress: Progress | None
 ) -> None:
-    hubs = entry.sources if elsewhere else ()
-    if not (given or hubs):
+    if not (given or entry.sources):
         raise DownloadFailed(
             f"{entry.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give "
             f"a folder that holds it with --from, or choose another {entry.kind}."
@@ -123,7 +117,7 @@ def _fetch_files(
     size, unknown = sum(file.size or 0 for file in wanted), any(file.size is None for file in wanted)
     more = " and more" if unknown else ""
     say(f"{entry.name}: {len(wanted)} file(s), {size:,} bytes{more}, to {models_dir()}")
-    say(f"from: {'; then '.join(map(str, [given, *hubs] if given else hubs))}")
+    say(f"from: {'; then '.join(map(str, filter(None, [given, *entry.sources])))}")
     there = sum(part.stat().st_size for file in wanted if (part := _part(entry, file)).exists())
     needed, free = size - there, shutil.disk_usage(models_dir()).free
     if given is None and needed > free:  # a link to a file of the user's takes no space
@@ -140,8 +134,7 @@ def _fetch_files(
     for file in wanted:
         final = catalog_file_path(entry, file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        sources = [source for source in (given, entry.source(file) if elsewhere else None) if source]
-        made = _get(entry, file, sources, report)
+        made = _get(entry, file, given, report)
         sha256 = file_sha256(made)
         with made.open("rb") as stream:
             os.fsync(stream.fileno())  # a name must never outlive a power cut that its bytes did not
@@ -165,11 +158,10 @@ def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def _get(
-    entry: CatalogEntry, file: CatalogFile, sources: Sequence[Path | HubSource], report: Callable[[int], None]
-) -> Path:
+def _get(entry: CatalogEntry, file: CatalogFile, given: Path | None, report: Callable[[int], None]) -> Path:
     """Get one file with the right bytes beside its place, from the first source that has it."""
     answers: list[str] = []
+    sources = [source for source in (given, entry.source(file)) if source]
     for source in sources:
         try:
             if isinstance(source, Path):

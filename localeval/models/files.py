@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -76,9 +77,6 @@ def resolve(
 
     Raises ModelMissing for an unknown name or files that are not there, ModelBroken for files that are not
     what they should be.
-
-    >>> resolve("qwen2.5-coder-1.5b").path.name    # doctest: +SKIP
-    'qwen2.5-coder-1.5b-instruct-q4_k_m.gguf'
     """
     if name_or_path == catalog.AUTO and kind == "embedder":
         name_or_path = auto_embedder()
@@ -98,20 +96,16 @@ def resolve(
 
 def auto_embedder() -> str:
     """Return the first of the catalog's embedders whose files are here; else the small one, to be fetched."""
-    entries = catalog.entries()
-    for name in catalog.EMBEDDERS:
-        if name in entries and all(
-            catalog_file_path(entries[name], file).is_file() for file in entries[name].files
-        ):
-            return name
-    return catalog.QUICK_START[1]
+    known = [entry for name in catalog.EMBEDDERS if (entry := catalog.entries().get(name))]
+    here = (e.name for e in known if all(catalog_file_path(e, file).is_file() for file in e.files))
+    return next(here, catalog.QUICK_START[1])
 
 
 def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
-    paths = {file.name: catalog_file_path(entry, file) for file in entry.files}
+    paths = {}
     remedy = f"run: localeval models fetch {entry.name}"
     for file in entry.files:
-        path = paths[file.name]
+        path = paths[file.name] = catalog_file_path(entry, file)
         if not path.is_file():
             raise ModelMissing(f"{entry.name} is not here ({path} is missing); {remedy}")
         if wrong := mismatch(file, path, expected_sha256(entry, file), read_again):
@@ -158,12 +152,8 @@ def _model_files(
     return ModelFiles(name, path, sha256, sum(each.stat().st_size for each in paths.values()), entry)
 
 
-def listing() -> list[dict[str, object]]:
-    """List the catalog with each model's state, without reading any model file.
-
-    The state is `missing`, `present` (not hashed yet), `verified`, or `wrong` (other size, or known to be of
-    other bytes than the catalog's).
-    """
+def listing() -> list[dict[str, Any]]:
+    """List the catalog with each model's state, reading no model file: `present` is one not hashed yet."""
 
     def state(entry: CatalogEntry, file: CatalogFile) -> str:
         path, expected = catalog_file_path(entry, file), expected_sha256(entry, file)
@@ -211,11 +201,7 @@ def read_sums(path: Path) -> dict[str, str]:
 
 
 def file_sha256(path: Path, read_again: bool = False) -> str:
-    """Return the file's sha256, which is remembered until something touches the file.
-
-    >>> file_sha256(Path("model.gguf"))    # doctest: +SKIP
-    'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046'
-    """
+    """Return the file's sha256, which is remembered until something touches the file."""
     if not read_again and (known := _remembered(path)):
         return known
     before = _memory(path)

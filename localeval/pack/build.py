@@ -109,19 +109,15 @@ def build_wheel(build: LlamaBuild) -> Path:
 def _make_portable(source: Path, compiler: list[str]) -> None:
     """Change the source: its version, only the library and no programs, and OpenMP's library beside it."""
     init, cmake = source / "llama_cpp" / "__init__.py", source / "CMakeLists.txt"
-    text = init.read_text(encoding="utf-8")
-    init.write_text(
-        re.sub(r'(?m)^__version__ = "(.*)"', r'__version__ = "\1+portable"', text), encoding="utf-8"
-    )
+    text = re.sub(r'(?m)^(__version__ = ".*)"', r'\1+portable"', init.read_text(encoding="utf-8"))
+    init.write_text(text, encoding="utf-8")
     text = cmake.read_text(encoding="utf-8").replace("LLAMA_BUILD_COMMON ON", "LLAMA_BUILD_COMMON OFF")
     for name in OPENMP:  # many small systems have none; llama.cpp's libraries look beside themselves first
         command = [*compiler, f"-print-file-name={name}"]
         found = Path(subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip())  # noqa: S603
         if found.is_absolute():
-            text += (
-                f'\ninstall(FILES "{found.resolve()}" DESTINATION "${{SKBUILD_PLATLIB_DIR}}/llama_cpp/lib" '
-                f"RENAME {name})"
-            )
+            place = f'DESTINATION "${{SKBUILD_PLATLIB_DIR}}/llama_cpp/lib" RENAME {name}'
+            text += f'\ninstall(FILES "{found.resolve()}" {place})'
     cmake.write_text(text + "\n", encoding="utf-8")
 
 

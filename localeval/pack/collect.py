@@ -73,20 +73,20 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
     Raises ModelError for a model that cannot be packed, InputError where a package is not installed.
     """
     packages = closure("localeval")
-    if platform.system() == "Linux" and "torch" in packages:
+    cpu_torch = platform.system() == "Linux" and "torch" in packages
+    if cpu_torch:
         packages = {name: each for name, each in packages.items() if not _GPU.match(name)}
     unpacked = sum(file.size or 0 for each in packages.values() for file in each.files or [])
     wheels = {name: each.version for name, each in packages.items() if name not in ("localeval", LLAMA)}
     wheels["pip"] = ""  # any
-    if platform.system() == "Linux" and "torch" in wheels:
+    if cpu_torch:
         wheels["torch"] = f"{wheels['torch'].partition('+')[0]}+cpu"
-    for name in models:
-        if name not in catalog.entries():
-            raise ModelMissing(
-                f"{name!r} is not in the catalog, and a pack holds only its models: "
-                f"{', '.join(catalog.entries())}; "
-                "carry another GGUF file beside the pack, and give its path to --judge."
-            )
+    known = catalog.entries()
+    if unknown := [name for name in models if name not in known]:
+        raise ModelMissing(
+            f"{unknown[0]!r} is not in the catalog, and a pack holds only its models: {', '.join(known)}; "
+            "carry another GGUF file beside the pack, and give its path to --judge."
+        )
     return PackContents(dict(sorted(wheels.items())), unpacked, llama, tuple(map(store.resolve, models)))
 
 
@@ -94,7 +94,7 @@ def default_models(judge: str | None, embedder: str | None) -> list[str]:
     """List the named judge and embedder; for one that is not named the default one, if it is here."""
     here = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
     names = (judge or DEFAULT_JUDGE, embedder or auto_embedder())
-    return [name for name in names if name in (judge, embedder) or name in here]
+    return [name for name in names if name in (judge, embedder, *here)]
 
 
 def closure(name: str) -> dict[str, Distribution]:
@@ -118,8 +118,8 @@ def closure(name: str) -> dict[str, Distribution]:
             raise InputError(
                 f"{wanted.name} is not installed here and cannot be packed; install all that localeval needs."
             ) from error
+        extras = wanted.extras or {""}
         for needed in map(Requirement, found[key[0]].requires or []):
-            extras = wanted.extras or {""}
             if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
                 waiting.append(needed)
     return found
@@ -127,15 +127,11 @@ def closure(name: str) -> dict[str, Distribution]:
 
 @dataclass
 class PartialManifest:
-    """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call.
-
-    known  every file that `pack` put there, or began to
-    files  those of this pack
-    """
+    """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call."""
 
     target: Path
-    known: dict[str, dict[str, Any]]
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    known: dict[str, dict[str, Any]]  # every file that `pack` put there, or began to
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # those of this pack
 
     @classmethod
     def open(cls, target: Path) -> PartialManifest:
@@ -205,11 +201,10 @@ def pack(contents: PackContents, target: Path) -> Path:
         _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
         for model in contents.models:
             say(f"copying {model.name}")
-            assert model.entry is not None  # noqa: S101 (a pack holds models of the catalog only)
-            paths = [store.catalog_file_path(model.entry, file) for file in model.entry.files]
-            paths.append(store.models_dir() / model.name / store.SUMS)
-            for source in filter(Path.is_file, paths):
-                name = source.relative_to(store.models_dir()).as_posix()
+            entry, folder = catalog.entries()[model.name], store.models_dir()
+            paths = [store.catalog_file_path(entry, file) for file in entry.files]
+            for source in filter(Path.is_file, [*paths, folder / model.name / store.SUMS]):
+                name = source.relative_to(folder).as_posix()
                 so_far.add(source, f"models/{name}", file_sha256(source))
         _download_wheels(contents, so_far, scratch)
         for wheel in sorted(scratch.glob("*.whl")):
@@ -258,25 +253,23 @@ def _download_wheels(contents: PackContents, so_far: PartialManifest, scratch: P
             if wanted.get(name) in ("", str(version)) and so_far.keep(path):
                 del wanted[name]
     say(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
-    pins = [f"{name}=={version}" if version else name for name, version in wanted.items()]
-    torch = [pin for pin in pins if pin.startswith("torch==")]
+    torch = wanted.pop("torch", None)
     download = ("download", "--only-binary", ":all:", "--dest", str(scratch))
-    if others := [pin for pin in pins if pin not in torch]:
-        run_pip(*download, *others)
+    if wanted:
+        run_pip(*download, *(f"{name}=={version}" if version else name for name, version in wanted.items()))
     if torch:
         try:
-            run_pip(*download, *torch)
+            run_pip(*download, f"torch=={torch}")
         except DownloadFailed:  # its makers' index has the CPU build, if the user's pip knows no other place
-            run_pip(*download, *torch, "--index-url", CPU_INDEX)
+            run_pip(*download, f"torch=={torch}", "--index-url", CPU_INDEX)
 
 
 def _facts(contents: PackContents, so_far: PartialManifest, glibc: str) -> dict[str, Any]:
     """Gather what the manifest says beside the files."""
-    wheels: dict[str, tuple[str, str]] = {}
-    unpacked = 0
+    packages, unpacked, pip = dict[str, str](), 0, ""
     for path in sorted(name for name in so_far.files if name.startswith("wheels/")):
         name, version, *_ = parse_wheel_filename(Path(path).name)
-        wheels[name] = (path, str(version))
+        packages[name], pip = str(version), path if name == "pip" else pip
         with zipfile.ZipFile(so_far.target / path) as archive:
             unpacked += sum(member.file_size for member in archive.infolist())
     return {
@@ -287,8 +280,8 @@ def _facts(contents: PackContents, so_far: PartialManifest, glibc: str) -> dict[
         "packed_on": " ".join(platform.libc_ver()).strip(),
         "cpu": contents.llama.cpu,
         "llama": {"version": contents.llama.version, "flags": list(contents.llama.flags)},
-        "packages": {name: version for name, (_, version) in wheels.items()},
+        "packages": packages,
         "models": [model.name for model in contents.models],
         "installed_bytes": unpacked,
-        "pip": wheels["pip"][0],
+        "pip": pip,
     }

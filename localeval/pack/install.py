@@ -1,9 +1,5 @@
 """Install the localeval pack that this file lies in. It needs Python, no network and no compiler.
 
-    python3 install.py                  check every file, make an environment, put the models in place
-    python3 install.py --into FOLDER    make it there; by default localeval/venv in the user's data folder
-    python3 install.py --check          check every file, and do nothing else
-
 Exit codes: 0 done; 2 this pack and this machine do not fit, or a folder is not usable; 3 a file of the pack
 is damaged or missing; 130 interrupted (the same command starts the environment anew).
 
@@ -43,10 +39,7 @@ class Refused(Exception):
 
 
 def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
-    """Read the pack's manifest; Refused if it is missing, damaged, or names paths that no pack has.
-
-    `sha256` is what the manifest's own bytes must have, where the caller knows it.
-    """
+    """Read the manifest, of this sha256 if one is given; Refused if it is damaged or names unsafe paths."""
     path = folder / MANIFEST
     if not path.is_file():
         if (folder / PART).is_file():
@@ -140,18 +133,14 @@ def check_machine(manifest: dict[str, Any]) -> None:
 
 
 def numbers(version: str) -> list[int]:
-    """Read a version as numbers, to compare it.
-
-    >>> numbers("2.9") < numbers("2.28")
-    True
-    """
+    """Read a version as numbers, to compare it: 2.9 is below 2.28."""
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def cpu_flags() -> set[str]:
     """List what the processor can do, as Linux tells it; empty where it does not tell."""
     path = Path("/proc/cpuinfo")
-    found = re.search(r"(?m)^(?:flags|Features)\s*:(.*)$", path.read_text()) if path.exists() else None
+    found = re.search(r"(?m)^(?:flags|Features)\s*:(.*)$", path.read_text() if path.exists() else "")
     return set(found.group(1).split()) if found else set()
 
 

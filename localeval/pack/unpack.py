@@ -33,10 +33,7 @@ def unpack(folder: Path, sha256: str = "", progress: Progress | None = None) -> 
 
 
 def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:
-    """Do what the pack's install.py does, and return the environment's `localeval`.
-
-    Raises what `unpack` raises, and InputError where the pack does not fit this machine.
-    """
+    """Do what the pack's install.py does. Raises as `unpack` does, and InputError for another machine."""
     with _translated_errors():
         manifest = install.read_manifest(folder, sha256)
         install.check_machine(manifest)

@@ -2,8 +2,7 @@
 
     {"question": "Who won?", "answer": "Ann won.", "contexts": ["Ann won the race."]}
 
-is `Sample(user_input="Who won?", response="Ann won.", retrieved_contexts=["Ann won the race."])`. Every
-fault is an `InputError` of one sentence: where, which field, what was found, what to do.
+is `Sample(user_input="Who won?", response="Ann won.", retrieved_contexts=["Ann won the race."])`.
 """
 
 from __future__ import annotations
@@ -12,13 +11,4 @@ from localeval.samples.dataset import Samples, Skipped, Source, read_samples
 from localeval.samples.readers import FORMATS
 from localeval.samples.sample import ALIASES, Sample, check_columns
 
-__all__ = [
-    "ALIASES",
-    "FORMATS",
-    "Sample",
-    "Samples",
-    "Skipped",
-    "Source",
-    "check_columns",
-    "read_samples",
-]
+__all__ = ["ALIASES", "FORMATS", "Sample", "Samples", "Skipped", "Source", "check_columns", "read_samples"]

@@ -24,22 +24,17 @@ Source: TypeAlias = str | Path | Iterable[Any]
 
 
 class Skipped(NamedTuple):
-    """A row that `skip_bad` left out.
-
-    place   "line 7"; of a table "row 7", of a list "sample 7"
-    reason  the sentence that it would have been refused with: file, line, field, value
-    """
+    """A row that `skip_bad` left out: its place, as "line 7", and the sentence that would have refused it."""
 
     place: str
     reason: str
 
 
 class Samples(StoredSequence[Sample]):
-    """The samples that were read. Large ones are kept in a temporary file: each look reads one of them.
+    """The samples that were read. Many are kept in a temporary file: each look reads one of them.
 
-    name     of the file or source, for messages
-    file     that they were read from; None for other sources
-    skipped  the rows that `skip_bad` left out, in order
+    name  of the file or source, for messages
+    file  that they were read from; None for other sources
     """
 
     def __init__(self, samples: Iterable[Sample], name: str, file: Path | None = None) -> None:
@@ -74,8 +69,6 @@ def read_samples(
 ) -> Samples:
     """Read the samples of a file, of stdin ("-"), of a table or of an iterable, at least one.
 
-    A table is a DataFrame of pandas or Polars (also a LazyFrame), Arrow's, or a Dataset of Hugging Face.
-
     columns   for a field the column that it is read from, and from no other: {"user_input": "q"}
     limit     read the first so many, and nothing behind them
     ids       of these only the samples with these ids, each of which must be there
@@ -86,14 +79,14 @@ def read_samples(
     encoding  of a file of text; by default UTF-8, or what its byte order mark says
 
     An id that is missing becomes the number of the line, or the place in a table, list or iterable, from 1.
-    Blank lines are skipped. `InputError` names file, line, field and value of what can't be read.
+    `InputError` names file, line, field and value of what can't be read.
 
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
     'Who?'
     """
     limit = None if limit is None else min(whole_number("limit", limit, 1), sys.maxsize)
     sample = None if sample is None else whole_number("sample", sample, 1)
-    wanted = {str(ids)} if isinstance(ids, str | int) else {str(one) for one in ids}
+    wanted = {*map(str, [ids] if isinstance(ids, str | int) else ids)}
     names = dict(NAMES)
     for given, column in (columns or {}).items():
         field = next((field for field, known in NAMES.items() if given in known), None)
@@ -126,9 +119,7 @@ def read_samples(
         name, file = (source.name, source.file) if isinstance(source, Samples) else ("samples", None)
         rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
 
-    skipped: list[Skipped] = []
-    seen: dict[str, None] = {}
-    places: dict[str, str] = {}
+    skipped, seen, places = list[Skipped](), dict[str, None](), dict[str, str]()
     with closing(rows):  # now, and not when the last reference to an error is gone
         read = _samples(rows, name, names, seen, places, skipped if skip_bad else None)
         samples = Samples(islice(read, limit), name, file)
@@ -180,7 +171,7 @@ def _samples(
         try:
             if isinstance(value, InputError):
                 raise InputError(f"{where}: {value}.")
-            read = value if isinstance(value, Sample) else Sample.read(value, where, names)
+            read = Sample.read(value, where, names)
         except InputError as fault:
             if skipped is None:
                 raise

@@ -203,10 +203,7 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
 
 
 def table_rows(table: Any, name: str, names: Names) -> Rows:
-    """Yield the rows of a pandas or Polars DataFrame, or of a Dataset, told by what they have.
-
-    An index of pandas that has a name is a column too.
-    """
+    """Yield the rows of a table, told by what it has. An index of pandas that has a name is a column too."""
     rows: Iterable[Mapping[str, Any]] = table
     if hasattr(table, "iter_rows"):
         rows = table.iter_rows(named=True)
@@ -225,20 +222,19 @@ def table_rows(table: Any, name: str, names: Names) -> Rows:
 
 
 _OBJECTS = ("inputs", "outputs", "reference_outputs")
+# For each field the name that LangSmith gives it, and the objects of a row that it may stand in.
 _WITHIN = {
     "user_input": ("input", "inputs"),
     "response": ("output", "outputs"),
     "retrieved_contexts": ("documents", "outputs", "inputs"),
     "reference": ("output", "reference_outputs"),
 }
-"""For each field the name that LangSmith gives it, and the objects of a row that it may stand in."""
 
 
 def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     """Give a row of LangSmith the columns of a sample; one that has any of them stays as it is.
 
-    A field stands in its object under one of its own names, or alone. Whatever else is there becomes a column
-    such as "outputs.cost".
+    A field stands in its object under one of its own names, or alone; what else is there is kept.
 
     >>> from localeval.samples.sample import NAMES
     >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)
@@ -271,11 +267,7 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
 
 
 def _from_table(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | InputError:
-    """Give the columns that are there, or why a cell can't be read.
-
-    A text for retrieved_contexts is a list in JSON. A whole number that a table holds as 7.0, as it must
-    where a cell of the column is missing, is an id.
-    """
+    """Give the columns that are there, or why a cell can't be read."""
     row = {name: value for name, cell in cells.items() if (value := _plain(cell)) is not None}
     for name in names["retrieved_contexts"]:
         if isinstance(text := row.get(name), str):
@@ -286,7 +278,7 @@ def _from_table(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | Inpu
                 return InputError(f"{name} is {shorten(repr(text), 60)}; {remedy}")
     name = names["id"][0]
     if isinstance(number := row.get(name), float) and number.is_integer():
-        row[name] = int(number)
+        row[name] = int(number)  # a column in which a cell is missing holds 7 as 7.0
     return row
 
 

@@ -61,10 +61,7 @@ class Sample(BaseModel):
 
     @classmethod
     def read(cls, columns: Any, where: str, names: Names = NAMES) -> Sample:
-        """Make a sample of a mapping. `where` ("data.jsonl, line 3") stands at the head of its errors.
-
-        names  for each field the columns that it is read from
-        """
+        """Make a sample of a mapping, or take one. `where` ("data.jsonl, line 3") heads its errors."""
         return cls.model_validate(columns, context=(where, names))
 
     @classmethod
@@ -89,9 +86,8 @@ class Sample(BaseModel):
                 if not isinstance(value, str):
                     from_json(written)  # which takes lists in lists only so deep
             except (TypeError, ValueError, RecursionError) as error:
-                fault = (
-                    f"can't be written as JSON ({shorten(error)}); write text, a number, a list or an object"
-                )
+                why = shorten(error)
+                fault = f"can't be written as JSON ({why}); write text, a number, a list or an object"
                 if isinstance(error, UnicodeEncodeError):
                     fault = "has bytes of another encoding, or half a character; write UTF-8, or name the "
                     fault += "encoding of the file, as --encoding gb18030"

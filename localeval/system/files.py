@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 def write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
     """Write a file beside `path` in UTF-8, on the disk, to be moved into its place.
 
-    errors  what becomes of half a character, as `open` has it
-
-    Raises OSError, and whatever `parts` raises; then nothing is left beside.
+    `errors` is `open`'s. Raises OSError, and whatever `parts` raises; then nothing is left beside.
     """
     beside = path.with_name(f".{path.name}.part")
     try:
@@ -51,31 +49,25 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
     A link is followed; what is no file (a pipe) is written as it goes, and so is /dev/stdout.
     """
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        same = False
+    same = None
+    for stream in filter(None, (sys.stderr, sys.stdout)):
         with suppress(OSError, ValueError, AttributeError):  # no file, or no stream of the system's
-            same = os.path.samestat(path.stat(), os.fstat(stream.fileno()))
-        if same:  # what was printed there stays
-            stream.flush()
-            number = os.dup(stream.fileno())
-            with os.fdopen(number, "w", encoding="utf-8", errors=errors, newline="\n") as out:
-                out.writelines(parts)
-            return
-    if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8", errors=errors, newline="\n") as file:
-            file.writelines(parts)
+            same = stream if os.path.samestat(path.stat(), os.fstat(stream.fileno())) else same
+    if same is None and (path.is_file() or not path.exists()):
+        place = Path(os.path.realpath(path))  # a link stays one
+        write_together(place.parent, [(place.name, parts)], errors)
         return
-    place = Path(os.path.realpath(path))  # a link stays one
-    write_together(place.parent, [(place.name, parts)], errors)
+    if same:  # what was printed there stays
+        same.flush()
+    target = os.dup(same.fileno()) if same else path
+    with open(target, "w", encoding="utf-8", errors=errors, newline="\n") as file:  # noqa: PTH123
+        file.writelines(parts)
 
 
 def write_together(
     folder: Path, files: Iterable[tuple[str, Iterable[str]]], errors: str = "surrogatepass"
 ) -> None:
-    """Write files of a folder, none of them in its place before all are written; the last one last.
-
-    Raises as `write_temporary` does.
-    """
+    """Write files of a folder, none in its place before all are written. Raises as `write_temporary` does."""
     made: list[tuple[Path, Path]] = []
     try:
         made += ((write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
@@ -131,10 +123,6 @@ class SpooledLines:
     """Lines by their number; many are kept in a file of the temporary folder, which ends with them.
 
     One thread appends, any may read, and so may a process that was forked.
-
-    >>> lines = SpooledLines()
-    >>> lines.append(b"one"), lines.append(b"two"), lines[0]
-    (0, 1, b'one')
     """
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
@@ -187,7 +175,7 @@ def write_all(file: FileIO, data: bytes | bytearray) -> None:
 
 
 class StoredSequence(Sequence[Item]):
-    """What is read one item at a time, by `_read`; a slice is a list."""
+    """What is read one item at a time; a slice is a list."""
 
     @abstractmethod
     def _read(self, place: int) -> Item:
@@ -220,8 +208,7 @@ def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
 def lock_file(path: Path, seconds: float) -> BaseFileLock:
     """Lock `path` for this process, until it calls `release` on what is returned, or ends.
 
-    Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout; OSError
-    where the file can't be written.
+    Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout.
     """
     from filelock import FileLock, SoftFileLock
 
