@@ -9,7 +9,6 @@ import shlex
 import signal
 import sys
 import traceback
-from contextlib import suppress
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
@@ -19,7 +18,8 @@ import click
 
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
-from localeval.text.display import printable, printable_lines
+from localeval.system.terminal import say
+from localeval.text.display import printable
 
 EXIT_CODES = """\b
 Exit codes:
@@ -49,12 +49,6 @@ COMMANDS = {
 }
 _ONLINE = ("models", "pack")  # may use the network; `models` refuses it for all of its own but `fetch`
 _RESUMABLE = ("evaluate", "card", "pack", "unpack", "models fetch")  # go on where a call of them stopped
-
-
-def say(line: str) -> None:
-    """Print a line on stderr, with nothing in it that a terminal would obey."""
-    with suppress(OSError):  # a full disk behind stderr changes no exit code
-        click.echo(printable_lines(line), err=True)
 
 
 class _Commands(click.Group):

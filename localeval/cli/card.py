@@ -9,7 +9,6 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
-from localeval.cli import say
 from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, OutputFolder, split_options
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -17,6 +16,7 @@ from localeval.report.progress import live_line
 from localeval.runs.folder import RESULTS, check_default
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
+from localeval.system.terminal import say
 
 
 @click.command(params=[*JUDGING])

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from localeval.cli import say
 from localeval.cli.options import JUDGING, OutputFolder, option, split_options, take_options
 from localeval.cli.results import GATES, Gates, show
 from localeval.errors import InputError
@@ -23,6 +22,7 @@ from localeval.runs.evaluate import metrics_for, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
 from localeval.runs.workers import threads_each
 from localeval.samples import FORMATS, Samples, read_samples
+from localeval.system.terminal import say
 
 EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
 _MOST_SHOWN = 20  # of what was skipped

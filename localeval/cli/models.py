@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from localeval import models as store
-from localeval.cli import say
 from localeval.cli.options import CLASSIFIER, EMBEDDER, JSON, JUDGE, THREADS
 from localeval.models.catalog import QUICK_START
 from localeval.system.offline import offline
+from localeval.system.terminal import say
 
 if TYPE_CHECKING:
     from localeval.models.fetch import Progress

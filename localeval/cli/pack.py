@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from localeval.cli import say
 from localeval.cli.models import draw_progress
 from localeval.cli.options import OutputFolder
 from localeval.errors import InputError
 from localeval.models.files import whole_path
+from localeval.system.terminal import say
 
 
 @click.command()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from localeval.cli import say
 from localeval.cli.options import OutputFile
 from localeval.errors import InputError
 from localeval.report.text import as_text, reasons_told
@@ -16,6 +15,7 @@ from localeval.runs.folder import load
 from localeval.runs.gates import Bound, Outcome, as_junit, gates_against
 from localeval.runs.result import Result
 from localeval.system.files import atomic_write, writing_to
+from localeval.system.terminal import say
 
 GATES = [
     click.Option(

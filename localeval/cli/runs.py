@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from localeval.cli import say
 from localeval.cli.options import JSON, METRICS, RESCORING, OutputFile, OutputFolder, take_options
 from localeval.cli.results import GATES, Gates, show, some_missed
 from localeval.report.progress import live_line
@@ -19,6 +18,7 @@ from localeval.runs.compare import compare as compare_runs
 from localeval.runs.gates import drop_gates
 from localeval.runs.rescore import rescore as rescore_run
 from localeval.runs.shards import merge as merge_runs
+from localeval.system.terminal import say
 
 _RUN = click.argument("run", type=click.Path(path_type=Path))
 

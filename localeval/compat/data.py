@@ -15,6 +15,9 @@ class EvaluationDataset:
 
     `samples` may be our samples or ragas' ones, dicts, or a whole data set of ragas. Raises InputError for
     what is none of these, with its place, and for no sample at all.
+
+    >>> EvaluationDataset([{"question": "Where?", "answer": "In Assam."}])
+    EvaluationDataset(features=['user_input', 'response'], len=1)
     """
 
     def __init__(self, samples: Iterable[Any]) -> None:

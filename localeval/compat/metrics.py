@@ -72,7 +72,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
                  which is loaded at the first question, shared with other metrics of the same llm, and freed
                  by `close()` or at the end of a `with` block; who needs it afterwards loads it again
     name         the column in a result
-    max_retries  accepted, and changes nothing
+    max_retries  accepted, and changes nothing: a reply that is bound by a grammar needs none
     options      those of `localeval.prompts.options.Options`, such as verdict="reasoned" or threshold=0.6
 
     Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of ours or
@@ -199,6 +199,9 @@ class Faithfulness(OriginalMetric):
 
     statement_generator_prompt, nli_prompt  a prompt file of localeval (its path or its text) for both
         languages, or a dict with one for "en" or "zh"
+
+    >>> Faithfulness().required_columns == {"SINGLE_TURN": {"user_input", "response", "retrieved_contexts"}}
+    True
     """
 
     row = "faithfulness"

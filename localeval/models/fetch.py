@@ -9,7 +9,6 @@ import errno
 import http.client
 import os
 import shutil
-import sys
 import time
 import urllib.error
 import urllib.parse
@@ -36,6 +35,7 @@ from localeval.models.files import (
     whole_path,
 )
 from localeval.system.files import lock_file
+from localeval.system.terminal import say
 from localeval.text.display import shorten
 
 TRIES = 3
@@ -46,11 +46,6 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers that another try may change
 
 Progress = Callable[[int, int], None]  # bytes done and bytes in all (0 while that is not known)
-
-
-def say(line: str) -> None:
-    """Print one line on stderr."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def fetch(

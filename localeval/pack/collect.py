@@ -21,12 +21,12 @@ from localeval import models as store
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import ModelFiles, catalog
 from localeval.models.catalog import DEFAULT_JUDGE
-from localeval.models.fetch import say
 from localeval.models.files import auto_embedder, file_sha256
 from localeval.pack import install
 from localeval.pack.build import NAME as LLAMA
 from localeval.pack.build import LlamaBuild, build_wheel, needed_glibc, run_pip
 from localeval.system.files import atomic_write
+from localeval.system.terminal import say
 from localeval.system.versions import own_version
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"

@@ -9,8 +9,9 @@ from pathlib import Path
 from localeval import models as store
 from localeval.errors import InputError, PackBroken
 from localeval.models import catalog
-from localeval.models.fetch import Progress, fetch, say
+from localeval.models.fetch import Progress, fetch
 from localeval.pack import install
+from localeval.system.terminal import say
 
 
 def unpack(folder: Path, sha256: str = "", progress: Progress | None = None) -> list[store.ModelFiles]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from rich import progress as bars
 from rich.console import Console
 
 from localeval.samples import Sample
+from localeval.system.terminal import say
 from localeval.text.display import printable
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class LiveLine:
         """Say what the run will take; nothing is shown before this or the first sample."""
         self._ends[0] = (self._clock(), 0)
         for line in [] if self._quiet else plan.summary():
-            _say(line)
+            say(line)
         self._draw(0, plan.samples, "")
 
     def took(
@@ -65,7 +66,7 @@ class LiveLine:
         if due and not self._quiet and self.bar is None:
             self._said = self._clock()
             line = _joined(", ", f"{self._title}: {done}/{len(samples)}", workers, self.time_left())
-            _say(_joined("; ", line, self.means()))
+            say(_joined("; ", line, self.means()))
 
     def __call__(self, done: int, samples: Sequence[Sample]) -> None:
         self.took(done, samples, {})
@@ -118,11 +119,6 @@ def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLi
 def _joined(mark: str, *parts: str) -> str:
     """Join those that are not empty."""
     return mark.join(filter(None, parts))
-
-
-def _say(line: str) -> None:
-    with suppress(OSError):  # where stderr can't be written, the run goes on without it
-        print(line, file=sys.stderr, flush=True)
 
 
 def _size(sample: Sample) -> int:

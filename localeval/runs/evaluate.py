@@ -151,6 +151,8 @@ def plan(
     Time and memory are those of one process; the speed of the machine is measured with some 3,800 tokens,
     once for a model and its settings. `output` is only read: what its journal holds is not made again.
     Raises InputError or ModelError where `evaluate` would, before it judges.
+
+    >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
     choices, read, _, folder, chosen = _prepared(samples, metrics, output, shard, options)
     with _opened(judge) as opened:

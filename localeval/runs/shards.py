@@ -95,6 +95,8 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
 
     Raises InputError for what is no finished shard, or where one is missing or there twice; NotComparable,
     with the fields, for shards that were made differently.
+
+    >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """
     folders, output = list(map(Path, runs)), Path(output)
     if os.path.realpath(output) in map(os.path.realpath, folders):

@@ -180,8 +180,11 @@ def choose_workers(judge: Judge, workers: int | Literal["auto"], ray: str | None
 def _number(judge: Judge) -> int:
     """Resolve `auto`: as many as cores and free memory allow, each with the judge's threads; at least 1.
 
-    Weights are mapped, so workers share them: each takes the cache and the working memory beside them.
+    Weights are mapped, so workers share them: each takes the cache and the working memory beside them. With
+    layers on a GPU it is 1, as nothing tells the memory there.
     """
+    if judge.engine.settings.n_gpu_layers:
+        return 1
     number = physical_cores() // judge.engine.settings.n_threads
     if isinstance(judge.engine, Engine) and (need := judge.engine.memory()) and (free := available()):
         weights = int(judge.model["size"])

@@ -69,6 +69,11 @@ def offline() -> None:
     can do without network does), to the machine's own address too; sockets of the AF_UNIX family, and so
     socketpairs and event loops, work on. Connections that are open already stay open, and a program that is
     started from here is not held. The hub's offline switches are set for what is imported later.
+    The command line does this in every command but `models fetch` and `pack`.
+
+    >>> offline()                                                             # doctest: +SKIP
+    >>> urllib.request.urlopen("http://example.org")                          # doctest: +SKIP
+    URLError: <urlopen error look-up of example.org was refused: ...>
     """
     set_switches()
     if not _GUARD.hooked:

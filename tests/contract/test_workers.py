@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import Judge, Result, Sample, evaluate, merge, offline
-from localeval.engine.interface import EngineError
+from localeval.engine.interface import EngineError, EngineSettings
 from localeval.errors import InputError, ModelMissing, NotComparable
 from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
@@ -132,6 +132,18 @@ def test_workers_of_a_judge_that_is_named_share_the_cores(
     monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 6)
     evaluate(SAMPLES[:2], ["context_relevance"], "a name", workers=workers)
     assert load.call_args.kwargs["n_threads"] == threads
+
+
+def test_one_worker_is_enough_for_a_gpu_whose_memory_nothing_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 64)
+    engine = SteadyEngine()
+    engine.settings = EngineSettings(n_threads=4, n_gpu_layers=-1)
+    judge = steady_judge(engine)
+    judge.loader = None  # so that several are refused
+    evaluate(SAMPLES[:2], ["context_relevance"], judge, workers="auto")
+    engine.settings = EngineSettings(n_threads=4)
+    with pytest.raises(InputError, match=r"Judge\.load"):
+        evaluate(SAMPLES[:2], ["context_relevance"], judge, workers="auto")
 
 
 def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:

@@ -9,6 +9,7 @@ import struct
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import Queue
 
@@ -224,6 +225,18 @@ def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: 
     with pytest.raises(ModelBroken, match="run: localeval models fetch folder"):
         store.resolve("folder")
     assert fetch("folder").sha256 == found.sha256
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_behind_stderr_does_not_undo_a_fetch(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FILE).write_bytes(BYTES)
+    fetched = []
+    with suppress(OSError), Path("/dev/full").open("w") as full:
+        monkeypatch.setattr("sys.stderr", full)
+        fetched.append(fetch("tiny", tmp_path))
+    assert [one.size for one in fetched] == [len(BYTES)]
 
 
 def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folder: Path, hub: Hub) -> None:
