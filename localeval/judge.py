@@ -128,7 +128,10 @@ class Judge:
         return await asyncio.to_thread(self.score, metric, sample, **options)
 
     def judge(self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal) -> Records:
-        """Make the records of `wanted` and of what they stand on, or take them from the journal."""
+        """Make the records of `wanted` and of what they stand on, or take them from the journal.
+
+        A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
+        """
         return self.judge_with_keys(sample, wanted, options, journal)[0]
 
     def judge_with_keys(
