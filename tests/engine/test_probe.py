@@ -134,7 +134,7 @@ def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch:
 
 def test_a_build_that_ends_is_told(aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_the_catalog(aborting, monkeypatch, tmp_path)
-    with pytest.raises(ModelError, match=r"\(SIG"):
+    with pytest.raises(ModelError, match=r"\(SIG.*its build is at fault"):
         probe_model(aborting, SETTINGS)
 
 
