@@ -43,10 +43,10 @@ def _names(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[
     return names or None
 
 
-class OutputFolder(click.Path):
-    """A folder to be written."""
+class _Output(click.Path):
+    """What is to be written, by a name that is not empty."""
 
-    what = "folder"
+    what: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         if not str(value):
@@ -54,7 +54,13 @@ class OutputFolder(click.Path):
         return Path(str(super().convert(value, param, ctx)))
 
 
-class OutputFile(OutputFolder):
+class OutputFolder(_Output):
+    """A folder to be written."""
+
+    what = "folder"
+
+
+class OutputFile(_Output):
     """A file to be written: refused before anything is computed where it can't be, or would replace data.
 
     own  the name of a file that the command may replace in the run that it is given

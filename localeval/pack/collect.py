@@ -269,7 +269,8 @@ def _facts(contents: PackContents, so_far: PartialManifest, glibc: str) -> dict[
     packages, unpacked, pip = dict[str, str](), 0, ""
     for path in sorted(name for name in so_far.files if name.startswith("wheels/")):
         name, version, *_ = parse_wheel_filename(Path(path).name)
-        packages[name], pip = str(version), path if name == "pip" else pip
+        packages[name] = str(version)
+        pip = path if name == "pip" else pip
         with zipfile.ZipFile(so_far.target / path) as archive:
             unpacked += sum(member.file_size for member in archive.infolist())
     return {

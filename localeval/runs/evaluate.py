@@ -85,15 +85,7 @@ def evaluate(
         chosen = _ready(chosen, metrics is not None, opened, choices)
         signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
         config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)
-        planned = None
-        if watch is not None:
-            planned = make_plan(read, chosen, opened, choices, folder, most=LOOKED_AT)
-            if planned.memory is not None and planned.free is not None and not planned.fits:
-                watch.begin(planned)
-                raise InputError(
-                    f"the judge needs about {planned.memory / 1e9:.1f} GB of memory, and "
-                    f"{planned.free / 1e9:.1f} GB are free; {SMALLER}."
-                )
+        planned = None if watch is None else _planned(read, chosen, opened, choices, folder, watch)
         with Run.open(folder, read, config, opened.fits) as run:
             if folder is not None:
                 note_shard(folder, noted)
@@ -136,6 +128,25 @@ def _prepared(
     if folder is not None:
         run_folder.check(folder, read)
     return choices, read, noted, folder, metrics_for(metrics, read)
+
+
+def _planned(
+    samples: Samples,
+    metrics: Sequence[Metric],
+    judge: Judge,
+    options: Options,
+    folder: Path | None,
+    watch: Watch,
+) -> Plan:
+    """Plan the run. Raises InputError, after telling the plan, where the judge does not fit into memory."""
+    planned = make_plan(samples, metrics, judge, options, folder, most=LOOKED_AT)
+    if planned.memory is not None and planned.free is not None and not planned.fits:
+        watch.begin(planned)
+        raise InputError(
+            f"the judge needs about {planned.memory / 1e9:.1f} GB of memory, and {planned.free / 1e9:.1f} GB "
+            f"are free; {SMALLER}."
+        )
+    return planned
 
 
 def plan(

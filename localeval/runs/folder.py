@@ -20,7 +20,8 @@ from localeval.report import tables
 from localeval.runs import config, plan
 from localeval.runs.config import RunConfig, find_config
 from localeval.runs.plan import Plan
-from localeval.runs.result import FILE, Result, read_results, results_text, sample_sha256
+from localeval.runs.result import Result, sample_sha256
+from localeval.runs.results_file import FILE, read_results, results_text
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system import files
 from localeval.text.display import shorten
