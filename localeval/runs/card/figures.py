@@ -312,7 +312,7 @@ def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -
 
 
 def _highest(sentences: Sequence[Sentence], record: NeededRecord, values: Sequence[float]) -> list[float]:
-    """Return for each sentence the highest value of the judge's sentences that overlap it."""
+    """Return for each sentence the highest value of the judge's, perhaps cut otherwise, that overlap it."""
     highest = []
     for sentence in sentences:
         end = sentence.start + len(sentence.text)
