@@ -62,10 +62,10 @@ Rows = dict[str, dict[tuple[str, str], list[tuple[float, float]]]]
 @click.option("--judge", "name", default=DEFAULT_JUDGE, show_default=True)
 @click.option("--threads", default=0, help="Default: the physical cores.")
 @click.option("--language", "languages", multiple=True, type=click.Choice(["en", "zh"]), default=["en", "zh"])
-@click.option("-n", "number", default=0, help="Just so many samples of each language.  [default: all]")
+@click.option("-n", "number", default=0, help="Samples of each language, from the first on.  [default: all]")
 @click.option("--read", is_flag=True, help="Decide by the judge's head, from its hidden states.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A folder, to go on where a call ended."
+    "-o", "--output", type=click.Path(path_type=Path), help="A folder, in which a stopped call is resumed."
 )
 def main(
     name: str, threads: int, languages: tuple[str, ...], number: int, read: bool, output: Path | None

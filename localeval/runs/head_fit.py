@@ -50,7 +50,7 @@ Array = npt.NDArray[Any]
 class Labelled:
     """An answer with its label.
 
-    wrong  spans of the response, as (start, end), that people marked as wrong; None where nobody marked any
+    wrong  spans of the response, as (start, end), that people marked as wrong; None where nobody was asked to
     """
 
     sample: Sample
@@ -71,7 +71,7 @@ class Labelled:
         return int(not any(a < end and b > start for a, b in self.wrong or ()))
 
     def label_of(self, sentence: Sentence, count: int) -> int:
-        """Return 1 or 0; -1 where the answer's label says nothing of this one of its `count` sentences."""
+        """Return 1 or 0; -1 where the answer's label does not decide this one of its `count` sentences."""
         if self.label == 1 or self.wrong is not None:
             return self.label or self.is_right(sentence.start, sentence.end)
         return 0 if count == 1 else -1
@@ -212,7 +212,7 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
 def _sentences(readings: Sequence[Reading]) -> tuple[Array, ...]:
     """Return, per row, states, overlap, label (-1 if unknown), index of the answer, and `is_whole`.
 
-    A row is a sentence; a wrong answer in which no one marked the sentence has one more, for its whole text.
+    A row is a sentence; a wrong answer of several unmarked sentences has one more, for its whole text.
     """
     rows = []
     for i, reading in enumerate(readings):
@@ -270,7 +270,7 @@ def _soft_minimums(
 
 
 def _token_probe(readings: Sequence[Reading]) -> heads.Probe | None:
-    """Fit P(supported) of a word to answers in which people marked spans, up to some `MOST_WORDS`."""
+    """Fit P(supported) of a word to the answers in which people marked spans, up to about `MOST_WORDS`."""
     states: list[npt.NDArray[np.float32]] = []
     labels: list[int] = []
     for i in np.random.default_rng(0).permutation(len(readings)):

@@ -189,8 +189,8 @@ def write(calibrations: Sequence[Calibration]) -> str:
 def shipped() -> tuple[Calibration, ...]:
     """Read every calibration in this package."""
     files = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
-    own = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]
-    return tuple(x for file in own for x in _parsed(file.read_text(encoding="utf-8"), file.name))
+    matching = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]
+    return tuple(x for file in matching for x in _parsed(file.read_text(encoding="utf-8"), file.name))
 
 
 @lru_cache(maxsize=8)

@@ -73,7 +73,7 @@ def make(
     output     the run's folder, in which a second call resumes. It gets `card.json`, and `calibration.json`
                where there are enough labels of faithfulness; one of an earlier card stays otherwise, as does
                one that is passed as the option `calibration`
-    number     at most so many samples, half of each label, by the seed; for pairs, the first of each part
+    number     the most samples, half of each label, by the seed; for pairs the first ones of each part
     sentences  for context_relevance: compare the needed sentences with those that people marked
 
     Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
@@ -93,7 +93,7 @@ def make(
         samples = labels.marked_rows(data, number, dataset)
         figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
     else:
-        raise InputError(f"--sentences is not of {metric}; give -m {MARKED_METRIC} with it.")
+        raise InputError(f"--sentences does not apply to {metric}; give -m {MARKED_METRIC} with it.")
     result = evaluate(Samples(samples, dataset, data.file), [metric], judge, output, progress, **options)
     fields, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()

@@ -46,9 +46,9 @@ ALL_SUPPORTED = "P(all supported) refitted"
 FEWEST_OF_A_PART, FEWEST_ROWS_OF_A_PART, FEWEST_OF_A_LABEL = 10, 5, 3
 FEWEST_TO_FIT, FEWEST_TO_FIT_OF_EACH = 40, 10
 
-# In JSON null stands for what is not defined.
+# In JSON null stands for an undefined value.
 Estimate = Annotated[
-    agreement.Figure, PlainSerializer(lambda one: [None if math.isnan(x) else x for x in one])
+    agreement.Figure, PlainSerializer(lambda figure: [None if math.isnan(x) else x for x in figure])
 ]
 
 
@@ -284,7 +284,7 @@ def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -
         sentences = marked_sentences(row)
         scores = {
             DECIDED: _highest(sentences, record, record.decided(options.threshold)),
-            NEEDED: _highest(sentences, record, [own.probability for own in record.sentences]),
+            NEEDED: _highest(sentences, record, [sentence.probability for sentence in record.sentences]),
             baseline: [share_of_words(row.user_input or "", sentence.text) for sentence in sentences],
         }
         units.append(Unit(row, scores, sentences=[sentence.label for sentence in sentences]))
@@ -312,7 +312,7 @@ def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -
 
 
 def _highest(sentences: Sequence[Sentence], record: NeededRecord, values: Sequence[float]) -> list[float]:
-    """Return for each sentence the highest value of the judge's, perhaps cut otherwise, that overlap it."""
+    """Return for each labelled sentence the highest value of the judge's sentences that overlap it."""
     highest = []
     for sentence in sentences:
         end = sentence.start + len(sentence.text)
@@ -332,7 +332,7 @@ def _parts(
     fewest: int,
     fewest_of_a_label: int = 0,
 ) -> list[Part]:
-    """Measure all units, then those of each value of `columns` where they are enough, and not all."""
+    """Measure all units, then those of each value of `columns` that has enough of them, but not all."""
     units_by_title: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         values = {} if unit.language is None else {"lang": unit.language}

@@ -26,7 +26,7 @@ def extra(sample: Sample, column: str, absent: Any = None) -> Any:
 
 
 def group(sample: Sample) -> str:
-    """Return the sample's `group`, drawn and held out as one; without the column a group of its own."""
+    """Return the sample's `group`, which is drawn and held out whole; a unique one without the column."""
     value = extra(sample, "group")
     return f"sample {sample.id}" if value is None else str(value)
 
