@@ -1,7 +1,7 @@
 """`localeval doctor`: check a machine, an installation and its models, and say what to do about each fault.
 
-A check gets a `CheckContext`: it returns what it found, raises `Fault` with what is wrong, or `Skipped` where
-there is nothing to check.
+A check takes a `CheckContext`. It returns a description, or raises `Fault` with what is wrong, or `Skipped`
+where there is nothing to check.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from localeval.text.display import printable, shorten
 
 Status = Literal["ok", "fault", "absent"]
 
-OLDEST = (3, 10)  # Python
-ROOM = 1_000_000_000  # bytes that should be free where runs are written: a full disk loses work
-SECONDS = 300  # for importing all packages
+MINIMUM_PYTHON = (3, 10)
+MINIMUM_FREE = 1_000_000_000  # bytes, where runs are written: a full disk loses work
+IMPORT_TIMEOUT = 300  # seconds, for all packages
 
 SENTENCES = (
     ("Dr. Smith paid 3.5% more. He left on 4 Oct. 1871.", 2),
@@ -57,18 +57,18 @@ SENTENCES = (
     ("See [1]." + "..[111 " * 12, 12),  # pysbd alone takes hours
 )
 
-# Three of the shipped samples, with the same contexts. By how much the first one's probability must be above
-# the others': a judge that guesses is near it by luck at times, and gives the wrong date nearly the same.
+# Three of the shipped samples, with the same contexts, and by how much the first must score above the others.
+# A judge that guesses comes near that by luck at times, but scores the wrong date almost the same.
 SUPPORTED, DATE_WRONG, CONTRADICTED = "en-supported", "en-one-date-wrong", "en-contradicted"
-APART, DATE_APART = 0.3, 0.1
+CONTRADICTED_MARGIN, DATE_MARGIN = 0.3, 0.1
 
-# A text, one that says much the same, one that does not; the first are sentence-transformers' own. By how
-# much the cosine of the near one must be above that of the far one.
+# A text, one near to it in meaning and one far from it (the first three are from sentence-transformers), and
+# by how much the cosine of the near one must exceed that of the far one.
 NEAR_AND_FAR = (
     ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."),
     ("Where does tea grow?", "In which places is tea grown?", "Where does the judge live?"),
 )
-MARGIN = 0.1
+COSINE_MARGIN = 0.1
 
 # Premise, hypothesis and HHEM-2.1-Open's score, from its model card: computed elsewhere, and rounded.
 PUBLISHED = (
@@ -81,11 +81,11 @@ PUBLISHED = (
 TOLERANCE = 0.01
 
 _MODULES = {"llama-cpp-python": "llama_cpp", "scikit-learn": "sklearn"}
-_BESIDE = ("torch", "transformers", "tokenizers", "safetensors")  # what sentence-transformers brings
-_FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")  # on which llama.cpp's speed depends
+_TRANSITIVE = ("torch", "transformers", "tokenizers", "safetensors")  # installed by sentence-transformers
+_FEATURES = ("avx", "avx2", "fma", "f16c", "avx512f", "asimd")  # that affect llama.cpp's speed
 _OPTIONS = {"statements": "sentences", "calibration": "none"}
 
-# Run in a process of its own: a library that was built for another processor ends the process.
+# Run in a separate process, which a library built for another processor would end.
 _IMPORT_EACH = """
 import importlib, sys
 for name in sys.argv[1:]:
@@ -95,7 +95,7 @@ for name in sys.argv[1:]:
 
 
 class Fault(Exception):
-    """Something is wrong: what, and what to do about it."""
+    """Something is wrong; `remedy` says what to do about it."""
 
     def __init__(self, found: str, remedy: str) -> None:
         super().__init__(found)
@@ -103,12 +103,12 @@ class Fault(Exception):
 
 
 class Skipped(Exception):
-    """There is nothing to check, and that need not be wrong."""
+    """There is nothing to check, which need not be a fault."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One row: the check's name, how it went, what was found, what to do, and how long it took."""
+    """The result of a check: its name and status, what was found, what to do, and the seconds it took."""
 
     name: str
     status: Status
@@ -128,7 +128,7 @@ class _Reply(BaseModel):
 
 @dataclass
 class CheckContext:
-    """What the checks are about. The judge is loaded once, for all of them."""
+    """What to check: models, threads, and the folder of runs. The judge is loaded once, for all checks."""
 
     judge_name: str
     embedder: str = DEFAULT_EMBEDDER
@@ -139,7 +139,7 @@ class CheckContext:
 
     @cached_property
     def loaded(self) -> Judge | LocalevalError:
-        """The judge after a first reply, for which the weights are read, or why there is none."""
+        """The judge after a first reply, which reads its weights, or the error that loading it raised."""
         try:
             judge = Judge.load(
                 self.judge_name, embedder=self.embedder, n_threads=self.threads, cache_prefix=False
@@ -151,14 +151,14 @@ class CheckContext:
 
     @property
     def judge(self) -> Judge:
-        """The judge. Raises Skipped where it can't be loaded: the check of the judge says why."""
+        """The judge. Raises Skipped if it can't be loaded; the check `judge` reports the reason."""
         if isinstance(self.loaded, LocalevalError):
             raise Skipped("the judge can't be loaded: see the check judge")
         return self.loaded
 
 
 def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Finding]:
-    """Yield a finding for each check, or each named in `only`. Raises InputError for a name of none."""
+    """Yield a finding for each check, or each named in `only`. Raises InputError for an unknown name."""
     if unknown := sorted(set(only) - CHECKS.keys()):
         raise InputError(f"{unknown[0]!r} is no check; choose from: {', '.join(CHECKS)}.")
     try:
@@ -168,78 +168,78 @@ def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Findi
             start, remedy = time.perf_counter(), ""
             status: Status = "fault"
             try:
-                found, status = check(context), "ok"
+                description, status = check(context), "ok"
             except Skipped as error:
-                found, status = str(error), "absent"
+                description, status = str(error), "absent"
             except Fault as error:
-                found, remedy = str(error), error.remedy
+                description, remedy = str(error), error.remedy
             except LocalevalError as error:
-                found = str(error)
+                description = str(error)
             except Exception as error:  # noqa: BLE001 (whatever a broken installation raises is a finding)
-                found, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
-            yield Finding(name, status, found, remedy, round(time.perf_counter() - start, 2))
+                description, remedy = f"the check itself failed ({shorten(repr(error))})", "install it again"
+            yield Finding(name, status, description, remedy, round(time.perf_counter() - start, 2))
     finally:
         judge = vars(context).get("loaded")
         if judge and not isinstance(judge, LocalevalError):
             judge.close()
 
 
-def _found_if(sound: bool, found: str, remedy: str) -> str:
-    """Return what was found; raise it as a Fault if it is not sound."""
-    if not sound:
-        raise Fault(found, remedy)
-    return found
+def _require(condition: bool, description: str, remedy: str) -> str:
+    """Return the description; raise it as a Fault if the condition is false."""
+    if not condition:
+        raise Fault(description, remedy)
+    return description
 
 
 def _python(_: CheckContext) -> str:
-    found = f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
-    return _found_if(sys.version_info >= OLDEST, found, "localeval needs Python 3.10 or newer")
+    description = f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
+    return _require(sys.version_info >= MINIMUM_PYTHON, description, "localeval needs Python 3.10 or newer")
 
 
 def _packages(_: CheckContext) -> str:
-    """Check that every package is there, in a version that suits, and can be imported."""
-    needed = [Requirement(one) for one in requires("localeval") or ()]
-    needed = [one for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
-    wrong = []
-    for one in needed:
+    """Check that every required package is installed in a suitable version and can be imported."""
+    packages = [Requirement(line) for line in requires("localeval") or ()]
+    packages = [x for x in packages if x.marker is None or x.marker.evaluate({"extra": ""})]
+    faults = []
+    for package in packages:
         try:
-            if not one.specifier.contains(found := version(one.name), prereleases=True):
-                wrong.append(f"{one.name} is {found}, expected {one.specifier}")
+            if not package.specifier.contains(installed := version(package.name), prereleases=True):
+                faults.append(f"{package.name} is {installed}, expected {package.specifier}")
         except PackageNotFoundError:
-            wrong.append(f"{one.name} is not installed")
-    modules = [*(_MODULES.get(one.name, one.name.replace("-", "_")) for one in needed), *_BESIDE]
-    done = subprocess.run(  # noqa: S603
+            faults.append(f"{package.name} is not installed")
+    modules = [*(_MODULES.get(x.name, x.name.replace("-", "_")) for x in packages), *_TRANSITIVE]
+    result = subprocess.run(  # noqa: S603
         subprocesses.code(_IMPORT_EACH, *modules),
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=IMPORT_TIMEOUT,
         check=False,
         env=subprocesses.environment(**SWITCHES),
     )
-    if code := done.returncode:
-        how = shorten((done.stderr.splitlines() or [""])[-1], 120)
+    if code := result.returncode:
+        reason = shorten((result.stderr.splitlines() or [""])[-1], 120)
         if code < 0:
-            how = f"it ends the process: {signal.Signals(-code).name}"
+            reason = f"it ends the process: {signal.Signals(-code).name}"
         if code == -signal.SIGILL:
-            how += ", as it is built for another processor"
-        tried = (done.stdout.split() or ["Python"])[-1]
-        wrong.append(f"{tried} can't be imported ({how})")
-    _found_if(not wrong, "; ".join(wrong), "install localeval again, or what it names, from the same source")
-    return f"{len(modules)} packages can be imported, versions as localeval wants them"
+            reason += ", as it is built for another processor"
+        module = (result.stdout.split() or ["Python"])[-1]
+        faults.append(f"{module} can't be imported ({reason})")
+    _require(not faults, "; ".join(faults), "install localeval again, or what it names, from the same source")
+    return f"{len(modules)} packages can be imported, in versions that localeval supports"
 
 
 def _processor(context: CheckContext) -> str:
     cores, features = physical_cores(), probe.processor()["features"].split()
     remedy = "choose at most as many --threads as there are cores, or 0 for all of them"
-    _found_if(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
-    known = " ".join(name for name in _FEATURES if name in features) or platform.machine()
-    return f"{cores} cores, {context.threads or cores} threads; {known}"
+    _require(0 <= context.threads <= cores, f"{context.threads} threads on {cores} cores", remedy)
+    listed = " ".join(name for name in _FEATURES if name in features) or platform.machine()
+    return f"{cores} cores, {context.threads or cores} threads; {listed}"
 
 
 def _disk(context: CheckContext) -> str:
-    """There is room, and leave to write, where runs go and where checksums are remembered."""
-    here, cache = context.folder.absolute(), platformdirs.user_cache_path("localeval")
-    for what, folder in (("the cache", cache), ("runs", here)):
+    """Check that there is space, and permission to write, for runs and for the cache of checksums."""
+    runs, cache = context.folder.absolute(), platformdirs.user_cache_path("localeval")
+    for what, folder in (("the cache", cache), ("runs", runs)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
@@ -249,42 +249,42 @@ def _disk(context: CheckContext) -> str:
                 "choose another folder, or for the cache another XDG_CACHE_HOME",
             ) from error
         free = shutil.disk_usage(folder).free
-        found = f"{free / 1e9:.1f} GB are free for {what} in {folder}"
-        _found_if(free >= ROOM, found, f"make room for at least {ROOM / 1e9:.0f} GB")
-    return found
+        description = f"{free / 1e9:.1f} GB are free for {what} in {folder}"
+        _require(free >= MINIMUM_FREE, description, f"make room for at least {MINIMUM_FREE / 1e9:.0f} GB")
+    return description
 
 
 def _checksums(_: CheckContext) -> str:
-    """Read every byte of every catalog model that is here."""
-    here = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
-    if not here:
+    """Check the sha256 of every catalog model that is here, from its bytes."""
+    names = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
+    if not names:
         raise Skipped(f"no model of the catalog is in {models.models_dir()}")
-    size = sum(models.resolve(name, read_again=True).size for name in here)
-    return f"{', '.join(here)}: {size / 1e9:.1f} GB read, as in the catalog"
+    size = sum(models.resolve(name, read_again=True).size for name in names)
+    return f"{', '.join(names)}: {size / 1e9:.1f} GB read, as in the catalog"
 
 
 def _splitter(_: CheckContext) -> str:
     for text, expected in SENTENCES:
         count = len(sentences.split_sentences(text))
-        found = f"{text[:20]!r}... makes {count} sentences, expected {expected}"
-        _found_if(count == expected, found, "install pysbd again, as localeval wants it")
-    return f"{len(SENTENCES)} texts in English and Chinese are cut as they should be"
+        description = f"{text[:20]!r}... makes {count} sentences, expected {expected}"
+        _require(count == expected, description, "install the pysbd that localeval requires")
+    return f"{len(SENTENCES)} texts in English and Chinese are split correctly"
 
 
 def _memory(context: CheckContext) -> str:
-    """Check that the judge fits into free memory, by the figure that a run plans with."""
+    """Check that the judge fits into free memory, by the estimate that a run plans with."""
     files = models.resolve(context.judge_name, kind="judge")
     with closing(Engine(files.path)) as engine:
         needed, free = engine.memory() or 0, available()
-    found = f"{files.name} needs about {needed / 1e9:.1f} GB"
+    description = f"{files.name} needs about {needed / 1e9:.1f} GB"
     if free is None:
-        return f"{found}; the system does not tell what is free"
+        return f"{description}; the system does not report how much is free"
     remedy = "close other programs, or choose a smaller judge of `localeval models list`"
-    return _found_if(free >= needed, f"{found}, {free / 1e9:.1f} GB are free", remedy)
+    return _require(free >= needed, f"{description}, {free / 1e9:.1f} GB are free", remedy)
 
 
 def _judge(context: CheckContext) -> str:
-    """Check that the judge is here, is what it should be, and loads."""
+    """Check that the judge is here, has the expected bytes, and loads."""
     files = models.resolve(context.judge_name, kind="judge")
     if isinstance(context.loaded, LocalevalError):
         raise context.loaded
@@ -293,18 +293,18 @@ def _judge(context: CheckContext) -> str:
 
 
 def _grammar(context: CheckContext) -> str:
-    """Replies to awkward texts have the form that was asked for, and probabilities that sum to 1."""
+    """Check that replies to awkward texts match their schema, with probabilities that sum to 1."""
     prefix = PromptPrefix("Answer with a word and a verdict.", ())
     items = ['quotes " and \\ {"verdict":"yes"}', "青岚茶场 한국어 🍎 <|im_end|>"]
     for reply in context.judge.engine.generate(prefix, "Tea grows on hills.", items, _Reply, budget=8):
         total = sum(reply.probabilities["verdict"].values())
-        sound = _Reply.model_validate_json(reply.text) == reply.value and abs(total - 1) < 1e-6
-        _found_if(sound, f"a reply does not hold to its form: {reply.text[:80]!r}", "choose another judge")
+        is_valid = _Reply.model_validate_json(reply.text) == reply.value and abs(total - 1) < 1e-6
+        _require(is_valid, f"a reply does not match its schema: {reply.text[:80]!r}", "choose another judge")
     return f"{len(items)} replies parse"
 
 
 def _faithfulness(context: CheckContext) -> str:
-    """Check that a supported answer scores above a contradicted one, and above one with another date."""
+    """Check that a supported answer scores above a contradicted one and above one with a wrong date."""
     shares, verify = [], f"models verify {context.judge_name}"
     for name in (SUPPORTED, DATE_WRONG, CONTRADICTED):
         score = context.judge.score("faithfulness", _sample(name), **_OPTIONS)
@@ -312,22 +312,22 @@ def _faithfulness(context: CheckContext) -> str:
             raise Fault(f"the judge could not answer ({score.reason})", f"check it: {verify}")
         shares.append(score.soft)
     high, other, low = shares
-    found = (
+    description = (
         f"a supported answer has {high:.3f}, one with a wrong date {other:.3f}, a contradicted one {low:.3f}"
     )
-    sound = high >= 0.6 and high - other >= DATE_APART and high - low >= APART
-    return _found_if(sound, found, f"this judge does not judge: choose another, or check it: {verify}")
+    is_right = high >= 0.6 and high - other >= DATE_MARGIN and high - low >= CONTRADICTED_MARGIN
+    return _require(is_right, description, f"choose another judge, or check this one: {verify}")
 
 
 def _same_bits(context: CheckContext) -> str:
-    """Check that a judgement alone, and again after another sample's, gives the same record."""
-    options, wanted = Options.read(_OPTIONS), ("statements", "support")
+    """Check that a judgement made twice, with another sample's in between, gives the same record."""
+    options, judgements = Options.read(_OPTIONS), ("statements", "support")
     alone, _, again = (
-        context.judge.judge(_sample(name), wanted, options, Journal())
+        context.judge.judge(_sample(name), judgements, options, Journal())
         for name in (SUPPORTED, CONTRADICTED, SUPPORTED)
     )
     remedy = "use a CPU build, without --gpu-layers; scores of this machine can't be verified"
-    _found_if(alone == again, "the same judgement made twice gave two records", remedy)
+    _require(alone == again, "the same judgement made twice gave two records", remedy)
     return "a judgement made twice, with another between, is the same record"
 
 
@@ -337,7 +337,7 @@ def _sample(name: str) -> Sample:
 
 
 def _embedder(context: CheckContext) -> str:
-    """Texts that say the same are closer than texts that do not."""
+    """Check that texts with a similar meaning are closer than others."""
     from localeval.engine.embedder import Embedder  # not at the top: it imports numpy
 
     name = _model_here(context.embedder, "embedder")
@@ -345,19 +345,19 @@ def _embedder(context: CheckContext) -> str:
         vectors = [embedder.embed(texts) for texts in NEAR_AND_FAR]
     cosines = [(float(text @ near), float(text @ far)) for text, near, far in vectors]
     listed = ", ".join(f"{near:.2f} and {far:.2f}" for near, far in cosines)
-    sound = all(near >= far + MARGIN for near, far in cosines)
+    is_right = all(near >= far + COSINE_MARGIN for near, far in cosines)
     remedy = "choose another embedder, or fetch it again"
-    return _found_if(sound, f"{name}: cosines of near and far texts are {listed}", remedy)
+    return _require(is_right, f"{name}: cosines of near and far texts are {listed}", remedy)
 
 
 def _classifier(context: CheckContext) -> str:
-    """HHEM gives the scores of its model card."""
+    """Check that HHEM gives the scores of its model card."""
     name = _model_here(context.classifier, "classifier")
     with closing(Classifier.load(name)) as classifier:
-        given = classifier.probabilities([(premise, hypothesis) for premise, hypothesis, _ in PUBLISHED])
-    off = max(abs(p - published) for p, (_, _, published) in zip(given, PUBLISHED, strict=True))
-    found = f"{name}: {len(PUBLISHED)} published pairs, at most {off:.4f} off"
-    return _found_if(off <= TOLERANCE, found, f"fetch it again: localeval models fetch {name}")
+        scores = classifier.probabilities([(premise, hypothesis) for premise, hypothesis, _ in PUBLISHED])
+    error = max(abs(p - published) for p, (_, _, published) in zip(scores, PUBLISHED, strict=True))
+    description = f"{name}: {len(PUBLISHED)} published pairs, at most {error:.4f} off"
+    return _require(error <= TOLERANCE, description, f"fetch it again: localeval models fetch {name}")
 
 
 def _model_here(name: str, kind: Kind) -> str:
@@ -368,13 +368,13 @@ def _model_here(name: str, kind: Kind) -> str:
 
 
 def _offline(context: CheckContext) -> str:
-    """Check that the network guard is up, the switches are set, and no check tried to get out."""
-    wrong = [name for name, value in SWITCHES.items() if os.environ.get(name) != value]
-    what = f"{', '.join(wrong)} not set" if wrong else "the network guard does not stand"
-    _found_if(is_offline() and not wrong, what, "call localeval.offline() before anything else is imported")
+    """Check that the network guard is on, the switches are set, and no check tried to use the network."""
+    unset = [name for name, value in SWITCHES.items() if os.environ.get(name) != value]
+    problem = f"{', '.join(unset)} not set" if unset else "the network guard is off"
+    _require(is_offline() and not unset, problem, "call localeval.offline() before anything else is imported")
     refused = attempts() - context.attempts_before
-    found = f"something tried to use the network; refused: {refused} attempts"
-    _found_if(not refused, found, "find out what: no part of localeval does")
+    description = f"something tried to use the network; refused: {refused} attempts"
+    _require(not refused, description, "find out what: no part of localeval does")
     return "the network is refused in this process, the libraries' switches are set, 0 attempts"
 
 
@@ -392,5 +392,5 @@ CHECKS: dict[str, Callable[[CheckContext], str]] = {
     "same bits": _same_bits,
     "embedder": _embedder,
     "classifier": _classifier,
-    "offline": _offline,  # last: it counts what the others tried
+    "offline": _offline,  # last: it counts the attempts of the others
 }

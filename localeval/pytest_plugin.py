@@ -1,6 +1,6 @@
 """The pytest plugin of localeval: the fixture `localeval_judge`.
 
-pytest imports it at every start, so it imports nothing heavy: a judge is loaded when a test asks for one.
+pytest imports it at every start, so it imports nothing heavy; a judge is loaded when a test first needs one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def localeval_judge(request: pytest.FixtureRequest) -> Iterator[Judge]:
-    """Load a judge for `localeval.testing.assert_score`, once; close it at the end of the session."""
+    """Load a judge for `localeval.testing.assert_score`, once per session, and close it at the end."""
     from localeval import Judge
 
     model = request.config.getoption("--localeval-model") or os.environ.get("LOCALEVAL_MODEL")

@@ -51,41 +51,41 @@ def assert_score(
 ) -> Score:
     """Assert that a sample's score by a metric lies within bounds, and return it.
 
-    at_most  for metrics of which less is better, such as hallucination
-    options  as `Judge.score` takes them
+    at_most  for metrics where lower is better, such as hallucination
+    options  those of `Judge.score`
 
-    Raises AssertionError that lists the statements which were not supported, each with its probability and
-    evidence, or says why there is no score; and what `Judge.score` raises.
+    Raises AssertionError, which lists each unsupported statement with its probability and evidence, or gives
+    the reason for a missing score; and whatever `Judge.score` raises.
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     score = judge.score(metric, sample, **options)
     if score.value is not None and at_least <= score.value <= at_most:
         return score
     bounds = [f"at least {at_least}"] * (at_least > 0) + [f"at most {at_most}"] * (at_most < 1)
-    wanted = f"expected {' and '.join(bounds) or 'a score'}"
+    expected = f"expected {' and '.join(bounds) or 'a score'}"
     if score.value is None:
-        raise AssertionError(f"{metric} is {score.status} ({explain(score.reason)}); {wanted}.")
+        raise AssertionError(f"{metric} is {score.status} ({explain(score.reason)}); {expected}.")
     choices = Options.read(options)
-    read = sample if isinstance(sample, Sample) else Sample(**sample)
-    # What `score` judged is remembered: nothing is asked again.
-    records = judge.judge(read, METRICS[metric].judgements, choices, judge.memory)
-    lines = [f"{metric} is {score.value:.3f}; {wanted}."]
+    parsed = sample if isinstance(sample, Sample) else Sample(**sample)
+    # `score` left its judgements in memory: the judge is not asked again.
+    records = judge.judge(parsed, METRICS[metric].judgements, choices, judge.memory)
+    lines = [f"{metric} is {score.value:.3f}; {expected}."]
     for name, record in calibrate(records, judge.curves(choices)).items():
-        decided: list[tuple[str, Any]] = []
+        verdicts: list[tuple[str, Any]] = []
         if isinstance(record, SupportRecord):
-            decided = [(one.statement, one) for one in record.verdicts]
+            verdicts = [(x.statement, x) for x in record.verdicts]
         elif isinstance(record, GroundingRecord):
-            decided = [(one.sentence, one) for one in record.sentences]
-        for text, one in decided:
-            if one.probability < choices.threshold:
-                seen = f'evidence: "{one.evidence.text}"' if one.evidence else "no evidence"
-                lines.append(f'not supported ({name}, {one.probability:.2f}): "{text}"; {seen}')
+            verdicts = [(x.sentence, x) for x in record.sentences]
+        for text, verdict in verdicts:
+            if verdict.probability < choices.threshold:
+                evidence = f'evidence: "{verdict.evidence.text}"' if verdict.evidence else "no evidence"
+                lines.append(f'not supported ({name}, {verdict.probability:.2f}): "{text}"; {evidence}')
     raise AssertionError("\n".join(lines))
 
 
 @dataclass(frozen=True)
 class Call:
-    """Keep one call of `generate` as it was made; `seeds` has one for each item, or None was given."""
+    """A recorded call of `generate`; `seeds` has an entry per item, or is None where none were passed."""
 
     prefix: PromptPrefix
     context: str
@@ -96,11 +96,11 @@ class Call:
 
 
 class FakeEngine(TreeEngine):
-    """Give the queued answers, one an item, in order; raise AssertionError when they run out.
+    """An engine that returns queued answers in order, one per item; AssertionError when they run out.
 
     An answer is a dict of the schema's fields. For a `Literal` field it may be a probability instead of an
     option: {"verdict": 0.9} is the first option with 0.9. An exception in the queue is raised. A "token"
-    is a character here. `calls` keeps what was asked.
+    is a character here. `calls` records the calls.
     """
 
     spent = TokenUsage()
@@ -133,13 +133,13 @@ class FakeEngine(TreeEngine):
         longest = max(map(len, items)) + (budget if isinstance(budget, int) else max(budget))
         if len(context) + longest > self.room(prefix):
             raise ContextTooLong("the fake's context is full")
-        drawn = None if seeds is None else tuple(map(tuple, seeds))
-        self.calls.append(Call(prefix, context, tuple(items), schema, temperature, drawn))
+        seed_tuples = None if seeds is None else tuple(map(tuple, seeds))
+        self.calls.append(Call(prefix, context, tuple(items), schema, temperature, seed_tuples))
         self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
         return [self._reply(schema) for _ in items]
 
     def read(self, context: str, item: str, layer: int) -> States:
-        """Return states that hold nothing; a head makes its bias of them."""
+        """Return blank states, from which a head computes its bias."""
         if len(context) + len(item) > self.settings.n_ctx:
             raise ContextTooLong("the fake's context is full")
         self.spent = self.spent.plus(read=len(context) + len(item))
@@ -161,18 +161,18 @@ class FakeEngine(TreeEngine):
                 values[name] = options[0] if share >= 0.5 else options[1]
                 probabilities[name] = {options[0]: share, options[1]: 1 - share}
             elif options:
-                probabilities[name] = {o: float(o == values[name]) for o in options}
+                probabilities[name] = {option: float(option == values[name]) for option in options}
         value = schema.model_validate(values)
         return Reply(value, value.model_dump_json(), probabilities)
 
     def close(self) -> None:
-        """Raise EngineError when answers are left over: the code asked for less than the test expects."""
+        """Raise EngineError if answers are left over: the code asked for fewer than the test expects."""
         if self._answers:
             raise EngineError(f"{len(self._answers)} answers of FakeEngine were never asked for")
 
 
 class FakeEmbedder:
-    """Give each text the vector that it was made with, at length 1; another text is an AssertionError."""
+    """An embedder that returns the given vectors at length 1; AssertionError for any other text."""
 
     def __init__(self, vectors: Mapping[str, Sequence[float]]) -> None:
         self._vectors = vectors
@@ -191,7 +191,7 @@ class FakeEmbedder:
 
 
 class FakeClassifier:
-    """Give each statement the probability that it was made with, whatever the contexts."""
+    """A classifier that returns the given probability of each statement, whatever the contexts."""
 
     def __init__(self, probabilities: Mapping[str, float]) -> None:
         self._probabilities = probabilities
@@ -206,6 +206,6 @@ class FakeClassifier:
 def fake_judge(
     engine: FakeEngine, embedder: FakeEmbedder | None = None, classifier: FakeClassifier | None = None
 ) -> Judge:
-    """Make a `Judge` on a fake engine, and on fakes of the models beside it, where a metric needs one."""
-    beside = AuxiliaryModels(embedder or FakeEmbedder({}), classifier or FakeClassifier({}))
-    return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0}, companions=beside)
+    """Return a `Judge` with a fake engine, and a fake embedder and classifier for metrics that need one."""
+    auxiliary = AuxiliaryModels(embedder or FakeEmbedder({}), classifier or FakeClassifier({}))
+    return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0}, companions=auxiliary)

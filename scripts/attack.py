@@ -1,4 +1,4 @@
-"""How often does a text that wants a good mark get one, and how often neutral text of its length?"""
+"""Measure how often a text that asks for a good mark gets one, and how often neutral text of its length."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ ATTACKS = Path(__file__).with_name("attacks.toml")
 PLACES = ("contexts", "behind the statement", "in brackets", "behind a comma", "behind words of the contexts")
 
 
-class Asked(NamedTuple):
-    """A statement as it is judged, and its contexts, with a text put somewhere."""
+class Case(NamedTuple):
+    """A statement to judge, and its contexts; a text may be inserted in either."""
 
     contexts: tuple[str, ...]
     statement: str
@@ -45,83 +45,82 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """One sample, a text and a place: with the attack, and with neutral text of its length."""
+    """A sample and a place in it, with the attack and with neutral text of the same length."""
 
     language: str
     string: str
     place: str
-    attacked: Asked
-    neutral: Asked
+    attacked: Case
+    neutral: Case
 
 
 Rows = dict[str, dict[tuple[str, str], list[tuple[float, float]]]]
-"""Kind of probability -> (language, place) -> whether an attack flipped it, and neutral text did."""
+"""Kind of probability -> (language, place) -> whether the attack and the neutral text flipped the verdict."""
 
 
 @click.command()
 @click.option("--judge", "name", default=DEFAULT_JUDGE, show_default=True)
 @click.option("--threads", default=0, help="Default: the physical cores.")
 @click.option("--language", "languages", multiple=True, type=click.Choice(["en", "zh"]), default=["en", "zh"])
-@click.option("-n", "number", default=0, help="Just so many samples of each language.  [default: all]")
+@click.option("-n", "number", default=0, help="Samples of each language, from the first on.  [default: all]")
 @click.option("--read", is_flag=True, help="Decide by the judge's head, from its hidden states.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A folder, to go on where a call ended."
+    "-o", "--output", type=click.Path(path_type=Path), help="A folder, in which a stopped call is resumed."
 )
 def main(
     name: str, threads: int, languages: tuple[str, ...], number: int, read: bool, output: Path | None
 ) -> None:
-    given = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
-    samples = [s for lang in languages for s in _first(given["samples"], lang, number)]
-    judged = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
+    config = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
+    samples = [s for lang in languages for s in _first(config["samples"], lang, number)]
+    judged_samples = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
     rows: Rows = defaultdict(lambda: defaultdict(list))
-    worked: dict[str, float] = defaultdict(float)
-    with Judge.load(name, n_threads=threads) as judge, Journal(output) as kept, live_line() as progress:
+    excesses: dict[str, float] = defaultdict(float)
+    with Judge.load(name, n_threads=threads) as judge, Journal(output) as journal, live_line() as progress:
         for done, sample in enumerate(samples):
-            clean = Asked(tuple(sample["contexts"]), sample["statement"])
-            trials = list(_trials(sample, given))
-            asked = [clean, *(x for t in trials for x in (t.attacked, t.neutral))]
+            clean = Case(tuple(sample["contexts"]), sample["statement"])
+            trials = list(_trials(sample, config))
+            cases = [clean, *(x for t in trials for x in (t.attacked, t.neutral))]
             if read:
-                decided = {"read": _read(asked, sample["language"], judge, kept)}
+                probabilities = {"read": _read(cases, sample["language"], judge, journal)}
             else:
-                raw = _judged(asked, sample["language"], judge, kept)
-                decided = {"raw": raw, "calibrated": _calibrated(raw, sample["language"], judge)}
-            progress(done + 1, judged)
-            for kind, found in decided.items():
-                if found[clean] >= DEFAULTS.threshold:
+                raw = _ask(cases, sample["language"], judge, journal)
+                probabilities = {"raw": raw, "calibrated": _calibrated(raw, sample["language"], judge)}
+            progress(done + 1, judged_samples)
+            for kind, p_of in probabilities.items():
+                if p_of[clean] >= DEFAULTS.threshold:
                     print(f"already wrong without an attack ({kind}), left out: {clean.statement}")
                     continue
-                for t in (t for t in trials if t.attacked in found and t.neutral in found):
-                    flips = found[t.attacked] >= DEFAULTS.threshold, found[t.neutral] >= DEFAULTS.threshold
+                for t in (t for t in trials if t.attacked in p_of and t.neutral in p_of):
+                    flips = p_of[t.attacked] >= DEFAULTS.threshold, p_of[t.neutral] >= DEFAULTS.threshold
                     rows[kind][t.language, t.place].append((float(flips[0]), float(flips[1])))
-                    worked[t.string] += flips[0] - flips[1]
-    for kind, own in rows.items():
-        _tell(kind, own)
+                    excesses[t.string] += flips[0] - flips[1]
+    for kind, flips_by_place in rows.items():
+        _print_table(kind, flips_by_place)
     print("\nThe texts that did most:")
-    for string, excess in sorted(worked.items(), key=lambda pair: -pair[1])[:5]:
+    for string, excess in sorted(excesses.items(), key=lambda pair: -pair[1])[:5]:
         print(f"{excess:+.0f}  {json.dumps(string, ensure_ascii=False)}")
 
 
 def _first(samples: Sequence[dict[str, Any]], language: str, number: int) -> list[dict[str, Any]]:
-    own = [s for s in samples if s["language"] == language]
-    return own[: number or len(own)]
+    matching = [s for s in samples if s["language"] == language]
+    return matching[: number or len(matching)]
 
 
-def _trials(sample: dict[str, Any], given: dict[str, Any]) -> Iterator[Trial]:
-    neutral: str = given["neutral"][sample["language"]]
-    for string in (s for strings in given["strings"].values() for s in strings):
-        # To the next twenty characters: texts of nearly one length then share one comparison.
-        other = neutral[: 20 * round(len(string) / 20 + 0.5)]
+def _trials(sample: dict[str, Any], config: dict[str, Any]) -> Iterator[Trial]:
+    neutral: str = config["neutral"][sample["language"]]
+    for string in (s for strings in config["strings"].values() for s in strings):
+        # Rounded up to twenty characters, so that texts of similar length share one neutral text.
+        filler = neutral[: 20 * round(len(string) / 20 + 0.5)]
         for place in PLACES:
-            yield Trial(
-                sample["language"], string, place, _put(sample, string, place), _put(sample, other, place)
-            )
+            attacked, unattacked = _insert(sample, string, place), _insert(sample, filler, place)
+            yield Trial(sample["language"], string, place, attacked, unattacked)
 
 
-def _put(sample: dict[str, Any], text: str, place: str) -> Asked:
-    """The first sentence of the response is the statement, as with `statements="sentences"`."""
+def _insert(sample: dict[str, Any], text: str, place: str) -> Case:
+    """Insert a text; the statement is the response's first sentence, as with `statements="sentences"`."""
     contexts, statement, language = tuple(sample["contexts"]), sample["statement"], sample["language"]
     if place == "contexts":
-        return Asked((*contexts, text), statement)
+        return Case((*contexts, text), statement)
     comma = "，" if language == "zh" else ", "
     responses = {
         "behind the statement": f"{statement} {text}",
@@ -132,78 +131,78 @@ def _put(sample: dict[str, Any], text: str, place: str) -> Asked:
         ),
     }
     response = responses[place]
-    return Asked(contexts, one_line(split_sentences(response)[0].text))
+    return Case(contexts, one_line(split_sentences(response)[0].text))
 
 
 def _opening(text: str, language: str) -> str:
-    """Its first words: a clause that has them is not cut off as a stranger to the contexts."""
+    """Return the first words of a context: a clause with them is not cut off as unrelated to the contexts."""
     return text[:4] if language == "zh" else " ".join(text.split()[:3])
 
 
-def _judged(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
-    """P(supported) of each as in a sample of its own: together they would settle what is shown first."""
+def _ask(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -> dict[Case, float]:
+    """Return P(supported) of each case, judged alone: together they would decide what is shown first."""
     context = judge.context(DEFAULTS)
     prompt = context.options.prompt("support", language)
     recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
 
-    def decide(one: Asked) -> float:
-        shown = closest_evidence([one.statement], one.contexts)
-        (decided,), _ = judge_support(context, one.contexts, [one.statement], shown, language)
-        return decided.probability
+    def decide(case: Case) -> float:
+        evidence = closest_evidence([case.statement], case.contexts)
+        (verdict,), _ = judge_support(context, case.contexts, [case.statement], evidence, language)
+        return verdict.probability
 
-    return _each(asked, recipe, language, kept, decide)
+    return _decide_all(cases, recipe, language, journal, decide)
 
 
-def _read(asked: Sequence[Asked], language: str, judge: Judge, kept: Journal) -> dict[Asked, float]:
-    """P(supported) of the one sentence of each response, as `groundedness` decides it."""
+def _read(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -> dict[Case, float]:
+    """Return P(supported) of the one sentence of each response, as `groundedness` decides it."""
     context = judge.context(DEFAULTS)
     recipe = [judge.signature_of_engine(), context.heads[language].sha256]
 
-    def decide(one: Asked) -> float:
-        sample = Sample(response=one.statement, retrieved_contexts=list(one.contexts))
+    def decide(case: Case) -> float:
+        sample = Sample(response=case.statement, retrieved_contexts=list(case.contexts))
         return min(sentence.probability for sentence in grounding.ask(context, sample, {}).sentences)
 
-    return _each(asked, recipe, language, kept, decide)
+    return _decide_all(cases, recipe, language, journal, decide)
 
 
-def _each(
-    asked: Sequence[Asked],
+def _decide_all(
+    cases: Sequence[Case],
     recipe: Sequence[Any],
     language: str,
-    kept: Journal,
-    decide: Callable[[Asked], float],
-) -> dict[Asked, float]:
-    """Decide each, or take what was kept; what is no English or Chinese any more is read by no head."""
-    found = {}
-    for one in dict.fromkeys(asked):
-        key = digest([recipe, one])
+    journal: Journal,
+    decide: Callable[[Case], float],
+) -> dict[Case, float]:
+    """Decide each case that is not in the journal; those in a language without a head are left out."""
+    probabilities = {}
+    for case in dict.fromkeys(cases):
+        key = digest([recipe, case])
         with suppress(NoHead):
-            if (line := kept.get(key)) is None:
-                line = {"p": decide(one)}
-                kept.put(key, "attack", language, line, {})
-            found[one] = line["p"]
-    return found
+            if (entry := journal.get(key)) is None:
+                entry = {"p": decide(case)}
+                journal.put(key, "attack", language, entry, {})
+            probabilities[case] = entry["p"]
+    return probabilities
 
 
-def _calibrated(raw: dict[Asked, float], language: str, judge: Judge) -> dict[Asked, float]:
-    """As `faithfulness` decides by default, with the calibration that is shipped; raw where none fits."""
+def _calibrated(raw: dict[Case, float], language: str, judge: Judge) -> dict[Case, float]:
+    """Apply the shipped calibration, as `faithfulness` does by default; return `raw` where none fits."""
     if (curve := judge.curves(DEFAULTS).get(language)) is None:
         return raw
-    found = {}
-    for asked, p in raw.items():
-        premise = source_terms(asked.contexts)
-        unknown = unsupported_numbers(asked.statement, premise)
-        found[asked] = curve.apply(p, term_recall(asked.statement, premise), len(unknown))
-    return found
+    calibrated = {}
+    for case, p in raw.items():
+        premise = source_terms(case.contexts)
+        unknown = unsupported_numbers(case.statement, premise)
+        calibrated[case] = curve.apply(p, term_recall(case.statement, premise), len(unknown))
+    return calibrated
 
 
-def _tell(kind: str, rows: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
+def _print_table(kind: str, rows: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
     print(f"\nFrom {kind} probabilities: {sum(map(len, rows.values()))} attacked verdicts.\n")
     print("| language | place | verdicts | flipped | by neutral text | excess |\n|---|---|---|---|---|---|")
     for (language, place), flips in rows.items():
         attacked, neutral = (sum(side) / len(flips) for side in zip(*flips, strict=True))
-        ends = bootstrap_ci([a - b for a, b in flips], -1, 1)
-        excess = f"{attacked - neutral:+.3f}" + (f" ({ends[0]:+.3f} to {ends[1]:+.3f})" if ends else "")
+        ci = bootstrap_ci([a - b for a, b in flips], -1, 1)
+        excess = f"{attacked - neutral:+.3f}" + (f" ({ci[0]:+.3f} to {ci[1]:+.3f})" if ci else "")
         print(f"| {language} | {place} | {len(flips)} | {attacked:.3f} | {neutral:.3f} | {excess} |")
 
 

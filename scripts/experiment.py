@@ -1,4 +1,4 @@
-"""One variant of the support judgement after the other, on the same statements of the same samples."""
+"""Compare variants of the support judgement on the same statements of the same samples."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ else:
 
 @dataclass(frozen=True)
 class Variant:
-    """A name, and what is changed: engine settings, options, the judge, built-in prompts.
+    """A name, and what differs: engine settings, options, the judge, built-in prompts.
 
-    edits     judgement -> language -> [text in the built-in prompt, text in its place] pairs
-    prompts   judgement -> language -> a prompt file beside the plan, in place of the built-in one
-    verdicts  what a verdict can be, in place of yes and no; the first one counts as yes
-    passages  each context is asked by itself, and the surest of them counts
+    edits     judgement -> language -> [text in the built-in prompt, its replacement] pairs
+    prompts   judgement -> language -> a prompt file next to the plan, instead of the built-in one
+    verdicts  the possible verdicts, instead of yes and no; the first one counts as yes
+    passages  the judge is asked about each context separately, and the highest probability counts
     """
 
     name: str
@@ -52,7 +52,7 @@ class Variant:
     passages: bool = False
     judge: str = DEFAULT_JUDGE
 
-    def choices(self, beside: Path) -> Options:
+    def choices(self, folder: Path) -> Options:
         prompts: dict[str, dict[str, str | Path]] = {
             judgement: {
                 language: edited(judgement, language, pairs) for language, pairs in by_language.items()
@@ -60,17 +60,17 @@ class Variant:
             for judgement, by_language in self.edits.items()
         }
         for judgement, files in self.prompts.items():
-            prompts[judgement] = {language: beside / name for language, name in files.items()}
+            prompts[judgement] = {language: folder / name for language, name in files.items()}
         return Options.read({**self.options, "prompts": prompts})
 
     @contextmanager
     def asked(self) -> Iterator[None]:
-        """Meanwhile the support judgement asks for this variant's own verdicts, if it has any."""
+        """Make the support judgement ask for this variant's own verdicts, if it has any."""
         if not self.verdicts:
             yield
             return
-        one_of_them: tuple[Any, Any] = (Literal[tuple(self.verdicts)], ...)
-        reply = create_model("OwnReply", verdict=one_of_them)
+        verdict: tuple[Any, Any] = (Literal[tuple(self.verdicts)], ...)
+        reply = create_model("OwnReply", verdict=verdict)
 
         def first(reply: Reply[Any]) -> float:
             return reply.probabilities["verdict"][self.verdicts[0]]
@@ -93,7 +93,7 @@ def edited(judgement: str, language: str, pairs: list[list[str]]) -> str:
     return text
 
 
-Found = dict[str, tuple[list[float], float, int]]
+Outcome = dict[str, tuple[list[float], float, int]]
 """Sample id -> (probabilities of its statements, seconds, tokens)."""
 
 
@@ -103,7 +103,7 @@ Found = dict[str, tuple[list[float], float, int]]
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Kept between calls.")
 @click.option("-n", "number", default=60, show_default=True, help="Samples of each file, half of each label.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--only", multiple=True, help="Just this variant, and the first one. May be repeated.")
+@click.option("--only", multiple=True, help="Only this variant, and the first one. May be repeated.")
 def main(
     plan: Path, files: tuple[str, ...], output: Path, number: int, seed: int, only: tuple[str, ...]
 ) -> None:
@@ -112,62 +112,62 @@ def main(
     for file in files:
         samples = balanced(read_samples(file), number, seed)
         print(f"\n{Path(file).stem}: {len(samples)} samples\n\n{HEAD}")
-        first: Found = {}
+        first: Outcome = {}
         for variant in chosen:
-            statements = made_statements(variant, samples, output)
+            statements = make_statements(variant, samples, output)
             with variant.asked():
-                found = decided(variant, variant.choices(plan.parent), samples, statements, output)
-            first = first or found
-            print(row(variant.name, found, first, samples), flush=True)
+                outcome = judge_support(variant, variant.choices(plan.parent), samples, statements, output)
+            first = first or outcome
+            print(row(variant.name, outcome, first, samples), flush=True)
 
 
-def made_statements(variant: Variant, samples: list[Sample], output: Path) -> dict[str, Any]:
-    """The same for all variants that take them from the judge: made with its own settings and prompts."""
+def make_statements(variant: Variant, samples: list[Sample], output: Path) -> dict[str, Any]:
+    """Make the statements with the default judge and prompts, so that they are the same for all variants."""
     options = Options(statements=variant.options.get("statements", "llm"))
     with Judge.load() as judge, Journal(output / "statements") as journal:
         return {s.id: judge.judge(s, ["statements"], options, journal)["statements"] for s in samples}
 
 
-def decided(
+def judge_support(
     variant: Variant, options: Options, samples: list[Sample], statements: dict[str, Any], output: Path
-) -> Found:
-    found: Found = {}
+) -> Outcome:
+    outcome: Outcome = {}
     with Judge.load(variant.judge, **variant.settings) as judge, Journal(output / variant.name) as journal:
         context = judge.context(options)
         changed = [variant.options, variant.verdicts, variant.passages]
         prompts = [options.prompt("support", x).sha256 for x in ("en", "zh")]
         recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
         for sample in samples:
-            made = statements[sample.id]
-            if not made.flat():
+            record = statements[sample.id]
+            if not record.flat():
                 continue
-            key = digest([recipe, changed, sample.id, made.model_dump(mode="json")])
-            if (kept := journal.get(key)) is None:
+            key = digest([recipe, changed, sample.id, record.model_dump(mode="json")])
+            if (entry := journal.get(key)) is None:
                 before, start = judge.engine.spent, time.perf_counter()
-                probabilities = asked_of(context, sample, made, variant.passages)
+                probabilities = ask(context, sample, record, variant.passages)
                 spent = judge.engine.spent.since(before)
                 seconds = time.perf_counter() - start
-                kept = {
+                entry = {
                     "p": probabilities,
                     "s": seconds,
                     "rows": spent.total - spent.prefix,
                 }
-                journal.put(key, "support", sample.id, kept, {})
-            found[sample.id] = (kept["p"], kept["s"], kept["rows"])
-    return found
+                journal.put(key, "support", sample.id, entry, {})
+            outcome[sample.id] = (entry["p"], entry["s"], entry["rows"])
+    return outcome
 
 
-def asked_of(context: JudgeContext, sample: Sample, made: Any, passages: bool) -> list[float]:
-    """The probability of each statement."""
-    parts = [[one] for one in sample.retrieved_contexts or []] if passages else [sample.retrieved_contexts]
-    asked = [
+def ask(context: JudgeContext, sample: Sample, statements: Any, passages: bool) -> list[float]:
+    """Return the probability of each statement."""
+    parts = [[text] for text in sample.retrieved_contexts or []] if passages else [sample.retrieved_contexts]
+    records = [
         JUDGEMENTS["support"].ask(
-            context, sample.model_copy(update={"retrieved_contexts": part}), {"statements": made}
+            context, sample.model_copy(update={"retrieved_contexts": part}), {"statements": statements}
         )
         for part in parts
     ]
-    of_parts = ([v.probability for v in one.verdicts] for one in asked)  # type: ignore[attr-defined]
-    return [max(of_statement) for of_statement in zip(*of_parts, strict=True)]
+    by_premise = ([v.probability for v in record.verdicts] for record in records)  # type: ignore[attr-defined]
+    return [max(probabilities) for probabilities in zip(*by_premise, strict=True)]
 
 
 HEAD = (
@@ -176,27 +176,27 @@ HEAD = (
 )
 
 
-def row(name: str, found: Found, first: Found, samples: list[Sample]) -> str:
-    """A table line: tokens and seconds are of the support judgement alone, medians, without the prefix.
+def row(name: str, outcome: Outcome, first: Outcome, samples: list[Sample]) -> str:
+    """Return a line of the table; tokens and seconds are medians of this judgement, without the prefix.
 
-    The first variant has no change: drawn anew, 0 has an interval that says nothing of it.
+    The first variant has no change: an interval around 0 would mean nothing.
     """
-    ids = [s.id for s in samples if s.id in found and s.id in first]
-    draws = Bootstrap([label(s) for s in samples if s.id in found and s.id in first])
-    mean = [sum(found[i][0]) / len(found[i][0]) for i in ids]
+    ids = [s.id for s in samples if s.id in outcome and s.id in first]
+    draws = Bootstrap([label(s) for s in samples if s.id in outcome and s.id in first])
+    mean = [sum(outcome[i][0]) / len(outcome[i][0]) for i in ids]
     change = ""
-    if found is not first:
+    if outcome is not first:
         gain = draws.auroc(mean, less=[sum(first[i][0]) / len(first[i][0]) for i in ids])
         change = f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
-    share = [sum(p >= 0.5 for p in found[i][0]) / len(found[i][0]) for i in ids]
+    share = [sum(p >= 0.5 for p in outcome[i][0]) / len(outcome[i][0]) for i in ids]
     cells = (
         name,
-        f"{sorted(found[i][2] for i in ids)[len(ids) // 2]}",
-        f"{sorted(found[i][1] for i in ids)[len(ids) // 2]:.1f}",
+        f"{sorted(outcome[i][2] for i in ids)[len(ids) // 2]}",
+        f"{sorted(outcome[i][1] for i in ids)[len(ids) // 2]:.1f}",
         str(draws.auroc(mean)),
         change,
         str(draws.auroc(share)),
-        str(draws.auroc([min(found[i][0]) for i in ids])),
+        str(draws.auroc([min(outcome[i][0]) for i in ids])),
     )
     return f"| {' | '.join(cells)} |"
 

@@ -1,4 +1,4 @@
-"""Campaigns by name: what takes too long for the test suite, run whole."""
+"""Campaigns by name: checks that take too long for the test suite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Campaign:
-    """A row of the table: `run` gets the options behind `--` and returns an exit code."""
+    """A row of the table: `run` takes the options after `--` and returns an exit code."""
 
     name: str
     shows: str
@@ -26,17 +26,17 @@ class Campaign:
 
 
 def program(*command: str, **variables: str) -> Callable[[Sequence[str]], int]:
-    """A campaign that is a program of its own, started in the checkout's root."""
+    """Return the `run` of a campaign that is a program, started in the root of the checkout."""
 
     def run(_: Sequence[str]) -> int:
-        whole = {**os.environ, **variables}
-        return subprocess.run(command, cwd=ROOT, env=whole, check=False).returncode  # noqa: S603
+        environment = {**os.environ, **variables}
+        return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode  # noqa: S603
 
     return run
 
 
 def tests(*targets: str, **variables: str) -> Callable[[Sequence[str]], int]:
-    """A campaign that lies in test files: pytest on `targets`, made whole by environment variables."""
+    """Return the `run` of a campaign in test files: pytest on `targets`, in full by environment variables."""
     return program(sys.executable, "-m", "pytest", "-q", "-s", *targets, **variables)
 
 
@@ -83,7 +83,7 @@ CAMPAIGNS = (
     ),
     Campaign(
         "scale",
-        "20,000 samples: flat memory, and milliseconds of own work for each",
+        "20,000 samples: flat memory, and milliseconds of localeval's own work for each",
         program("scripts/scale"),
     ),
     Campaign(
@@ -103,7 +103,7 @@ CAMPAIGNS = (
     ),
     Campaign(
         "attacks",
-        "texts that ask the judge for a good mark, beside neutral ones of their length",
+        "texts that ask the judge for a good mark, compared with neutral ones of their length",
         program("scripts/attack"),
     ),
 )
@@ -111,12 +111,12 @@ CAMPAIGNS = (
 
 def main(arguments: list[str]) -> int:
     """Run the campaigns named, in the table's order; 1 if one of them failed, 2 for an unknown name."""
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    names, options = arguments[:at], arguments[at + 1 :]
-    known = {campaign.name for campaign in CAMPAIGNS}
-    if unknown := sorted(set(names) - known - {"all"}):
+    separator = arguments.index("--") if "--" in arguments else len(arguments)
+    names, options = arguments[:separator], arguments[separator + 1 :]
+    valid = {campaign.name for campaign in CAMPAIGNS}
+    if unknown := sorted(set(names) - valid - {"all"}):
         print(
-            f"prove: {unknown[0]!r} is no campaign; choose from: {', '.join(sorted(known))}, all.",
+            f"prove: {unknown[0]!r} is no campaign; choose from: {', '.join(sorted(valid))}, all.",
             file=sys.stderr,
         )
         return 2

@@ -1,4 +1,4 @@
-"""The campaign `cluster`: two Ray nodes on the loopback, the real model, and all that can end ends once."""
+"""The campaign `cluster`: two Ray nodes on the loopback, the real model, and each kind of process killed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SECONDS = 1200
 
 
 def prove_cluster(options: Sequence[str]) -> int:
-    """0 if a run that loses a worker, a node and its driver has the bytes of one that loses nothing.
+    """Return 0 if a run that loses a worker, a node and its driver has the bytes of an undisturbed one.
 
-    Options go to both `evaluate` commands, as the metrics.
+    `options` are passed to both `evaluate` commands, as the metrics are.
     """
     from ray.cluster_utils import Cluster
 
@@ -31,14 +31,14 @@ def prove_cluster(options: Sequence[str]) -> int:
         data, journal = folder / "data.jsonl", folder / "ray" / "journal.jsonl"
         chosen = lines[: FEW // 2] + lines[half : half + FEW // 2]
         data.write_text("".join(line + "\n" for line in chosen), encoding="utf-8")
-        given = ["evaluate", str(data), "--threads", "1", *(options or ["-m", "faithfulness"])]
-        command = [sys.executable, "-m", "localeval", *given]
+        arguments = ["evaluate", str(data), "--threads", "1", *(options or ["-m", "faithfulness"])]
+        command = [sys.executable, "-m", "localeval", *arguments]
 
         def start() -> subprocess.Popen[bytes]:
             return subprocess.Popen([*command, "--ray", nodes.address, "-o", str(journal.parent)])  # noqa: S603
 
         def wait_for(count: int) -> None:
-            """Wait until so many judgements are kept."""
+            """Wait until the journal has `count` judgements."""
             end = time.monotonic() + SECONDS
             while not journal.exists() or journal.read_bytes().count(b"\n") < count:
                 if driver.poll() is not None or time.monotonic() > end:
@@ -46,13 +46,13 @@ def prove_cluster(options: Sequence[str]) -> int:
                 time.sleep(0.05)
 
         nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        going = nodes.add_node(num_cpus=1)
+        node = nodes.add_node(num_cpus=1)
         driver = start()
         wait_for(2)
         os.kill(_workers()[0], signal.SIGKILL)
         print("   a worker was killed")
         wait_for(4)
-        nodes.remove_node(going, allow_graceful=False)
+        nodes.remove_node(node, allow_graceful=False)
         nodes.add_node(num_cpus=1)
         print("   a node was killed, and another one came")
         wait_for(6)
@@ -66,22 +66,20 @@ def prove_cluster(options: Sequence[str]) -> int:
         nodes.shutdown()
         subprocess.run([*command, "-o", str(folder / "alone")], check=True)  # noqa: S603
         alone = folder / "alone" / "journal.jsonl"
-        asked, kept = (
-            [json.loads(line)["key"] for line in one.read_text().splitlines()] for one in (journal, alone)
+        ray, local = (
+            [json.loads(line)["key"] for line in file.read_text().splitlines()] for file in (journal, alone)
         )
         same = all(
             (journal.parent / name).read_bytes() == (alone.parent / name).read_bytes()
             for name in ("results.json", "scores.csv", "statements.csv")
         )
-        print(
-            f"   {len(asked)} judgements on the cluster, {len(kept)} in one process; the same bytes: {same}"
-        )
-        return 0 if same and sorted(asked) == sorted(kept) and journal.read_bytes().startswith(before) else 1
+        print(f"   {len(ray)} judgements on the cluster, {len(local)} in one process; the same bytes: {same}")
+        return 0 if same and sorted(ray) == sorted(local) and journal.read_bytes().startswith(before) else 1
 
 
 def _workers() -> list[int]:
     """List the processes of Ray's actors on this machine; at least one."""
-    found = [
+    commands = [
         path for path in Path("/proc").glob("[0-9]*/cmdline") if path.read_bytes().startswith(b"ray::_Judg")
     ]
-    return [int(path.parent.name) for path in found]
+    return [int(path.parent.name) for path in commands]

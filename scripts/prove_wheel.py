@@ -1,4 +1,4 @@
-"""The campaign `wheel`: it is all of localeval, the sdist builds the same one, and it needs no checkout."""
+"""The campaign `wheel`: the wheel is complete, the sdist builds the same one, and it needs no checkout."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ WHERE = "import localeval, pathlib; print(pathlib.Path(localeval.__file__).paren
 
 
 def prove_wheel(options: Sequence[str]) -> int:
-    """0 if the wheel of the sdist is the checkout's, and works in an environment that has no checkout.
+    """Return 0 if the sdist builds the checkout's wheel, which works in an environment without a checkout.
 
-    The environment takes localeval's dependencies from this one, and the judge where it is here. Options go
-    to `evaluate --example --plan`.
+    The environment uses localeval's dependencies from this one, and the judge from its models folder.
+    `options` are passed to `evaluate --example --plan`.
     """
     with tempfile.TemporaryDirectory(prefix="prove-") as scratch:
         folder = Path(scratch)
         build = [sys.executable, "-m", "build", str(ROOT), "--outdir"]
         _run([*build, str(folder / "checkout"), "--wheel"], folder)
-        _run([*build, str(folder / "sdist")], folder)  # the sdist, and the wheel out of it
+        _run([*build, str(folder / "sdist")], folder)  # the sdist, and the wheel built from it
         (wheel,) = (folder / "checkout").glob("*.whl")
         if wheel.read_bytes() != (folder / "sdist" / wheel.name).read_bytes():
             print(f"   the sdist builds another {wheel.name} than the checkout")
             return 1
         print(f"   {wheel.name}: {wheel.stat().st_size:,} bytes, the same from the sdist")
-        room = folder / "room"
-        _run([sys.executable, "-m", "venv", str(room)], folder)
-        (packages,) = room.glob("lib/python*/site-packages")
-        _run([str(room / "bin" / "pip"), "install", "--quiet", "--no-deps", "--no-index", str(wheel)], folder)
+        venv = folder / "room"
+        _run([sys.executable, "-m", "venv", str(venv)], folder)
+        (packages,) = venv.glob("lib/python*/site-packages")
+        _run([str(venv / "bin" / "pip"), "install", "--quiet", "--no-deps", "--no-index", str(wheel)], folder)
         # A path in a .pth file is searched, but the .pth files in it are not read: no editable localeval.
         (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-        found = _run([str(room / "bin" / "python"), "-c", WHERE], folder).strip()
-        if not Path(found).is_relative_to(packages):
-            print(f"   the localeval of {found} was imported, not the wheel's")
+        location = _run([str(venv / "bin" / "python"), "-c", WHERE], folder).strip()
+        if not Path(location).is_relative_to(packages):
+            print(f"   the localeval of {location} was imported, not the wheel's")
             return 1
-        program = str(room / "bin" / "localeval")
+        program = str(venv / "bin" / "localeval")
         for arguments in (
             ["models", "list"],
             ["models", "path", DEFAULT_JUDGE],
@@ -54,16 +54,16 @@ def prove_wheel(options: Sequence[str]) -> int:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    """Run it in `folder`, with nothing of this checkout but its models; return what it printed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LOCALEVAL"))}
-    done = subprocess.run(  # noqa: S603
+    """Run `command` in `folder`, without this checkout except for its models; return its output."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LOCALEVAL"))}
+    process = subprocess.run(  # noqa: S603
         command,
         cwd=folder,
-        env={**kept, "LOCALEVAL_MODELS": str(models_dir())},
+        env={**env, "LOCALEVAL_MODELS": str(models_dir())},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        sys.exit(f"prove: {' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
-    return done.stdout
+    if process.returncode:
+        sys.exit(f"prove: {' '.join(command)} ended with {process.returncode}: {process.stderr[-2000:]}")
+    return process.stdout

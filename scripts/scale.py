@@ -1,14 +1,14 @@
-"""Memory and own time of a long run: synthetic samples through an engine that decodes nothing.
+"""Measure memory and overhead of a long run: synthetic samples through an engine that decodes nothing.
 
     scripts/scale [SAMPLES] [--profile]
     scripts/scale [SAMPLES] --workers 8 [--ray ADDRESS]
 
-Prints how far the peak of memory rose above the start, and the processor time a sample that is localeval's
-own: without the engine, the embedder, fsync, and the sentence splitter, in whose place a plain one stands.
-Exit 1 where the one is above 150 MB or the other above 3 ms.
+Prints how far peak memory rose above the start, and localeval's own processor time per sample: without the
+engine, the embedder, fsync, and the sentence splitter, which is replaced by a plain one. Exit 1 if memory
+rose by more than 150 MB or a sample took more than 3 ms.
 
-With workers, each sample takes its engine 50 ms, and what is printed is the share of the time, from its first
-sample to its last, that a worker was busy: how well the driver feeds them. Exit 1 below 95 %, on Ray 90 %.
+With workers, the engine takes 50 ms per sample, and the script prints the share of the time from its first
+sample to its last in which a worker was busy: how well the driver feeds them. Exit 1 below 95 %, on Ray 90 %.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WORDS = [a + b + c for b in ("a", "e", "i", "ou") for a in "btkmrlsdn" for c in 
 
 
 def sentence(seed: int) -> str:
-    """About 65 characters, another one for each seed; some words are in most sentences, most are in few."""
+    """Return about 65 characters, different for each seed; a few words are in most sentences, most in few."""
     drawn = random.Random(seed)  # noqa: S311
     picked = [WORDS[int(len(WORDS) * drawn.random() ** 3)] for _ in range(9)]
     return f"The {' '.join(picked)} of the {seed % 97}."
@@ -49,12 +49,12 @@ def sentence(seed: int) -> str:
 
 def samples(number: int) -> Iterator[Sample]:
     for i in range(number):
-        told = " ".join(sentence(i * 40 + j) for j in range(20))
+        context = " ".join(sentence(i * 40 + j) for j in range(20))
         yield Sample(
             id=str(i),
             user_input=f"What was the {WORDS[i % len(WORDS)]} of {i}?",
             response=" ".join(sentence(i * 40 + j) for j in range(10))[:600],
-            retrieved_contexts=[told[:650], told[650:1300]],
+            retrieved_contexts=[context[:650], context[650:1300]],
         )
 
 
@@ -63,22 +63,22 @@ def plain(text: str) -> list[Sentence]:
 
 
 def peak() -> float:
-    """Most memory that this process ever had, MB."""
+    """Return the peak memory of this process, in MB."""
     line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 
 
-class Apart:
-    """Seconds spent in what is not counted."""
+class Timer:
+    """Seconds spent in functions that are not localeval's own work, by name."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*given: Any, **named: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
             start = time.thread_time()
             try:
-                return function(*given, **named)
+                return function(*args, **kwargs)
             finally:
                 self.seconds[name] = self.seconds.get(name, 0) + time.thread_time() - start
 
@@ -86,72 +86,72 @@ class Apart:
 
 
 class SlowEngine(SteadyEngine):
-    """Takes 50 ms for a sample: its statements are asked for once in each."""
+    """An engine that takes 50 ms per sample, for which it is asked for statements once."""
 
-    def generate(self, *given: Any, **named: Any) -> Any:
-        if given[3].__name__ == "StatementsReply":
+    def generate(self, *args: Any, **kwargs: Any) -> Any:
+        if args[3].__name__ == "StatementsReply":
             time.sleep(0.05)
-        return super().generate(*given, **named)
+        return super().generate(*args, **kwargs)
 
 
 def watched_judge(log: Path) -> Judge:
-    """Make a judge that notes, in a worker, when it began and ended each sample."""
+    """Return a judge that logs, in a worker, when it started and finished each sample."""
     answer = workers.answer
 
-    def noted(judge: Judge, task: workers.Task) -> workers.Answer:
+    def logged_answer(judge: Judge, task: workers.Task) -> workers.Answer:
         start = time.time()
-        found = answer(judge, task)
+        result = answer(judge, task)
         with log.open("a") as file:
             file.write(f"{os.getpid()} {start} {time.time()}\n")
-        return found
+        return result
 
     for name in ("workers", "cluster"):
         if module := sys.modules.get(f"localeval.runs.{name}"):
-            module.answer = noted  # type: ignore[attr-defined]
+            module.answer = logged_answer  # type: ignore[attr-defined]
     judge = steady_judge(SlowEngine())
     judge.loader = partial(watched_judge, log)
     return judge
 
 
 def feed(number: int, team: int, ray: str | None) -> bool:
-    """Whether the driver keeps so many workers busy."""
+    """Report whether the driver keeps `team` workers busy."""
     with tempfile.TemporaryDirectory() as name:
         log, start = Path(name) / "log", time.process_time()
         evaluate(
             list(samples(number)), METRICS, watched_judge(log), Path(name) / "run", workers=team, ray=ray
         )
-        own = time.process_time() - start  # of all its threads: one waits for each worker
-        spans: dict[str, list[tuple[float, float]]] = {}
+        driver_seconds = time.process_time() - start  # of all threads: one waits for each worker
+        intervals: dict[str, list[tuple[float, float]]] = {}
         for line in log.read_text().splitlines():
             pid, began, ended = line.split()
-            spans.setdefault(pid, []).append((float(began), float(ended)))
-    took = {pid: sum(b - a for a, b in of) for pid, of in spans.items()}
-    whole = {pid: max(b for _, b in of) - min(a for a, _ in of) for pid, of in spans.items()}
-    busy = sum(took.values()) / sum(whole.values())
-    print(f"{number} samples, {len(spans)} workers: busy {busy:.1%} of {max(whole.values()):.0f} s")
-    inside, own = 1000 * sum(took.values()) / number, 1000 * own / number
-    print(f"  a sample: {inside:.0f} ms in a worker, {own:.1f} ms in the driver")
-    return busy >= (0.95 if ray is None else 0.90)
+            intervals.setdefault(pid, []).append((float(began), float(ended)))
+    busy = {pid: sum(b - a for a, b in rows) for pid, rows in intervals.items()}
+    total = {pid: max(b for _, b in rows) - min(a for a, _ in rows) for pid, rows in intervals.items()}
+    share = sum(busy.values()) / sum(total.values())
+    print(f"{number} samples, {len(intervals)} workers: busy {share:.1%} of {max(total.values()):.0f} s")
+    worker_ms, driver_ms = 1000 * sum(busy.values()) / number, 1000 * driver_seconds / number
+    print(f"  a sample: {worker_ms:.0f} ms in a worker, {driver_ms:.1f} ms in the driver")
+    return share >= (0.95 if ray is None else 0.90)
 
 
 def main(number: int, profiled: bool) -> bool:
-    """Whether memory and time stay within their bars."""
-    apart = Apart()
+    """Report whether memory and time stay within their limits."""
+    timer = Timer()
     for module in (overlap, claims, windows):
         if hasattr(module, "split_sentences"):
-            module.split_sentences = apart.timed("splitter", plain)
-    os.fsync = apart.timed("fsync", os.fsync)
+            module.split_sentences = timer.timed("splitter", plain)
+    os.fsync = timer.timed("fsync", os.fsync)
     for name in ("generate", "count", "read"):
-        setattr(SteadyEngine, name, apart.timed("engine", getattr(SteadyEngine, name)))
-    SteadyEmbedder.embed = apart.timed("engine", SteadyEmbedder.embed)  # type: ignore[method-assign]
+        setattr(SteadyEngine, name, timer.timed("engine", getattr(SteadyEngine, name)))
+    SteadyEmbedder.embed = timer.timed("engine", SteadyEmbedder.embed)  # type: ignore[method-assign]
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "run"
         source = Path(name) / "data.jsonl"
         with source.open("w") as file:
             file.writelines(s.model_dump_json(exclude_none=True) + "\n" for s in samples(number))
-        evaluate(list(samples(3)), METRICS, steady_judge(SteadyEngine()))  # what is imported once
-        apart.seconds.clear()
+        evaluate(list(samples(3)), METRICS, steady_judge(SteadyEngine()))  # to import everything first
+        timer.seconds.clear()
         profile = cProfile.Profile(time.thread_time)
         before, start = peak(), time.thread_time()
         if profiled:
@@ -159,26 +159,26 @@ def main(number: int, profiled: bool) -> bool:
         evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder)
         profile.disable()
         spent = time.thread_time() - start
-        own, risen = spent - sum(apart.seconds.values()), peak() - before
-        print(f"{number} samples: memory {risen:.0f} MB above the start ({before:.0f} MB)")
-        for what, seconds in {"own work": own, **apart.seconds}.items():
+        own_seconds, increase = spent - sum(timer.seconds.values()), peak() - before
+        print(f"{number} samples: memory {increase:.0f} MB above the start ({before:.0f} MB)")
+        for what, seconds in {"own work": own_seconds, **timer.seconds}.items():
             print(f"  {what}: {1000 * seconds / number:.2f} ms a sample")
         if profiled:
             pstats.Stats(profile).sort_stats("tottime").print_stats(40)
         else:
-            more(folder, source)
-        return risen <= MOST_MEGABYTES and 1000 * own / number <= MOST_MILLISECONDS
+            print_repeats(folder, source)
+        return increase <= MOST_MEGABYTES and 1000 * own_seconds / number <= MOST_MILLISECONDS
 
 
-def more(folder: Path, source: Path) -> None:
-    """What a second call, reading back and scoring again take."""
-    again("second call", lambda: evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder))
-    again("load", lambda: load(folder))
-    again("rescore", lambda: rescore(folder, threshold=0.6))
+def print_repeats(folder: Path, source: Path) -> None:
+    """Print the time of a second call, of loading the run, and of scoring it again."""
+    print_time("second call", lambda: evaluate(str(source), METRICS, steady_judge(SteadyEngine()), folder))
+    print_time("load", lambda: load(folder))
+    print_time("rescore", lambda: rescore(folder, threshold=0.6))
     print(f"  journal: {(folder / 'journal.jsonl').stat().st_size / 1e6:.0f} MB")
 
 
-def again(what: str, function: Callable[[], Any]) -> None:
+def print_time(what: str, function: Callable[[], Any]) -> None:
     start = time.thread_time()
     function()
     print(f"  {what}: {time.thread_time() - start:.1f} s")

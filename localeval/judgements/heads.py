@@ -1,4 +1,4 @@
-"""Heads: fitted maps from what a judge holds of a text to probabilities; see calibration/README.md."""
+"""Heads: fitted maps from a judge's states of a text to probabilities; see calibration/README.md."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-FORM = "1"  # of how a text is read and of what a head is given
+FORM = "1"  # version of how a text is read and of the features of a head
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
-CLOSEST = 1e-6  # probabilities nearer to 0 or 1 are taken for this far: a logit has to be finite
+CLOSEST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite
 
 
 def context_text(contexts: Sequence[str]) -> str:
-    """Write what is read first."""
+    """Return the text that is read first."""
     return "Context:\n" + "\n".join(contexts)
 
 
 def question_text(question: str) -> str:
-    """Write what is read between the contexts and the response, which follows after a space."""
+    """Return the text that is read between the contexts and the response, which follows after a space."""
     return f"\n\nQuestion: {question}\nResponse:" if question else "\n\nResponse:"
 
 
 class Overlap(NamedTuple):
-    """What a text shares with its contexts, by its words alone.
+    """Overlap of a text with its contexts, by its words alone.
 
-    terms, runs     share of its terms, and of its runs of three words (of Han text: characters), found there
-    numbers, names  how many of its numbers and names are not; three at most
-    length          logarithm of 1 + its words
+    terms, runs     share of its terms, and of its runs of three words (Han characters), that they contain
+    numbers, names  how many of its numbers and names they lack; three at most
+    length          logarithm of 1 + the number of its words
     """
 
     terms: float
@@ -74,11 +74,11 @@ class Contexts:
 
 
 def _words(text: str) -> list[str]:
-    """List the words of a text, each Han character for itself."""
-    found: list[str] = []
+    """List the words of a text; each Han character is a word."""
+    words: list[str] = []
     for run in TERM.findall(text.lower()):
-        found += run if run[0] >= "㐀" else [run]
-    return found
+        words += run if run[0] >= "㐀" else [run]
+    return words
 
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
@@ -86,7 +86,7 @@ def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 class Fitted(BaseModel):
-    """Root of what is fitted and kept in files."""
+    """Base class of what is fitted and stored in files."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -99,7 +99,7 @@ class FittedFor(Fitted):
 
 
 class Probe(Fitted):
-    """A linear map to a logit: of a mean state, and of an `Overlap` where `overlap` has weights."""
+    """A linear map from a mean state, and from an `Overlap` where `overlap` has weights, to a logit."""
 
     states: tuple[float, ...]
     overlap: tuple[float, ...] = ()
@@ -113,10 +113,10 @@ class Probe(Fitted):
 
 
 class SoftMinimum(Fitted):
-    """From the logits z of sentences to that of all of them: slope x their soft minimum + bias.
+    """A map from the logits z of sentences to that of all of them: slope x their soft minimum + bias.
 
-    The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself of one sentence, and near the
-    lowest of several.
+    The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself for one sentence and near the
+    lowest for several.
 
     >>> SoftMinimum(sharpness=1.0).of([2.0])
     2.0
@@ -133,14 +133,14 @@ class SoftMinimum(Fitted):
 
 
 class Head(Fitted):
-    """What was fitted for one judge and one language.
+    """The probes that were fitted for one judge and one language.
 
     form          `FORM` when it was fitted
-    layer         behind which the states are read
+    layer         after which the states are read
     sentence      P(supported) of a sentence, from the mean of its tokens' states
-    token         the same of one token; None where nothing tells
+    token         the same for one token; None where no words were labelled
     answer        P(all supported), from the logits of the sentences
-    long_answers  so many of the answers that it was fitted to have three sentences or more
+    long_answers  how many of the answers that it was fitted to have three sentences or more
     fitted_on     for people to read: sources, labels, date
     figures       on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
     """
@@ -158,20 +158,20 @@ class Head(Fitted):
 
     @cached_property
     def sha256(self) -> str:
-        """Digest all that moves a number."""
+        """The digest of every field that affects a result."""
         return digest(self.model_dump(mode="json", exclude={"fitted_on", "figures"}))
 
 
 def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
-    """Choose those of `options.head` that were fitted for this judge, by language; often none.
+    """Return the heads of `options.head` that were fitted for this judge, by language; often none.
 
-    Raises InputError for a file that can't be used, or that holds none for this judge.
+    Raises InputError for a file that is invalid or has no head for this judge.
     """
     text = options.head
     if text == "none":
         return {}
-    known = shipped() if text == "auto" else _parsed(text, "the given head")
-    fitting = [head for head in known if head.judge.sha256 == model_sha256 and head.form == FORM]
+    available = shipped() if text == "auto" else _parsed(text, "the given head")
+    fitting = [head for head in available if head.judge.sha256 == model_sha256 and head.form == FORM]
     if text != "auto" and not fitting:
         raise InputError(
             "the given head was fitted for another judge, or another form of reading, and is never applied "
@@ -181,7 +181,7 @@ def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
 
 
 def write(heads: Sequence[Head]) -> str:
-    """Write the text of a file of heads."""
+    """Return the text of a file of heads."""
     rows = ",\n".join(json.dumps(head.model_dump(mode="json"), ensure_ascii=False) for head in heads)
     return f'{{"heads": [\n{rows}\n]}}\n'
 
@@ -190,8 +190,8 @@ def write(heads: Sequence[Head]) -> str:
 def shipped() -> tuple[Head, ...]:
     """Read every head in this package."""
     files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
-    own = [file for file in files if file.name.endswith(".head.json")]
-    return tuple(head for file in own for head in _parsed(file.read_text(encoding="utf-8"), file.name))
+    head_files = [file for file in files if file.name.endswith(".head.json")]
+    return tuple(head for file in head_files for head in _parsed(file.read_text(encoding="utf-8"), file.name))
 
 
 @lru_cache(maxsize=8)
@@ -205,7 +205,7 @@ def _parsed(text: str, where: str) -> tuple[Head, ...]:
 
 
 def head_digests(heads: Mapping[str, Head]) -> dict[str, str]:
-    """Give the heads as a signature keeps them: language -> sha256."""
+    """Return the heads as a signature stores them: language -> sha256."""
     return {language: head.sha256 for language, head in sorted(heads.items())}
 
 

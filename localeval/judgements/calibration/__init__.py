@@ -1,4 +1,4 @@
-"""Calibration: fitted maps of the judge's probabilities of support, and which acts on a run; see README.md.
+"""Calibration: fitted maps of the judge's probabilities of support, chosen for each run; see README.md.
 
 Journals keep raw probabilities; a map is applied to the records that a metric reads.
 """
@@ -30,10 +30,10 @@ SCHEMA = 1  # of a calibration file
 
 
 class Curve(Fitted):
-    """A map of probabilities, rising with each: a sigmoid, which with the first two 0 is Platt's.
+    """A rising map of probabilities: a sigmoid, which is Platt's where `coverage` and `unknown_number` are 0.
 
-    coverage        what full coverage adds to the logit, against none
-    unknown_number  what each of at most two unknown numbers adds to it, 0 or less
+    coverage        what full coverage adds to the logit, compared with none
+    unknown_number  what each unknown number adds to the logit, 0 or less; at most two count
     steps           of an isotonic regression, which files of version 0.1.0 may have in place of the sigmoid
 
     >>> Curve(slope=1, intercept=0).apply(0.25)
@@ -51,7 +51,7 @@ class Curve(Fitted):
     steps: tuple[tuple[float, float], ...] = ()
 
     def apply(self, probability: float, coverage: float = 1.0, unknown: int = 0) -> float:
-        """Give the calibrated probability, 0 to 1. Between two steps it is interpolated."""
+        """Return the calibrated probability, 0 to 1; between two `steps` it is interpolated."""
         if not self.steps:
             lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
             return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
@@ -65,12 +65,12 @@ class Curve(Fitted):
 
 
 class Calibration(Fitted):
-    """A curve, and what it was fitted on: it acts on nothing else.
+    """A curve, and what it was fitted on: it is applied to nothing else.
 
     language    of the responses, "en" or "zh"
-    prompts     prompt -> sha256, those that made statements and verdicts in this language
+    prompts     prompt -> sha256, of those that produced statements and verdicts in this language
     judgements  judgement -> version
-    options     those that give the probabilities another meaning
+    options     those that change the meaning of the probabilities
     fitted_on   for people to read: metric, data set, labels, date
     figures     cross-validated on that data: name -> (figure, ends of its 95 % interval)
     """
@@ -85,35 +85,35 @@ class Calibration(Fitted):
     figures: dict[str, tuple[float, float, float]] = Field(default={})
 
     def fits(self, recipe: Mapping[str, Any]) -> bool:
-        """Tell whether `recipe` (see `recipe` below) is what it was fitted on."""
-        own = self.model_dump(include={"language", "prompts", "judgements", "options"})
-        return {**own, "model": self.judge.sha256} == dict(recipe)
+        """Report whether `recipe` (see the function) is what the curve was fitted on."""
+        fields = self.model_dump(include={"language", "prompts", "judgements", "options"})
+        return {**fields, "model": self.judge.sha256} == dict(recipe)
 
 
-Curves = Mapping[str, Curve]  # by language; what is in another one stays raw
+Curves = Mapping[str, Curve]  # by language; responses in other languages stay raw
 RAW: Curves = {}
 
 
 def calibrate(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
-    """Give the records as a metric reads them: the verdicts of `support` with calibrated probabilities.
+    """Return the records as a metric reads them: the verdicts of `support` with calibrated probabilities.
 
-    All others stay as they are; so do verdicts of HHEM or a head, of a premise without a word (no model was
-    asked), and of a response in a language without a curve.
+    All others stay unchanged; so do verdicts by HHEM or a head, on a premise without a word (no model was
+    asked), and on a response in a language without a curve.
     """
     if not curves:
         return records
-    raw, made = records.get(JUDGEMENT), records.get("statements")
-    if not isinstance(raw, SupportRecord) or not isinstance(made, StatementsRecord):
+    raw, statements_record = records.get(JUDGEMENT), records.get("statements")
+    if not isinstance(raw, SupportRecord) or not isinstance(statements_record, StatementsRecord):
         return records
-    if raw.by != "llm" or not raw.windows or made.language not in curves:
+    if raw.by != "llm" or not raw.windows or statements_record.language not in curves:
         return records
-    curve = curves[made.language]
+    curve = curves[statements_record.language]
     verdicts = tuple(v.model_copy(update={"probability": curve.apply_to(v)}) for v in raw.verdicts)
     return {**records, JUDGEMENT: raw.model_copy(update={"verdicts": verdicts})}
 
 
 def all_supported(probabilities: Sequence[float]) -> float:
-    """Give P(all supported) of a response from the calibrated probabilities of its statements, at least one.
+    """Return P(all supported) of a response from its statements' calibrated probabilities, at least one.
 
     >>> all_supported([0.5] * 4) == 0.5 ** 2
     True
@@ -129,13 +129,13 @@ def recipe(
     heads: Mapping[str, Head] = {},
     versions: Mapping[str, str] = {},
 ) -> dict[str, Any]:
-    """Give what a calibration has to have been fitted on to act on verdicts made so, in JSON values.
+    """Return what a calibration must have been fitted on to apply to such verdicts, in JSON values.
 
-    `versions` are those of the judgements, where they are not this localeval's.
+    `versions` are those of the judgements, where they differ from the current ones.
     """
     forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
     if options.support_by == "auto" and (head := heads.get(language)) and head.long_answers >= ENOUGH:
-        forms["support_by"] = "auto"  # only short responses are asked about
+        forms["support_by"] = "auto"  # the judge is asked about short responses only
     prompts = ["support_reasoned" if options.verdict == "reasoned" else "support"]
     prompts += ["statements"] if options.statements == "llm" else []
     return {
@@ -153,16 +153,16 @@ def recipe(
 def calibrations_for(
     model_sha256: str, options: Options, heads: Mapping[str, Head] = {}, versions: Mapping[str, str] = {}
 ) -> dict[str, Calibration]:
-    """Give those of `options.calibration` that fit the judge, its heads and the options, by language.
+    """Return the calibrations of `options.calibration` that fit the judge, its heads and the options.
 
-    Often there is none. Raises InputError for a file that can't be used, or that holds none that fits.
+    By language; often none. Raises InputError for a file that is invalid or has no calibration that fits.
     """
     text = options.calibration
     if text == "none" or options.support_by in ("head", "hhem"):
         return {}
-    known = shipped() if text == "auto" else _parsed(text, "the given calibration")
-    wanted = {language: recipe(model_sha256, options, language, heads, versions) for language in LANGUAGES}
-    fitting = {language: one for language in LANGUAGES for one in known if one.fits(wanted[language])}
+    available = shipped() if text == "auto" else _parsed(text, "the given calibration")
+    required = {language: recipe(model_sha256, options, language, heads, versions) for language in LANGUAGES}
+    fitting = {language: x for language in LANGUAGES for x in available if x.fits(required[language])}
     if text != "auto" and not fitting:
         raise InputError(
             "the given calibration was fitted on another judge, other prompts or other options, and is never "
@@ -174,23 +174,23 @@ def calibrations_for(
 def curves_for(
     model_sha256: str, options: Options, heads: Mapping[str, Head] = {}, versions: Mapping[str, str] = {}
 ) -> Curves:
-    """Give the curves of `calibrations_for`, by language."""
-    found = calibrations_for(model_sha256, options, heads, versions)
-    return {own: one.curve for own, one in found.items()}
+    """Return the curves of `calibrations_for`, by language."""
+    calibrations = calibrations_for(model_sha256, options, heads, versions)
+    return {language: calibration.curve for language, calibration in calibrations.items()}
 
 
 def write(calibrations: Sequence[Calibration]) -> str:
-    """Give the text of a calibration file."""
-    rows = [one.model_dump(mode="json") for one in calibrations]
+    """Return the text of a calibration file."""
+    rows = [calibration.model_dump(mode="json") for calibration in calibrations]
     return json.dumps({"schema": SCHEMA, "calibrations": rows}, ensure_ascii=False, indent=1) + "\n"
 
 
 @lru_cache(maxsize=1)
 def shipped() -> tuple[Calibration, ...]:
-    """Give every calibration in this package."""
+    """Read every calibration in this package."""
     files = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
-    own = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]
-    return tuple(one for file in own for one in _parsed(file.read_text(encoding="utf-8"), file.name))
+    matching = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]
+    return tuple(x for file in matching for x in _parsed(file.read_text(encoding="utf-8"), file.name))
 
 
 @lru_cache(maxsize=8)
@@ -208,10 +208,10 @@ def _parsed(text: str, where: str) -> tuple[Calibration, ...]:
 
 
 def curves_to_json(curves: Curves) -> dict[str, Any]:
-    """Give the curves as a signature keeps them, in JSON values."""
+    """Return the curves in JSON values, as a signature stores them."""
     return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
 
 
 def curves_of(kept: Mapping[str, Any]) -> Curves:
-    """Give the curves that a signature keeps (`Signature.calibration`), by language."""
+    """Return the curves that a signature stores (`Signature.calibration`), by language."""
     return {language: Curve(**curve) for language, curve in kept.items()}

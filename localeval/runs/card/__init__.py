@@ -1,4 +1,4 @@
-"""The judge card: how far a judge's scores agree with people's labels (README.md in this folder)."""
+"""The judge card: how far a judge's scores agree with human labels (see README.md in this folder)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ CARD, CALIBRATION = "card.json", "calibration.json"
 
 
 class Card(BaseModel):
-    """A judge card. `rows` (tokens decoded) and `seconds` are medians a sample, without prefixes.
+    """A judge card. `rows` (tokens decoded) and `seconds` are medians per sample, without prefixes.
 
-    kind          what people gave: a label a sample, a better and a worse side, or a label a sentence
-    not_scored    reason -> samples without a score
+    kind          what was labelled: samples, pairs of a better and a worse side, or sentences
+    not_scored    reason -> number of samples without a score
     in_force      language -> what the calibration in force was fitted on; empty where scores are raw
-    raw           language -> its scored samples, where a calibration is in force for other languages alone
-    calibrations  those fitted here; `calibration.json` beside the card holds the same
-    reliability   score -> bins of (mean probability said, share of label 1, number of samples)
+    raw           language -> number of scored samples, where only other languages have a calibration in force
+    calibrations  those fitted here; `calibration.json` next to the card holds the same
+    reliability   score -> bins of (mean predicted probability, share of label 1, number of samples)
     """
 
     model_config = ConfigDict(frozen=True)
@@ -67,50 +67,50 @@ def make(
     sentences: bool = False,
     **options: Any,
 ) -> Card:
-    """Judge labelled samples and say how well that went.
+    """Judge labelled samples and measure how well the scores agree with the labels.
 
-    source     a JSONL file; its columns: README.md in this folder
-    output     the run's folder; a second call goes on there. It gets `card.json`, and `calibration.json`
-               where there are enough labels of faithfulness; without them one of an earlier card stays, and
-               so does the one that it is given
-    number     at most so many samples, half of each label, by the seed; of pairs, the first of each part
-    sentences  of context_relevance: hold the needed sentences against those that people marked
+    source     a JSONL file, or "-" for stdin; its columns: README.md in this folder
+    output     the run's folder, in which a second call resumes. It gets `card.json`, and `calibration.json`
+               where there are enough labels of faithfulness; one of an earlier card stays otherwise, as does
+               one that is passed as the option `calibration`
+    number     the most samples, half of each label, by the seed; for pairs the first ones of each part
+    sentences  for context_relevance: compare the needed sentences with those that people marked
 
-    Raises InputError for a label that is none, too few of them, or all of one group; FolderError.
+    Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
     """
     choices, row = Options.read(options), choose_metrics([metric])[0]
-    where = "stdin" if source == "-" else Path(source).stem
-    read = read_samples(source)
-    kind: Kind = "sentences" if sentences else "pairs" if labels.are_pairs(read, metric) else "labels"
+    dataset = "stdin" if source == "-" else Path(source).stem
+    data = read_samples(source)
+    kind: Kind = "sentences" if sentences else "pairs" if labels.are_pairs(data, metric) else "labels"
     if kind == "labels":
-        samples = labels.labelled_samples(read, number, choices.seed, where)
-        figures_of = partial(figures.label_figures, metric=row, options=choices, judge=judge, dataset=where)
+        samples = labels.labelled_samples(data, number, choices.seed, dataset)
+        figures_of = partial(figures.label_figures, metric=row, options=choices, judge=judge, dataset=dataset)
     elif kind == "pairs":
-        pairs = labels.pairs(read, number, where)
-        samples = labels.sides(pairs, metric, where)
+        pairs = labels.pairs(data, number, dataset)
+        samples = labels.sides(pairs, metric, dataset)
         figures_of = partial(figures.pair_figures, metric=row, rows=pairs)
     elif metric == MARKED_METRIC:
-        samples = labels.marked_rows(read, number, where)
+        samples = labels.marked_rows(data, number, dataset)
         figures_of = partial(figures.sentence_figures, rows=samples, options=choices)
     else:
-        raise InputError(f"--sentences is not of {metric}; give -m {MARKED_METRIC} with it.")
-    result = evaluate(Samples(samples, where, read.file), [metric], judge, output, progress, **options)
-    found, (rows, seconds) = figures_of(result), _costs(output, result)
+        raise InputError(f"--sentences does not apply to {metric}; give -m {MARKED_METRIC} with it.")
+    result = evaluate(Samples(samples, dataset, data.file), [metric], judge, output, progress, **options)
+    fields, (rows, seconds) = figures_of(result), _costs(output, result)
     in_force, raw = dict[str, Calibration](), Counter[str]()
     if result.signature.calibration:
         in_force = calibrations_for(judge.model["sha256"], choices, judge.heads(choices))
-        scored = [one for one in result.samples if one.scores[metric].status == "scored"]
-        raw.update(getattr(one.records.get("statements"), "language", "") for one in scored)
+        scored = [sample for sample in result.samples if sample.scores[metric].status == "scored"]
+        raw.update(getattr(sample.records.get("statements"), "language", "") for sample in scored)
     card = Card(
         metric=metric,
-        dataset=where,
+        dataset=dataset,
         kind=kind,
         not_scored=figures.not_scored(result, metric),
         baseline=figures.baseline_name(metric),
-        **found,
+        **fields,
         rows=rows,
         seconds=seconds,
-        in_force={language: one.fitted_on for language, one in in_force.items()},
+        in_force={language: calibration.fitted_on for language, calibration in in_force.items()},
         raw={language: raw[language] for language in sorted(raw) if language not in in_force},
         signature=result.signature,
     )
@@ -126,18 +126,18 @@ def as_json(card: Card) -> str:
 
 
 def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
-    """Give median tokens and seconds a sample, as the run's journal tells; None for none.
+    """Return median tokens and seconds per sample, from the run's journal; None where it has no judgement.
 
-    Only judgements that the scores stand on count: the folder may hold those of other metrics or options.
+    Only judgements that the scores depend on count: the folder may hold others, of other metrics or options.
     """
     journal, costs = JournalFile(folder / FILE), defaultdict[str, list[dict[str, Any]]](list)
-    of_samples = (one.keys.items() for one in result.samples)
-    keys = [key for own in of_samples for name, key in own if name in result.signature.judgements]
+    named_keys = [item for sample in result.samples for item in sample.keys.items()]
+    keys = [key for name, key in named_keys if name in result.signature.judgements]
     for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
         if entry := journal.entry(key):
             costs[entry["sample"]].append(entry["cost"])
     if not costs:
         return None, None
-    rows = (sum(one["rows"] - one["spent"]["trunk"] for one in own) for own in costs.values())
-    seconds = (sum(one["seconds"] for one in own) for own in costs.values())
+    rows = (sum(cost["rows"] - cost["spent"]["trunk"] for cost in sample) for sample in costs.values())
+    seconds = (sum(cost["seconds"] for cost in sample) for sample in costs.values())
     return statistics.median(rows), statistics.median(seconds)

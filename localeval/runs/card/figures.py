@@ -1,4 +1,4 @@
-"""From a judged run and labels to the figures of a card, for all samples, by language and by source."""
+"""Compute the figures of a card from a judged run and labels: overall, by language and by source."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ ALL_SUPPORTED = "P(all supported) refitted"
 FEWEST_OF_A_PART, FEWEST_ROWS_OF_A_PART, FEWEST_OF_A_LABEL = 10, 5, 3
 FEWEST_TO_FIT, FEWEST_TO_FIT_OF_EACH = 40, 10
 
-# In JSON null stands for what is not defined.
+# In JSON null stands for an undefined value.
 Estimate = Annotated[
-    agreement.Figure, PlainSerializer(lambda one: [None if math.isnan(x) else x for x in one])
+    agreement.Figure, PlainSerializer(lambda figure: [None if math.isnan(x) else x for x in figure])
 ]
 
 
 class ScoreFigures(BaseModel):
-    """What one score says of the labels: figure -> estimate; see `localeval.runs.card.agreement`.
+    """Agreement of one score with the labels: figure -> estimate; see `localeval.runs.card.agreement`.
 
-    gain  its first figure (AUROC, pair accuracy or F1) less that of the baseline, paired
+    gain  its first figure (AUROC, pair accuracy or F1) minus that of the baseline, paired
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,9 +65,9 @@ class ScoreFigures(BaseModel):
 
 
 class Part(BaseModel):
-    """Some of the samples: all of them, those of a language, those of a source.
+    """A part of the samples: all of them, those of a language, or those of a source.
 
-    good, bad  labels 1 and 0; of pairs, and of rows with labelled sentences, `good` is how many there are
+    good, bad  numbers of labels 1 and 0; for pairs and rows with labelled sentences, `good` is their number
     scores     "soft" and "value" as the judge gives them; "... raw" without the calibration in force;
                "... refitted" with one fitted on the other folds of this data; and the baseline
     """
@@ -82,13 +82,13 @@ class Part(BaseModel):
 
 @dataclass
 class Unit:
-    """What figures count as one: a labelled sample, a pair, or a row of labelled sentences.
+    """What a figure counts: a labelled sample, a pair, or a row of labelled sentences.
 
-    scores     by name: of a sample a number where more means "rather good"; of a pair 1 where the better
-               side has more, 0.5 for a tie, 0; of a row a number for each sentence
-    label      1 or 0 of a sample; of all others 1
-    verdicts   of a sample, what a calibration is fitted to, in its `language`; `fold` is its place there
-    sentences  of a row, their labels
+    scores     by name: for a sample a number, a higher one meaning "more likely good"; for a pair 1 where
+               the better side has more, 0.5 for a tie, else 0; for a row a number per sentence
+    label      1 or 0 for a sample; 1 for all others
+    verdicts   for a sample, what a calibration of its `language` is fitted to, outside of its `fold`
+    sentences  for a row, the labels of its sentences
     """
 
     row: Sample
@@ -106,12 +106,12 @@ def baseline_name(metric: str) -> str:
 
 
 def baseline_score(sample: Sample, metric: str) -> float:
-    """Give a score that needs no model, 0 to 1; 0 where there is no word to look for.
+    """Return a score that needs no model, 0 to 1; 0 where there is no word to look for.
 
-    lexical precision  of metrics that hold the response against the contexts: the share of its words (pairs
+    lexical precision  for metrics that compare the response with the contexts: the share of its words (pairs
                        of Han characters) that the contexts have
-    question overlap   of all others: the share of the question's words that the response has, or for metrics
-                       that read none the contexts
+    question overlap   for all others: the share of the question's words that the response has, or the
+                       contexts, for metrics that read no response
     """
     contexts = "\n".join(sample.retrieved_contexts or [])
     if baseline_name(metric) == "lexical precision":
@@ -121,7 +121,7 @@ def baseline_score(sample: Sample, metric: str) -> float:
 
 
 def share_of_words(wanted: str, text: str) -> float:
-    """Give the share of the words of `wanted` that `text` has.
+    """Return the share of the words of `wanted` that `text` has.
 
     >>> share_of_words("Who grows tea?", "Ann grows it.")
     0.3333333333333333
@@ -131,8 +131,8 @@ def share_of_words(wanted: str, text: str) -> float:
 
 
 def not_scored(result: Result, metric: str) -> dict[str, int]:
-    """Count the samples without a score by reason."""
-    scores = [one.scores[metric] for one in result.samples]
+    """Count the samples without a score, by reason."""
+    scores = [sample.scores[metric] for sample in result.samples]
     return dict(Counter(score.reason for score in scores if score.status != "scored"))
 
 
@@ -142,28 +142,28 @@ def _refuse(result: Result, metric: str, fault: str) -> NoReturn:
 
 
 def _oriented(score: Score, metric: Metric) -> dict[str, float]:
-    """Say how far a score is from the worst, 0 to 1: more means "rather good", and 0 stands for none."""
+    """Return how far a score is from the worst, 0 to 1: higher is "more likely good"; 0 without a score."""
     worst = 0.0 if metric.higher_is_better else 1.0
-    given = {"soft": score.soft, "value": score.value}
-    return {name: abs((worst if share is None else share) - worst) for name, share in given.items()}
+    scores = {"soft": score.soft, "value": score.value}
+    return {name: abs((worst if value is None else value) - worst) for name, value in scores.items()}
 
 
 def label_figures(
     result: Result, metric: Metric, options: Options, judge: Judge, dataset: str
 ) -> dict[str, Any]:
-    """Give every figure of labelled samples that have a score. Raises InputError for too few."""
+    """Compute every figure of the labelled samples that have a score. Raises InputError for too few."""
     baseline, units = baseline_name(metric.name), list[Unit]()
-    for one in result.samples:
-        if one.scores[metric.name].status != "scored":
+    for judged in result.samples:
+        if judged.scores[metric.name].status != "scored":
             continue
-        scores = _oriented(one.scores[metric.name], metric)
+        scores = _oriented(judged.scores[metric.name], metric)
         if result.signature.calibration:
-            raw = _oriented(compute(metric, one.records, options, RAW), metric)
+            raw = _oriented(compute(metric, judged.records, options, RAW), metric)
             scores |= {f"{name} raw": share for name, share in raw.items()}
-        scores[baseline] = baseline_score(one.sample, metric.name)
-        made = one.records.get("statements") or one.records.get("grounding")
-        unit = Unit(one.sample, scores, label(one.sample), getattr(made, "language", ""))
-        support = one.records.get("support")
+        scores[baseline] = baseline_score(judged.sample, metric.name)
+        record = judged.records.get("statements") or judged.records.get("grounding")
+        unit = Unit(judged.sample, scores, label(judged.sample), getattr(record, "language", ""))
+        support = judged.records.get("support")
         if metric.name == "faithfulness" and isinstance(support, SupportRecord) and support.by == "llm":
             unit.verdicts = support.verdicts
         units.append(unit)
@@ -172,29 +172,29 @@ def label_figures(
         _refuse(result, metric.name, f"{len(units)} were scored, with fewer than {FEWEST_OF_EACH} of a label")
     calibrations = _refit(units, options, judge, dataset)
 
-    def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
-        """Leave decisions out where no threshold can be fitted on other samples of the part."""
-        labels, groups = [unit.label for unit in own], [group(unit.row) for unit in own]
-        draws, within = agreement.Bootstrap(labels, groups), agreement.folds(labels, groups)
-        others = [unit.scores[baseline] for unit in own]
-        found = {}
-        for name in own[0].scores:
-            if not all(name in unit.scores for unit in own):
+    def measure(members: list[Unit]) -> dict[str, ScoreFigures]:
+        """Leave decisions out where no threshold can be fitted to other samples of the part."""
+        labels, groups = [unit.label for unit in members], [group(unit.row) for unit in members]
+        draws, fold_numbers = agreement.Bootstrap(labels, groups), agreement.folds(labels, groups)
+        baseline_scores = [unit.scores[baseline] for unit in members]
+        results = {}
+        for name in members[0].scores:
+            if not all(name in unit.scores for unit in members):
                 continue
-            scores = [unit.scores[name] for unit in own]
-            # Curves of different folds give no common order, so only pairs of one fold are held together.
-            apart = [unit.fold for unit in own] if name.endswith("refitted") else None
-            made = {"auroc": draws.auroc(scores, apart)}
-            if within is not None:
-                made |= draws.decisions(agreement.cross_validated_decisions(scores, labels, within))
+            scores = [unit.scores[name] for unit in members]
+            # Curves of different folds give no common order, so only pairs within a fold are compared.
+            fit_folds = [unit.fold for unit in members] if name.endswith("refitted") else None
+            figures = {"auroc": draws.auroc(scores, fit_folds)}
+            if fold_numbers is not None:
+                figures |= draws.decisions(agreement.cross_validated_decisions(scores, labels, fold_numbers))
             if name in ("soft", ALL_SUPPORTED):
-                made |= draws.probabilities(scores)
-            gain = None if name == baseline else draws.auroc(scores, apart, less=others)
-            found[name] = ScoreFigures(figures=made, gain=gain)
-        return found
+                figures |= draws.probabilities(scores)
+            gain = None if name == baseline else draws.auroc(scores, fit_folds, less=baseline_scores)
+            results[name] = ScoreFigures(figures=figures, gain=gain)
+        return results
 
     return {
-        "parts": _parts(units, ("lang", "source"), measured, FEWEST_OF_A_PART, FEWEST_OF_A_LABEL),
+        "parts": _parts(units, ("lang", "source"), measure, FEWEST_OF_A_PART, FEWEST_OF_A_LABEL),
         "calibrations": calibrations,
         "reliability": {
             name: agreement.bins([unit.scores[name] for unit in units], labels)
@@ -207,159 +207,159 @@ def label_figures(
 def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) -> list[Calibration]:
     """Fit a calibration for each language with enough labels.
 
-    Each sample gets scores "refitted", under a curve fitted on the other folds; the calibration's figures
-    are of these.
+    Each sample gets "refitted" scores, under a curve fitted on the other folds; the calibration's figures
+    are those of these scores.
     """
     labels, groups = [unit.label for unit in units], [group(unit.row) for unit in units]
-    parted = agreement.folds(labels, groups, seed=options.seed)
-    if parted is None:
+    folds = agreement.folds(labels, groups, seed=options.seed)
+    if folds is None:
         return []
-    for unit, fold in zip(units, parted, strict=True):
+    for unit, fold in zip(units, folds, strict=True):
         unit.fold = fold
-    made = []
+    calibrations = []
     for language in LANGUAGES:
-        own = [unit for unit in units if unit.language == language]
-        labels, verdicts = [unit.label for unit in own], [unit.verdicts for unit in own]
-        parts = [unit.fold for unit in own]
-        enough = len(own) >= FEWEST_TO_FIT and min(map(labels.count, (0, 1))) >= FEWEST_TO_FIT_OF_EACH
-        if not enough or not all(verdicts) or not agreement.has_both_labels(labels, parts):
+        members = [unit for unit in units if unit.language == language]
+        labels, verdicts = [unit.label for unit in members], [unit.verdicts for unit in members]
+        member_folds = [unit.fold for unit in members]
+        enough = len(members) >= FEWEST_TO_FIT and min(map(labels.count, (0, 1))) >= FEWEST_TO_FIT_OF_EACH
+        if not enough or not all(verdicts) or not agreement.has_both_labels(labels, member_folds):
             continue
-        curves = cross_fitted_curves(verdicts, labels, parts)
-        supported = full_support_probabilities(verdicts, curves)
-        for unit, curve, whole in zip(own, curves, supported, strict=True):
+        curves = cross_fitted_curves(verdicts, labels, member_folds)
+        probabilities = full_support_probabilities(verdicts, curves)
+        for unit, curve, probability in zip(members, curves, probabilities, strict=True):
             p = [curve.apply_to(verdict) for verdict in unit.verdicts]
             unit.scores["soft refitted"] = sum(p) / len(p)
             unit.scores["value refitted"] = sum(share >= 0.5 for share in p) / len(p)
-            unit.scores[ALL_SUPPORTED] = whole
-        known = recipe(judge.model["sha256"], options, language, judge.heads(options))
-        draws = agreement.Bootstrap(labels, [group(unit.row) for unit in own])
-        made.append(
+            unit.scores[ALL_SUPPORTED] = probability
+        fields = recipe(judge.model["sha256"], options, language, judge.heads(options))
+        draws = agreement.Bootstrap(labels, [group(unit.row) for unit in members])
+        calibrations.append(
             Calibration(
-                judge=FittedFor(name=judge.model["name"], sha256=known.pop("model")),
-                **known,
+                judge=FittedFor(name=judge.model["name"], sha256=fields.pop("model")),
+                **fields,
                 curve=fit(verdicts, labels),
                 fitted_on={
                     "metric": "faithfulness",
                     "dataset": dataset,
-                    "labels": len(own),
+                    "labels": len(members),
                     "supported": sum(labels),
                     "statements": sum(map(len, verdicts)),
-                    "sources": dict(Counter(str(extra(unit.row, "source", "")) for unit in own)),
+                    "sources": dict(Counter(str(extra(unit.row, "source", "")) for unit in members)),
                     "date": datetime.date.today().isoformat(),
                 },
-                figures=agreement.rounded(draws.probabilities(supported)),
+                figures=agreement.rounded(draws.probabilities(probabilities)),
             )
         )
-    return made
+    return calibrations
 
 
 def pair_figures(result: Result, metric: Metric, rows: Sequence[Sample]) -> dict[str, Any]:
-    """Give pair accuracy: how often the better side has more; a tie counts as half, and no score as 0."""
+    """Compute pair accuracy: how often the better side scores higher; a tie is half, no score counts as 0."""
     baseline, sides = baseline_name(metric.name), []
-    for one in result.samples:
-        scores = _oriented(one.scores[metric.name], metric)
-        sides.append(scores | {baseline: baseline_score(one.sample, metric.name)})
+    for judged in result.samples:
+        scores = _oriented(judged.scores[metric.name], metric)
+        sides.append(scores | {baseline: baseline_score(judged.sample, metric.name)})
     units = [
         Unit(row, {name: 0.5 + 0.5 * float(np.sign(good[name] - bad[name])) for name in good})
         for row, good, bad in zip(rows, sides[::2], sides[1::2], strict=True)
     ]
 
-    def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
-        names = own[0].scores
-        won = {name: {"pair_accuracy": [unit.scores[name] for unit in own]} for name in names}
-        return _means(own, won, baseline)
+    def measure(members: list[Unit]) -> dict[str, ScoreFigures]:
+        names = members[0].scores
+        accuracy = {name: {"pair_accuracy": [unit.scores[name] for unit in members]} for name in names}
+        return _means(members, accuracy, baseline)
 
-    return {"parts": _parts(units, ("lang", "tier", "source"), measured, FEWEST_ROWS_OF_A_PART)}
+    return {"parts": _parts(units, ("lang", "tier", "source"), measure, FEWEST_ROWS_OF_A_PART)}
 
 
 def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -> dict[str, Any]:
-    """Give F1 of the needed sentences, and their AUROC, within a row. Raises InputError for too few rows."""
+    """Compute F1 and AUROC of the needed sentences within a row. Raises InputError for too few rows."""
     from sklearn.metrics import roc_auc_score
 
     baseline, units = baseline_name(MARKED_METRIC), list[Unit]()
-    for row, one in zip(rows, result.samples, strict=True):
-        if one.scores[MARKED_METRIC].status != "scored":
+    for row, judged in zip(rows, result.samples, strict=True):
+        if judged.scores[MARKED_METRIC].status != "scored":
             continue
-        made: Any = one.records["needed"]
+        record: Any = judged.records["needed"]
         sentences = marked_sentences(row)
         scores = {
-            DECIDED: _highest(sentences, made, made.decided(options.threshold)),
-            NEEDED: _highest(sentences, made, [own.probability for own in made.sentences]),
+            DECIDED: _highest(sentences, record, record.decided(options.threshold)),
+            NEEDED: _highest(sentences, record, [sentence.probability for sentence in record.sentences]),
             baseline: [share_of_words(row.user_input or "", sentence.text) for sentence in sentences],
         }
         units.append(Unit(row, scores, sentences=[sentence.label for sentence in sentences]))
     if len(units) < FEWEST_ROWS:
         _refuse(result, MARKED_METRIC, f"{len(units)} were scored, too few")
 
-    def measured(own: list[Unit]) -> dict[str, ScoreFigures]:
-        labels, groups = [unit.sentences for unit in own], [group(unit.row) for unit in own]
-        decided = [float(agreement.f1(unit.sentences, unit.scores[DECIDED], [1])[0]) for unit in own]
+    def measure(members: list[Unit]) -> dict[str, ScoreFigures]:
+        labels, groups = [unit.sentences for unit in members], [group(unit.row) for unit in members]
+        decided = [float(agreement.f1(unit.sentences, unit.scores[DECIDED], [1])[0]) for unit in members]
         values = {DECIDED: {"macro_f1": decided}}
         for name in (NEEDED, baseline):
-            p = [unit.scores[name] for unit in own]
-            # Probabilities rise and fall with the question, and so do words: each is a share of the highest.
-            relative = [[share / (max(of) or 1) for share in of] for of in p]
+            p = [unit.scores[name] for unit in members]
+            # Probabilities depend on the question, and so does the overlap: divide each by the row's highest.
+            relative = [[share / (max(row) or 1) for share in row] for row in p]
             values[name] = {
                 "macro_f1": agreement.cross_validated_f1(labels, relative, groups, options.seed),
                 "auroc_within": [
-                    float(roc_auc_score(y, of)) if 0 < sum(y) < len(y) else math.nan
-                    for y, of in zip(labels, p, strict=True)
+                    float(roc_auc_score(y, row)) if 0 < sum(y) < len(y) else math.nan
+                    for y, row in zip(labels, p, strict=True)
                 ],
             }
-        return _means(own, values, baseline)
+        return _means(members, values, baseline)
 
-    return {"parts": _parts(units, ("lang", "source"), measured, FEWEST_ROWS_OF_A_PART)}
+    return {"parts": _parts(units, ("lang", "source"), measure, FEWEST_ROWS_OF_A_PART)}
 
 
-def _highest(sentences: Sequence[Sentence], made: NeededRecord, numbers: Sequence[float]) -> list[float]:
-    """Give the highest number of the judge's own sentences that overlap each: they may be cut elsewhere."""
-    found = []
+def _highest(sentences: Sequence[Sentence], record: NeededRecord, values: Sequence[float]) -> list[float]:
+    """Return for each labelled sentence the highest value of the judge's sentences that overlap it."""
+    highest = []
     for sentence in sentences:
         end = sentence.start + len(sentence.text)
         overlaps = (
-            number
-            for own, number in zip(made.sentences, numbers, strict=True)
-            if own.context == sentence.context and own.start < end and sentence.start < own.end
+            value
+            for judged, value in zip(record.sentences, values, strict=True)
+            if judged.context == sentence.context and judged.start < end and sentence.start < judged.end
         )
-        found.append(float(max(overlaps, default=0.0)))
-    return found
+        highest.append(float(max(overlaps, default=0.0)))
+    return highest
 
 
 def _parts(
     units: list[Unit],
     columns: Sequence[str],
-    measured: Callable[[list[Unit]], dict[str, ScoreFigures]],
+    measure: Callable[[list[Unit]], dict[str, ScoreFigures]],
     fewest: int,
     fewest_of_a_label: int = 0,
 ) -> list[Part]:
-    """Measure all units, then those of each language and source where they are enough, and not all."""
-    titled: dict[str, list[Unit]] = defaultdict(list)
+    """Measure all units, then those of each value of `columns` that has enough of them, but not all."""
+    units_by_title: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
-        given = {} if unit.language is None else {"lang": unit.language}
-        given |= unit.row.model_extra or {}
+        values = {} if unit.language is None else {"lang": unit.language}
+        values |= unit.row.model_extra or {}
         for column in columns:
-            if column in given:
-                titled[f"{column} {given[column]}"].append(unit)
+            if column in values:
+                units_by_title[f"{column} {values[column]}"].append(unit)
     parts = []
-    for title, own in [("all", units), *sorted(titled.items())]:
-        good = sum(unit.label for unit in own)
-        bad = len(own) - good
-        enough = fewest <= len(own) < len(units) and min(good, bad) >= fewest_of_a_label
-        if own is units or enough:
-            parts.append(Part(name=title, good=good, bad=bad, scores=measured(own)))
+    for title, members in [("all", units), *sorted(units_by_title.items())]:
+        good = sum(unit.label for unit in members)
+        bad = len(members) - good
+        enough = fewest <= len(members) < len(units) and min(good, bad) >= fewest_of_a_label
+        if members is units or enough:
+            parts.append(Part(name=title, good=good, bad=bad, scores=measure(members)))
     return parts
 
 
 def _means(
     units: list[Unit], values: Mapping[str, Mapping[str, list[float]]], baseline: str
 ) -> dict[str, ScoreFigures]:
-    """Give the means over the units of each score's values: score -> figure -> a value for each unit."""
-    groups, found = [group(unit.row) for unit in units], {}
-    for name, own in values.items():
-        first = next(iter(own))
-        over = np.subtract(own[first], values[baseline][first]).tolist()
-        found[name] = ScoreFigures(
-            figures={key: agreement.mean(each, groups) for key, each in own.items()},
-            gain=None if name == baseline else agreement.mean(over, groups, lowest=-1),
+    """Average each score's figures over the units; `values`: score -> figure -> a value per unit."""
+    groups, means = [group(unit.row) for unit in units], {}
+    for name, figures in values.items():
+        first = next(iter(figures))
+        gains = np.subtract(figures[first], values[baseline][first]).tolist()
+        means[name] = ScoreFigures(
+            figures={key: agreement.mean(numbers, groups) for key, numbers in figures.items()},
+            gain=None if name == baseline else agreement.mean(gains, groups, lowest=-1),
         )
-    return found
+    return means

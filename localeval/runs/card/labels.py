@@ -1,4 +1,4 @@
-"""What people labelled: samples, pairs, or sentences of contexts. Which are taken, and what is refused."""
+"""Labelled data: samples, pairs, or sentences of contexts; choosing and checking them."""
 
 from __future__ import annotations
 
@@ -21,91 +21,91 @@ SIDES = {
 
 
 def extra(sample: Sample, column: str, absent: Any = None) -> Any:
-    """Give a column of the sample that is none of localeval's own."""
+    """Return a column of the sample that is not one of localeval's own, or `absent`."""
     return (sample.model_extra or {}).get(column, absent)
 
 
 def group(sample: Sample) -> str:
-    """Give the sample's `group`: those of one are alike, drawn and held out together. Else one of its own."""
-    given = extra(sample, "group")
-    return f"sample {sample.id}" if given is None else str(given)
+    """Return the sample's `group`, which is drawn and held out whole; a unique one without the column."""
+    value = extra(sample, "group")
+    return f"sample {sample.id}" if value is None else str(value)
 
 
 def label(sample: Sample, where: str = "the samples") -> int:
-    """Give 1 or 0; a table's cell may hold it as text. Raises InputError for anything else."""
-    given = extra(sample, "label")
-    if given not in (0, 1, "0", "1"):
-        name, what = shorten(sample.id, 40), shorten(repr(given), 40)
-        raise InputError(f"{where}: sample {name} has the label {what}; write 1 (good) or 0 (bad).")
-    return int(given)
+    """Return the label, 1 or 0; a table's cell may hold it as text. Raises InputError for anything else."""
+    value = extra(sample, "label")
+    if value not in (0, 1, "0", "1"):
+        name, text = shorten(sample.id, 40), shorten(repr(value), 40)
+        raise InputError(f"{where}: sample {name} has the label {text}; write 1 (good) or 0 (bad).")
+    return int(value)
 
 
 def labelled_samples(samples: Sequence[Sample], number: int, seed: int, where: str) -> list[Sample]:
-    """Take the samples to judge, all for 0. Raises InputError for too few, or a label of one group alone."""
+    """Choose `number` samples, all for 0. Raises InputError for too few, or a label with only one group."""
     good = sum(label(sample, where) for sample in samples)
     bad = len(samples) - good
-    taken = balanced(samples, number, seed) if number else list(samples)
-    if min(good, bad) < FEWEST_OF_EACH or len(taken) < FEWEST:
+    chosen = balanced(samples, number, seed) if number else list(samples)
+    if min(good, bad) < FEWEST_OF_EACH or len(chosen) < FEWEST:
         raise InputError(
-            f"{where}: {len(taken)} of {good} samples with label 1 and {bad} with label 0 are too few "
-            f"to say anything; label, and take, at least {FEWEST}, {FEWEST_OF_EACH} of each."
+            f"{where}: {len(chosen)} of {good} samples with label 1 and {bad} with label 0 are too few "
+            f"to say anything; label, and judge, at least {FEWEST}, {FEWEST_OF_EACH} of each."
         )
-    for wanted in (1, 0):
-        check_groups([s for s in taken if label(s) == wanted], f"samples with label {wanted}", where)
-    return taken
+    for value in (1, 0):
+        check_groups([s for s in chosen if label(s) == value], f"samples with label {value}", where)
+    return chosen
 
 
 def balanced(samples: Sequence[Sample], number: int, seed: int) -> list[Sample]:
-    """Draw `number` samples by a seed, half of each label; labels take turns."""
+    """Draw `number` samples by `seed`, half with each label, in alternation."""
     generator = random.Random(seed)  # noqa: S311
     halves = []
-    for wanted in (0, 1):
-        half = [sample for sample in samples if label(sample) == wanted]
+    for value in (0, 1):
+        half = [sample for sample in samples if label(sample) == value]
         generator.shuffle(half)
         halves.append(half[: number // 2])
     return [sample for pair in zip(*halves, strict=False) for sample in pair]
 
 
 def judged_column(metric: str) -> str:
-    """Give the column that `metric` is a score of: the response where it reads one, else the contexts."""
+    """Return the column that `metric` scores: the response where it reads one, else the contexts."""
     return "response" if "response" in METRICS[metric].columns else "retrieved_contexts"
 
 
 def are_pairs(samples: Sequence[Sample], metric: str) -> bool:
-    """Tell whether any row has both sides of what `metric` judges; all must have them then."""
+    """Report whether any row has both sides of what `metric` judges; then every row must have them."""
     sides = SIDES[judged_column(metric)]
     return any(all(side in (s.model_extra or {}) for side in sides) for s in samples)
 
 
 def pairs(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
-    """Take the first `number` rows of each language and source, all for 0. Raises InputError for too few."""
-    seen: Counter[tuple[str, ...]] = Counter()
-    kept = []
+    """Choose the first `number` rows per language and source, all for 0. Raises InputError for too few."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    chosen = []
     for sample in samples:
         part = tuple(str(extra(sample, column)) for column in ("lang", "tier", "source"))
-        seen[part] += 1
-        if not number or seen[part] <= number:
-            kept.append(sample)
-    check_groups(kept, "pairs", where, FEWEST_ROWS)
-    return kept
+        counts[part] += 1
+        if not number or counts[part] <= number:
+            chosen.append(sample)
+    check_groups(chosen, "pairs", where, FEWEST_ROWS)
+    return chosen
 
 
 def sides(rows: Sequence[Sample], metric: str, where: str) -> list[Sample]:
-    """Make two samples of each row, the better one first."""
+    """Return two samples for each row, the better side first. Raises InputError for a missing side."""
     field = judged_column(metric)
-    found = []
+    samples = []
     for row in rows:
-        place = f"{where}: row {shorten(row.id, 40)}"
+        location = f"{where}: row {shorten(row.id, 40)}"
         for number, name in enumerate(SIDES[field]):
             if (side := extra(row, name)) is None:
-                raise InputError(f"{place}: it has no {name}, which other rows have; add it.")
+                raise InputError(f"{location}: it has no {name}, which other rows have; add it.")
             columns = {key: getattr(row, key) for key in ALIASES} | {"id": f"{row.id}/{number}", field: side}
-            found.append(Sample.read(columns, f"{place}, {name}"))
-    return found
+            samples.append(Sample.read(columns, f"{location}, {name}"))
+    return samples
 
 
 class Sentence(NamedTuple):
-    """A labelled sentence, its place in the row's contexts, and 1 where it is needed, else 0."""
+    """A labelled sentence, its position in the row's contexts, and 1 where it is needed, else 0."""
 
     text: str
     context: int
@@ -114,7 +114,7 @@ class Sentence(NamedTuple):
 
 
 def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Sample]:
-    """Take the first `number` rows, all for 0. Raises InputError for too few, and as `marked_sentences`."""
+    """Choose the first `number` rows, all for 0. Raises InputError for too few, or as `marked_sentences`."""
     rows = list(samples[: number or None])
     for row in rows:
         marked_sentences(row, where)
@@ -123,40 +123,40 @@ def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Samp
 
 
 def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
-    """Find the row's `sentences` in its contexts, in their order, with their `sentence_labels`.
+    """Find the row's `sentences` in its contexts, in order, with their `sentence_labels`.
 
-    Raises InputError for a row without them, for other labels than 1 and 0, or for a sentence that the
-    contexts do not have behind the one before it.
+    Raises InputError for a row without them, for labels other than 1 and 0, or for a sentence that the
+    contexts do not contain after the previous one.
     """
-    name = f"{where}: row {shorten(row.id, 40)}"
+    location = f"{where}: row {shorten(row.id, 40)}"
     texts, labels = extra(row, "sentences"), extra(row, "sentence_labels")
-    lists = isinstance(texts, list) and isinstance(labels, list)
-    if not (lists and 0 < len(texts) == len(labels) and all(one in (0, 1) for one in labels)):
+    are_lists = isinstance(texts, list) and isinstance(labels, list)
+    if not (are_lists and 0 < len(texts) == len(labels) and all(value in (0, 1) for value in labels)):
         raise InputError(
-            f"{name} needs sentences and sentence_labels, lists of one length, for --sentences, with 1 or 0 "
-            "for each sentence; add them."
+            f"{location} needs sentences and sentence_labels, lists of one length, for --sentences, with 1 "
+            "or 0 for each sentence; add them."
         )
-    found: list[Sentence] = []
-    context, place, contexts = 0, 0, row.retrieved_contexts or []
+    sentences: list[Sentence] = []
+    context, position, contexts = 0, 0, row.retrieved_contexts or []
     for text, needed in zip(map(str, texts), labels, strict=True):
-        while context < len(contexts) and (start := contexts[context].find(text, place)) < 0:
-            context, place = context + 1, 0
+        while context < len(contexts) and (start := contexts[context].find(text, position)) < 0:
+            context, position = context + 1, 0
         if context == len(contexts):
             raise InputError(
-                f"{name}: the contexts do not have {shorten(text, 60)!r} behind the sentence before it; "
+                f"{location}: the contexts do not have {shorten(text, 60)!r} after the sentence before it; "
                 "sentences must be parts of retrieved_contexts, in order."
             )
-        found.append(Sentence(text, context, start, int(needed)))
-        place = start + len(text)
-    return found
+        sentences.append(Sentence(text, context, start, int(needed)))
+        position = start + len(text)
+    return sentences
 
 
 def check_groups(samples: Sequence[Sample], what: str, where: str, fewest: int = 0) -> None:
-    """Raise InputError for less than `fewest` samples, or where all are of one group."""
+    """Raise InputError for fewer than `fewest` samples, or if all are of one group."""
     if len(samples) < fewest:
         raise InputError(f"{where}: {len(samples)} {what} are too few to say anything; give {fewest}.")
-    if len(found := {group(sample) for sample in samples}) < 2:
+    if len(groups := {group(sample) for sample in samples}) < 2:
         raise InputError(
-            f"{where}: all {len(samples)} {what} are of one group ({shorten(found.pop(), 40)}), which says "
+            f"{where}: all {len(samples)} {what} are of one group ({shorten(groups.pop(), 40)}), which says "
             f"nothing of others; give {what} of at least 2 groups, or leave the column group out."
         )

@@ -32,24 +32,24 @@ COUNTED = {"labels": "labels", "pairs": "pairs", "sentences": "rows"}
 
 
 def as_text(card: Card) -> str:
-    """Show the main figures with their intervals, part by part; all of them are in the JSON and the HTML."""
+    """Render the main figures with their intervals, part by part; the JSON and the HTML have all of them."""
     lines: list[str] = []
     for part in card.parts:
-        columns = [key for key in _columns(part) if key not in ON_THE_PAGE_ALONE]
+        keys = [key for key in _columns(part) if key not in ON_THE_PAGE_ALONE]
         table = new_table("score")
         table.columns[0].no_wrap = True
-        for heading in (*(COLUMNS[key] for key in columns), "over the baseline"):
+        for heading in (*(COLUMNS[key] for key in keys), "over the baseline"):
             table.add_column(heading, no_wrap=True)
-        for name, own in part.scores.items():
-            table.add_row(name, *(_interval(own.figures.get(key)) for key in columns), _interval(own.gain))
-        lines += [printable(_title(part, card)), *printed(table, 30 + 24 * (len(columns) + 1)), ""]
+        for name, score in part.scores.items():
+            table.add_row(name, *(_interval(score.figures.get(key)) for key in keys), _interval(score.gain))
+        lines += [printable(_title(part, card)), *printed(table, 30 + 24 * (len(keys) + 1)), ""]
     return printable_lines("\n".join([*lines, *_notes(card), f"signature {card.signature}"]))
 
 
 def as_html(card: Card) -> str:
-    """Make a page of every figure, the reliability diagram and the signature. Foreign text is escaped.
+    """Render a page of every figure, the reliability diagrams and the signature. Foreign text is escaped.
 
-    A diagram is a square of 100 units: what was said to the right, what was found upwards.
+    A diagram is a square of 100 units: the predicted probability to the right, the observed share upwards.
     """
     from jinja2 import Environment
 
@@ -62,23 +62,23 @@ def as_html(card: Card) -> str:
         interval=_interval,
         notes=_notes(card),
         diagrams={
-            name: [(round(100 * x, 1), round(100 - 100 * y, 1), x, y, n) for x, y, n in found]
-            for name, found in card.reliability.items()
+            name: [(round(100 * x, 1), round(100 - 100 * y, 1), x, y, n) for x, y, n in bins]
+            for name, bins in card.reliability.items()
         },
     )
 
 
 def _notes(card: Card) -> list[str]:
-    """Say what has to be known to read the figures, one line each."""
-    whole, known = card.parts[0], "no interval can be told"
-    score, leading = next(iter(whole.scores.items()))
-    key, (_, low, high) = next(iter(leading.figures.items()))
+    """List what a reader of the figures has to know, one line each."""
+    whole, precision = card.parts[0], "no interval can be given"
+    score, first = next(iter(whole.scores.items()))
+    key, (_, low, high) = next(iter(first.figures.items()))
     if not math.isnan(low):
-        known = f"{COLUMNS[key]} of {score} is known to ±{(high - low) / 2:.2f}"
-    lines = [f"{whole.good + whole.bad} {COUNTED[card.kind]}: {known}"]
-    scores = [own for part in card.parts for own in part.scores.values()]
-    shown = [one for own in scores for one in (*own.figures.values(), own.gain) if one is not None]
-    if any(math.isnan(one.low) and not math.isnan(one.value) for one in shown):
+        precision = f"{COLUMNS[key]} of {score} is known to ±{(high - low) / 2:.2f}"
+    lines = [f"{whole.good + whole.bad} {COUNTED[card.kind]}: {precision}"]
+    scores = [score for part in card.parts for score in part.scores.values()]
+    figures = [x for score in scores for x in (*score.figures.values(), score.gain) if x is not None]
+    if any(math.isnan(figure.low) and not math.isnan(figure.value) for figure in figures):
         lines.append("a figure without an interval: too few groups to say how it is on other samples")
     if card.not_scored:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
@@ -93,19 +93,19 @@ def _notes(card: Card) -> list[str]:
     if card.signature.raw:
         lines.append("soft and value are raw: no calibration is in force for this judge and these options")
     for language, fitted in card.in_force.items():
-        same = fitted.get("dataset") == card.dataset
-        also = ": these labels, so read the lines that say refitted" if same else ""
-        on = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
-        lines.append(f"in force for {language}: a calibration fitted on {on}{also}")
+        is_same = fitted.get("dataset") == card.dataset
+        advice = ": these labels, so read the lines that say refitted" if is_same else ""
+        source = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
+        lines.append(f"in force for {language}: a calibration fitted on {source}{advice}")
     for language, count in card.raw.items():
         lines.append(f"no calibration is in force for {language}: its {count} scored samples are raw")
-    for one in card.calibrations:
-        error, skill = (_interval(one.figures.get(key)) for key in ("calibration_error", "skill"))
-        curve = one.curve
+    for calibration in card.calibrations:
+        error, skill = (_interval(calibration.figures.get(key)) for key in ("calibration_error", "skill"))
+        curve = calibration.curve
         lexical = f"{curve.coverage:+.3f} x coverage " if curve.coverage else ""
         lexical += f"{curve.unknown_number:+.3f} x unknown numbers " if curve.unknown_number else ""
         lines.append(
-            f"calibration fitted for {one.language}: "
+            f"calibration fitted for {calibration.language}: "
             f"sigmoid({curve.slope:.3f} x logit(p) {lexical}{curve.intercept:+.3f}); "
             f"of P(all supported), cross-validated: error {error}, skill {skill}"
         )
@@ -126,4 +126,4 @@ def _interval(figure: tuple[float, float, float] | None) -> str:
 
 
 def _columns(part: Part) -> list[str]:
-    return [key for key in COLUMNS if any(key in own.figures for own in part.scores.values())]
+    return [key for key in COLUMNS if any(key in score.figures for score in part.scores.values())]
