@@ -16,6 +16,7 @@ import click
 from localeval import Judge, Sample
 from localeval.judgements import JUDGEMENTS, grounding
 from localeval.judgements.context import NoHead
+from localeval.judgements.heads import head_digests
 from localeval.judgements.journal import Journal
 from localeval.judgements.support import closest_evidence, judge_support
 from localeval.metrics.statistics import bootstrap_ci
@@ -156,7 +157,7 @@ def _ask(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -
 def _read(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -> dict[Case, float]:
     """Return P(supported) of the one sentence of each response, as `groundedness` decides it."""
     context = judge.context(DEFAULTS)
-    recipe = [judge.signature_of_engine(), context.heads[language].sha256]
+    recipe = [judge.signature_of_engine(), head_digests(context.heads)]
 
     def decide(case: Case) -> float:
         sample = Sample(response=case.statement, retrieved_contexts=list(case.contexts))

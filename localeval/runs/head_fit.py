@@ -135,12 +135,14 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
     Raises InputError for a span that lies outside of it.
     """
     value, text = extra(sample, "hallucination_spans"), response_of(sample)
+    if value is None:
+        return None
     offset = (sample.response or "").rfind(text)  # the length of the model's reasoning, which is not judged
-    try:
-        spans = None if value is None else tuple((x["start"] - offset, x["end"] - offset) for x in value)
-    except (TypeError, KeyError):
-        spans = ((1, 0),)
-    if spans and (offset < 0 or not all(0 <= start <= end <= len(text) for start, end in spans)):
+    marks = value if isinstance(value, list) else [value]
+    pairs = [(x.get("start"), x.get("end")) for x in marks if isinstance(x, dict)]
+    spans = tuple((a - offset, b - offset) for a, b in pairs if type(a) is type(b) is int)
+    is_inside = offset >= 0 and all(0 <= a <= b <= len(text) for a, b in spans)
+    if len(spans) < len(marks) or (spans and not is_inside):
         raise InputError(
             f"{where}: sample {shorten(sample.id, 40)} has the hallucination_spans "
             f'{shorten(repr(value), 60)}; give spans of its response, as [{{"start": 0, "end": 9}}], after '

@@ -84,3 +84,10 @@ def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
     samples, labels = answers(300, hallucination_spans=[])
     found = head_fit.labelled(samples, labels, "x")[0]
     assert [found.label_of(s, 2) for s in found.sentences()] == [-1, -1]  # wrong, and nobody said where
+
+
+@pytest.mark.parametrize("marked", [{}, "", [{"start": 0.5, "end": 3}], [{"start": True, "end": 3}], [3]])
+def test_marks_that_are_no_list_of_whole_places_are_refused(marked: Any) -> None:
+    samples, labels = answers(300, hallucination_spans=marked)
+    with pytest.raises(InputError, match="hallucination_spans"):
+        head_fit.labelled(samples, labels, "x")
