@@ -49,7 +49,7 @@ LOOKED_AT = 100  # samples that are counted before a run, in one or two seconds
 
 @dataclass(frozen=True)
 class Work:
-    """The work that one judgement is in a run.
+    """The work of a run for one kind of judgement.
 
     by       the model that answers: "judge", "embedder" or "classifier"
     to_make  number of judgements to be made
@@ -282,7 +282,7 @@ class _DryRun:
         classifier: Any = SimpleNamespace(support=lambda _, statements: ([0.5] * len(statements), 1))
         heads = self._context.heads
         self._dry = JudgeContext(self.engine, options, no_embedder, lambda: classifier, heads=heads)
-        # For what an earlier sample asked already: an engine of its own, so that the state of `engine` stays.
+        # For repeats of an earlier sample: an engine of its own, so that they change no state of `engine`.
         self._repeated = replace(self._dry, engine=DryRunEngine(judge.engine))
         self._asked: set[str] = set()
         self._counts = defaultdict[str, Counter[str]](Counter)  # judgement -> field of Work

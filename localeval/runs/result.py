@@ -98,11 +98,11 @@ class ScoredSamples(StoredSequence[SampleResult]):
     def __len__(self) -> int:
         return len(self._samples)
 
-    def _read(self, place: int) -> SampleResult:
-        fields, keys = json.loads(self._lines[self._numbers[place]])
+    def _read(self, index: int) -> SampleResult:
+        fields, keys = json.loads(self._lines[self._numbers[index]])
         scores = {name: Score(**score) for name, score in fields.items()}
-        records = JournaledRecords(self._journal, keys) if self._journal else self._records[place]
-        return SampleResult(self._samples[place], scores, records, self._curves, self._threshold)
+        records = JournaledRecords(self._journal, keys) if self._journal else self._records[index]
+        return SampleResult(self._samples[index], scores, records, self._curves, self._threshold)
 
 
 def sample_sha256(sample: Sample) -> str:

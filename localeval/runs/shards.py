@@ -109,7 +109,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
         incompatible, environment = differences(first.signature, result.signature)
         if incompatible or result.metrics != first.metrics:
             what = "; ".join(incompatible) or f"metrics ({first.metrics} and {result.metrics})"
-            raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
+            raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; run one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
     order = sorted((index, part, i) for part, s in enumerate(shards) for i, index in enumerate(s.places))

@@ -29,10 +29,10 @@ from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
 
 MOST_TRIES = 3
-"""Workers that may be lost while they judge a sample, before it fails with `worker_lost`."""
+"""Number of workers lost while judging a sample, after which it fails with `worker_lost`."""
 
 AUTO_THREADS = 4
-"""Threads per worker with `auto`: on 16 cores, four by four beat one by 16, and 16 by one was slower."""
+"""Threads per worker with `auto`: on 16 cores, 4 workers of 4 beat 1 of 16, and 16 of 1 were slower."""
 
 Judged = tuple[int, Records, dict[str, str]]
 Wanted = Callable[[Sample], Sequence[str]]
@@ -68,7 +68,7 @@ class Worker(Protocol):
     """Judges tasks, one at a time. It loads its model at the first one."""
 
     def ready(self) -> None:
-        """Wait until it can take a task, where that is long. Raises WorkerLost."""
+        """Wait until the worker can take a task. Raises WorkerLost."""
 
     def judge(self, task: Task) -> Answer:
         """Wait for the answer. Raises WorkerLost, or whatever the judging raised."""
