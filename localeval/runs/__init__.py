@@ -1,1 +1,1 @@
-"""What happens to a data set: judged, kept in a folder, scored again, verified, compared, gated, carded."""
+"""Runs over a data set: evaluate, store, rescore, verify and compare them, and make gates and judge cards."""

@@ -1,6 +1,6 @@
-"""Workers on a Ray cluster (the extra `ray`): an actor each, with the model of its own machine.
+"""Workers on a Ray cluster (the extra `ray`): each is an actor, with the model of its own machine.
 
-Ray alone talks over the network; the guard of `localeval.offline` stands in the driver and in each actor.
+Only Ray uses the network; the guard of `localeval.offline` is active in the driver and in each actor.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ SECONDS_TO_ANSWER = 20
 
 
 def connect(address: str) -> None:
-    """Join the cluster at `address`, or the one that is here for `auto`. Raises InputError."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray would report to its makers
+    """Join the cluster at `address`, or the one of this machine for `auto`. Raises InputError."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # else Ray sends usage statistics to its makers
     try:
         import ray
     except ImportError as error:
@@ -31,41 +31,41 @@ def connect(address: str) -> None:
     if ray.is_initialized():
         return
     try:
-        if address != "auto":  # ray.init would wait for many minutes
+        if address != "auto":  # where none answers, ray.init would wait for many minutes
             command = [sys.executable, "-m", "ray.scripts.scripts", "status", "--address", address]
             subprocess.run(command, check=True, capture_output=True, timeout=SECONDS_TO_ANSWER)  # noqa: S603
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except Exception as error:  # Ray raises what it likes
-        told = (
+    except Exception as error:  # Ray raises exceptions of many types
+        output = (
             error.stderr.decode(errors="replace") if isinstance(error, subprocess.CalledProcessError) else ""
         )
-        why = shorten((told.strip() or str(error)).splitlines()[-1])
+        reason = shorten((output.strip() or str(error)).splitlines()[-1])
         raise InputError(
-            f"no Ray cluster answers at {shorten(address)} ({why}); start one with "
+            f"no Ray cluster answers at {shorten(address)} ({reason}); start one with "
             "`ray start --head`, or give its address."
         ) from error
 
 
 def count(threads: int) -> int:
-    """Count the workers of so many threads that the cluster has room for; at least 1."""
+    """Return how many workers of `threads` threads the cluster has room for; at least 1."""
     import ray
 
     return max(1, int(ray.cluster_resources().get("CPU", 0)) // threads)
 
 
 class Actor(Worker):
-    """A worker somewhere in the cluster. Raises what its own machine lacks, with the machine's name."""
+    """A worker in the cluster. An error about its own machine names that machine."""
 
     def __init__(self, judge: Judge) -> None:
         import ray
 
         settings = judge.engine.settings
         options = {"num_cpus": settings.n_threads, "num_gpus": int(settings.n_gpu_layers != 0)}
-        remote: Any = ray.remote(_Judging).options(**options)
+        remote: Any = ray.remote(_RemoteJudge).options(**options)
         self._actor = remote.remote(judge.loader, judge.model["sha256"], is_offline())
 
     def ready(self) -> None:
-        """Wait until the cluster has room for it. Raises WorkerLost where it can't be started."""
+        """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""
         import ray
 
         try:
@@ -78,12 +78,12 @@ class Actor(Worker):
         from ray.exceptions import RayError, RayTaskError
 
         try:
-            found: Answer = ray.get(self._actor.judge.remote(task))
+            answer: Answer = ray.get(self._actor.judge.remote(task))
         except RayTaskError as error:
             raise error.cause from error
         except RayError as error:  # the actor, its process or its machine is gone
             raise WorkerLost from error
-        return found
+        return answer
 
     def stop(self) -> None:
         import ray
@@ -92,27 +92,27 @@ class Actor(Worker):
             ray.kill(self._actor)
 
 
-class _Judging:
-    """What an actor is made of."""
+class _RemoteJudge:
+    """The class of an actor."""
 
-    def __init__(self, load: Callable[[], Judge], sha256: str, guarded: bool) -> None:
+    def __init__(self, load: Callable[[], Judge], sha256: str, refuse_network: bool) -> None:
         self._load, self._sha256 = load, sha256
         self._judge: Judge | None = None
-        if guarded:
+        if refuse_network:
             offline()
 
     def ready(self) -> None:
-        """Answer once there is room for the actor."""
+        """Return; the call runs only once the cluster has room for the actor."""
 
     def judge(self, task: Task) -> Answer:
         import ray
 
         if self._judge is None:
-            self._judge = self._loaded()
+            self._judge = self._load_judge()
         node = ray.get_runtime_context().get_node_id()
         return answer(self._judge, task)._replace(node=node)
 
-    def _loaded(self) -> Judge:
+    def _load_judge(self) -> Judge:
         import ray
 
         node = ray.util.get_node_ip_address()

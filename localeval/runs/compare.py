@@ -1,4 +1,4 @@
-"""Two runs over the same samples, paired by their ids: what changed, and whether it is more than chance."""
+"""Compare two runs of the same samples, paired by id: what changed, and whether it is more than chance."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Finding = Literal["better", "worse", "differs", "no difference shown", "nothing 
 
 @dataclass(frozen=True)
 class Difference:
-    """The same number of the same samples in both runs.
+    """The means of one kind of score over the same samples in both runs.
 
     a, b        means over the pairs, 0 to 1; `difference` is b - a
     interval    the 95 % interval of `difference`; None for one pair
@@ -57,10 +57,10 @@ class Compared:
     """One metric in both runs.
 
     value, soft        None when no sample was scored in both
-    finding            of `value`, at p < 0.05; it "differs" where nobody tells whether more is better
-    pairs              samples scored in both runs; no other enters the means
+    finding            for `value`, at p < 0.05; "differs" where it is not known whether more is better
+    pairs              number of samples scored in both runs; the means are over these alone
     scored             (in the first run, in the second), of all samples of that run
-    undefined, failed  the same of the samples that both runs have
+    undefined, failed  (in the first run, in the second), of the samples that both runs have
     moved              the samples whose `soft` changed most, at most five, the largest change first
     """
 
@@ -76,12 +76,12 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` finds; `print(comparison)` shows a table.
+    """The result of `compare`; `print(comparison)` shows a table.
 
-    metrics   by name, those that both runs have
-    paired    samples that both runs have; `only_a` and `only_b` are how many only one has
-    forced    fields of the signature that move numbers and differ, compared all the same
-    warnings  what else to know: one sentence each
+    metrics   metric -> its comparison, for the metrics of both runs
+    paired    number of samples in both runs; `only_a` and `only_b` count those in one run only
+    forced    fields of the signature that change scores and differ, where the runs were compared by `force`
+    warnings  other caveats, one sentence each
     """
 
     a: str
@@ -94,11 +94,11 @@ class Comparison:
     warnings: tuple[str, ...]
 
     def worse(self) -> list[str]:
-        """Name the metrics that got worse by more than chance, or may have: found "worse" or "differs"."""
-        return [name for name, found in self.metrics.items() if found.finding in ("worse", "differs")]
+        """List the metrics that got worse by more than chance, or may have: "worse" or "differs"."""
+        return [name for name, metric in self.metrics.items() if metric.finding in ("worse", "differs")]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values."""
+        """Return everything as plain JSON values."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def __str__(self) -> str:
@@ -106,19 +106,19 @@ class Comparison:
         table = new_table("metric", "A", "B", "B - A", "95 %", "p")
         table.add_column("finding")
         moved = new_table("moved most", "sample", "A", "B", "soft A", "soft B", "soft B - A")
-        names = moved.columns[1]
-        names.justify, names.overflow, names.max_width = "left", "fold", 40
+        sample_column = moved.columns[1]
+        sample_column.justify, sample_column.overflow, sample_column.max_width = "left", "fold", 40
         counts = []
-        for name, found in self.metrics.items():
-            table.add_row(Text(printable(name)), *_cells(found.value), found.finding)
-            table.add_row("  soft", *_cells(found.soft), "")
-            undefined, failed = (f"{a} in A, {b} in B" for a, b in (found.undefined, found.failed))
-            counts.append(f"{name}: {found.pairs} scored in both; undefined {undefined}; failed {failed}")
-            for i, one in enumerate(found.moved):
+        for name, metric in self.metrics.items():
+            table.add_row(Text(printable(name)), *_cells(metric.value), metric.finding)
+            table.add_row("  soft", *_cells(metric.soft), "")
+            undefined, failed = (f"{a} in A, {b} in B" for a, b in (metric.undefined, metric.failed))
+            counts.append(f"{name}: {metric.pairs} scored in both; undefined {undefined}; failed {failed}")
+            for i, change in enumerate(metric.moved):
                 label = "" if i else printable(name)
-                scores = map(number, (one.a, one.b, one.soft_a, one.soft_b))
-                change = _signed(one.soft_b - one.soft_a)
-                moved.add_row(Text(label), Text(printable(one.id)), *scores, change)
+                scores = map(number, (change.a, change.b, change.soft_a, change.soft_b))
+                difference = _signed(change.soft_b - change.soft_a)
+                moved.add_row(Text(label), Text(printable(change.id)), *scores, difference)
         notes = [f"{self.paired} samples in both; {self.only_a} only in A, {self.only_b} only in B"]
         if self.forced:
             notes.append(f"compared by force, though made differently: {'; '.join(self.forced)}")
@@ -129,73 +129,72 @@ class Comparison:
 
 
 def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = False) -> Comparison:
-    """Find the paired differences of two runs (their folders, or results), `b` minus `a`.
+    """Compute the paired differences of two runs (their folders, or results), `b` minus `a`.
 
-    Raises NotComparable, with the fields, where the signatures differ in what moves numbers, unless `force`;
-    InputError where nothing is in both. Threads, machine and package versions only warn.
+    Raises NotComparable, with the fields, where the signatures differ in what changes scores, unless `force`;
+    InputError where the runs share no metric or sample. Threads, machine and package versions only warn.
 
     >>> compare("runs/before", "runs/after").worse()                         # doctest: +SKIP
     ['faithfulness']
     """
     first, second = (run if isinstance(run, Result) else load(run) for run in (a, b))
-    names = [name for name in first.metrics if name in second.metrics]
-    if not names:
+    shared = [name for name in first.metrics if name in second.metrics]
+    if not shared:
         metrics = f"{', '.join(first.metrics)}, and the second {', '.join(second.metrics)}"
         raise InputError(f"the runs have no metric in common: the first has {metrics}.")
-    moving, surroundings = differences(first.signature, second.signature)
-    if moving and not force:
+    incompatible, environment = differences(first.signature, second.signature)
+    if incompatible and not force:
         raise NotComparable(
-            f"these runs were made differently, so their difference would say little: {'; '.join(moving)}. "
-            "Judge one of them again as the other was, or compare them all the same (`compare --force`)."
+            "these runs were made differently, so their difference would say little: "
+            f"{'; '.join(incompatible)}. Judge one of them again as the other was, or compare them all the "
+            "same (`compare --force`)."
         )
-    places = {one.sample.id: at for at, one in enumerate(second.samples)}
+    positions = {item.sample.id: index for index, item in enumerate(second.samples)}
     paired, changed = 0, []
-    scores: dict[str, list[tuple[str, Score, Score]]] = {name: [] for name in names}
-    for one in first.samples:
-        if one.sample.id in places:
-            other = second.samples[places[one.sample.id]]
+    scores: dict[str, list[tuple[str, Score, Score]]] = {name: [] for name in shared}
+    for item in first.samples:
+        if item.sample.id in positions:
+            other = second.samples[positions[item.sample.id]]
             paired += 1
-            if one.sample.user_input != other.sample.user_input:
-                changed.append(one.sample.id)
-            for name in names:
-                scores[name].append((one.sample.id, one.scores[name], other.scores[name]))
+            if item.sample.user_input != other.sample.user_input:
+                changed.append(item.sample.id)
+            for name in shared:
+                scores[name].append((item.sample.id, item.scores[name], other.scores[name]))
     if not paired:
         raise InputError("the runs have no sample in common: no id of the first is in the second.")
-    warnings = []
-    if surroundings:
-        warnings.append(f"not made in the same surroundings: {'; '.join(surroundings)}")
-    alone = [
-        f"only in {side}: {', '.join(name for name in run.metrics if name not in names)}"
+    warnings = [f"not made in the same surroundings: {'; '.join(environment)}"] if environment else []
+    not_shared = [
+        f"only in {side}: {', '.join(name for name in run.metrics if name not in shared)}"
         for side, run in (("A", first), ("B", second))
-        if len(run.metrics) > len(names)
+        if len(run.metrics) > len(shared)
     ]
-    if alone:
-        warnings.append(f"metrics that are not compared: {'; '.join(alone)}")
+    if not_shared:
+        warnings.append(f"metrics that are not compared: {'; '.join(not_shared)}")
     if changed:
-        who = f"{len(changed)} of {paired} samples with the same id"
-        warnings.append(f"{who} ask another question in each run: {join_some(changed, MOST_NAMED)}")
+        subject = f"{len(changed)} of {paired} samples with the same id"
+        warnings.append(f"{subject} ask another question in each run: {join_some(changed, MOST_NAMED)}")
     return Comparison(
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
-        metrics={name: _compared(name, first, second, scores[name]) for name in names},
+        metrics={name: _compared(name, first, second, scores[name]) for name in shared},
         paired=paired,
         only_a=len(first.samples) - paired,
         only_b=len(second.samples) - paired,
-        forced=tuple(moving),
+        forced=tuple(incompatible),
         warnings=tuple(warnings),
     )
 
 
 def _compared(
-    metric: str, first: Result, second: Result, both: Sequence[tuple[str, Score, Score]]
+    metric: str, first: Result, second: Result, pairs: Sequence[tuple[str, Score, Score]]
 ) -> Compared:
-    """Compare a metric by its scores of the samples that both runs have."""
+    """Compare a metric by its scores for the samples that both runs have."""
     scored = [
-        LargestChange(name, a.value, b.value, a.soft, b.soft)
-        for name, a, b in both
+        LargestChange(sample_id, a.value, b.value, a.soft, b.soft)
+        for sample_id, a, b in pairs
         if a.value is not None and a.soft is not None and b.value is not None and b.soft is not None
     ]
-    value = _difference([m.a for m in scored], [m.b for m in scored])
+    value = _difference([s.a for s in scored], [s.b for s in scored])
     higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
     finding: Finding
     if value is None:
@@ -207,18 +206,18 @@ def _compared(
     else:
         finding = "better" if (value.difference > 0) == higher else "worse"
 
-    def counted(status: str) -> tuple[int, int]:
-        return sum(a.status == status for _, a, _ in both), sum(b.status == status for _, _, b in both)
+    def count_status(status: str) -> tuple[int, int]:
+        return sum(a.status == status for _, a, _ in pairs), sum(b.status == status for _, _, b in pairs)
 
-    moved = sorted((m for m in scored if m.soft_a != m.soft_b), key=lambda m: -abs(m.soft_b - m.soft_a))
+    moved = sorted((s for s in scored if s.soft_a != s.soft_b), key=lambda s: -abs(s.soft_b - s.soft_a))
     return Compared(
         value=value,
-        soft=_difference([m.soft_a for m in scored], [m.soft_b for m in scored]),
+        soft=_difference([s.soft_a for s in scored], [s.soft_b for s in scored]),
         finding=finding,
         pairs=len(scored),
         scored=(first[metric].scored, second[metric].scored),
-        undefined=counted("undefined"),
-        failed=counted("failed"),
+        undefined=count_status("undefined"),
+        failed=count_status("failed"),
         moved=tuple(moved[:MOST_MOVED]),
     )
 
@@ -228,17 +227,17 @@ def _difference(before: Sequence[float], after: Sequence[float]) -> Difference |
 
     if not before:
         return None
-    apart = [b - a for a, b in zip(before, after, strict=True)]
-    a, b, difference = (sum(numbers) / len(apart) for numbers in (before, after, apart))
-    return Difference(a, b, difference, bootstrap_ci(apart, -1, 1), paired_permutation_test(apart))
+    changes = [b - a for a, b in zip(before, after, strict=True)]
+    a, b, difference = (sum(numbers) / len(changes) for numbers in (before, after, changes))
+    return Difference(a, b, difference, bootstrap_ci(changes, -1, 1), paired_permutation_test(changes))
 
 
 def _cells(difference: Difference | None) -> list[str]:
     if difference is None:
         return ["-"] * 5
-    between = " to ".join(map(_signed, difference.interval)) if difference.interval else "-"
+    interval = " to ".join(map(_signed, difference.interval)) if difference.interval else "-"
     p = f"< {LEAST_P}" if difference.p < LEAST_P else digits(difference.p, SIGNIFICANT)
-    return [number(difference.a), number(difference.b), _signed(difference.difference), between, p]
+    return [number(difference.a), number(difference.b), _signed(difference.difference), interval, p]
 
 
 def _signed(value: float) -> str:

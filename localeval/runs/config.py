@@ -1,4 +1,4 @@
-"""run.json: how a run was made, and so how it can be made again."""
+"""run.json: the configuration of a run, from which it can be repeated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class EngineConfig(BaseModel):
-    """What of the judge decides a record: sha256 of the model, settings, package versions."""
+    """What determines a record: the sha256 of the judge's model, settings, package versions."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -33,14 +33,14 @@ class EngineConfig(BaseModel):
 
 
 class RunConfig(BaseModel):
-    """What run.json keeps.
+    """The content of run.json.
 
     judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
     options   those of `localeval.prompts.options.Options`, files as their text
-    signature what the numbers are made with
-    beside    signatures of embedder and classifier, as far as metrics of any call in this folder used them
-    skipped   the rows of the data that could not be read and were left out, on demand
-    watched   whether every process that judged here refused the network and counted what tried
+    signature what the scores depend on
+    beside    signatures of embedder and classifier, where metrics of any call in this folder used them
+    skipped   the rows of the data that could not be read and were left out, on request
+    watched   whether every process that judged here refused the network and counted the attempts
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,26 +58,26 @@ class RunConfig(BaseModel):
 
     @field_validator("options")
     @classmethod
-    def _options_of_this_version(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def _options_of_this_version(cls, options: dict[str, Any]) -> dict[str, Any]:
         try:
-            Options.read(given)
+            Options.read(options)
         except InputError as error:
             raise ValueError(error) from error
-        return given
+        return options
 
     def after(self, before: RunConfig) -> RunConfig:
-        """Add what holds of an earlier call in the same folder too."""
-        same = {n: m for n, m in before.beside.items() if getattr(before, n) == getattr(self, n)}
+        """Merge in what still holds of an earlier call in the same folder."""
+        same = {k: v for k, v in before.beside.items() if getattr(before, k) == getattr(self, k)}
         watched = self.watched and before.watched
         return self.model_copy(update={"beside": same | self.beside, "watched": watched})
 
     def lines(self) -> list[str]:
-        """Give the lines of the file."""
+        """Return the lines of the file."""
         return (json.dumps(self.model_dump(), indent=1) + "\n").splitlines(keepends=True)
 
 
 def config_of(judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]) -> RunConfig:
-    """Describe a run that begins now."""
+    """Return the configuration of a run that begins now."""
     return RunConfig(
         metrics=list(signature.metrics),
         judge=judge.source,
@@ -85,7 +85,7 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
         engine=EngineConfig(**judge.signature_of_engine()),
         options=vars(options),
         signature=signature,
-        beside={n: m for n in ("embedder", "classifier") if (m := getattr(signature, n))},
+        beside={kind: model for kind in ("embedder", "classifier") if (model := getattr(signature, kind))},
         skipped=list(skipped),
         watched=is_offline(),
     )
@@ -97,7 +97,7 @@ def load_config(folder: Path) -> RunConfig:
 
 
 def read_model(path: Path, model: type[M], kind: str, command: str) -> M:
-    """Read a JSON file that makes a folder one of a `kind`, as `command` writes it. Raises InputError."""
+    """Read the JSON file that marks a folder as a `kind`, as `command` writes it. Raises InputError."""
     folder = path.parent
     try:
         text = path.read_bytes()
@@ -105,14 +105,14 @@ def read_model(path: Path, model: type[M], kind: str, command: str) -> M:
         raise InputError(
             f"{folder}: this is no {kind} ({path.name} can't be read); give one that `{command}` wrote."
         ) from error
-    what = f"{folder}: this is no {kind} for this version: its {path.name}"
-    with parsing(what, "give the run's `evaluate` command again."):
-        # Not model_validate_json, which refuses a path whose bytes are no UTF-8.
+    subject = f"{folder}: this is no {kind} for this version: its {path.name}"
+    with parsing(subject, "give the run's `evaluate` command again."):
+        # Not model_validate_json, which refuses a path that is not UTF-8.
         return model.model_validate(json.loads(text))
 
 
 def find_config(folder: Path) -> RunConfig | None:
-    """Read the same, or None where there is none of this version."""
+    """Read the configuration of a run; None where there is none of this version."""
     with suppress(InputError):
         return load_config(folder)
     return None

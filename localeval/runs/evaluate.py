@@ -1,4 +1,4 @@
-"""The main path: samples -> judgements -> scores -> result."""
+"""Evaluate samples: samples -> judgements -> scores -> result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Progress = Callable[[int, Sequence[Sample]], None]
 
 
 class Watch(Protocol):
-    """Is told the plan before anything is judged, then each sample with its scores when it is finished."""
+    """Receives the plan before anything is judged, then each sample with its scores when it is finished."""
 
     def begin(self, plan: Plan) -> None: ...
 
@@ -56,54 +56,54 @@ def evaluate(
 ) -> Result:
     """Score every sample.
 
-    samples   what `read_samples` takes (a file, a DataFrame, `Sample` objects or dicts), or what it gave
+    samples   any input of `read_samples` (a file, a DataFrame, `Sample` objects or dicts), or its result
     metrics   names of `METRICS`; by default those of `DEFAULT_METRICS` whose columns some sample has, and
-              whose models are here: what is left out for want of a model is logged as a warning
+              whose models are installed: a metric left out for want of a model is logged as a warning
     judge     a `Judge`, a catalog name, or a path to a GGUF file (loaded, and freed at the end)
-    output    the run's folder (see `localeval.runs.folder`); a second call with it goes on where the first
+    output    the run's folder (see `localeval.runs.folder`); a second call with it continues where the first
               ended, and a folder that holds anything else is refused
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
-    workers   processes that judge side by side, each with the judge's threads (a judge given by name: with
-              its share of the cores); "auto" is as many, of four threads, as cores and memory allow
-    ray       the address of a Ray cluster, or "auto" for the one that is here: `workers` are its actors, by
-              default as many as it has room for
+    workers   number of processes that judge in parallel, each with the judge's threads (for a judge given by
+              name: its share of the cores); "auto" is as many, of four threads, as cores and memory allow
+    ray       the address of a Ray cluster, or "auto" for the one of this machine: `workers` are its actors,
+              by default as many as it has room for
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
     options   those of `localeval.prompts.options.Options`
 
     Raises InputError or ModelError before any sample is judged; afterwards a sample that can't be scored
-    has a `Score` that says so.
+    has a `Score` with the reason.
 
     >>> result = evaluate("samples.jsonl", metrics=["faithfulness"])         # doctest: +SKIP
     >>> result["faithfulness"].value                                         # doctest: +SKIP
     0.75
     """
-    began = attempts() if is_offline() else None
+    before = attempts() if is_offline() else None
     threads = threads_each(workers)
-    choices, read, noted, folder, chosen = _prepared(samples, metrics, output, shard, options)
-    with _opened(judge, 0 if ray else threads) as opened:
-        chosen = _ready(chosen, metrics is not None, opened, choices)
-        signature, skipped = opened.signature(chosen, choices), run_folder.skipped(folder, read)
-        config, curves = config_of(opened, choices, signature, skipped), opened.curves(choices)
-        planned = None if watch is None else _planned(read, chosen, opened, choices, folder, watch)
-        with Run.open(folder, read, config, opened.fits) as run:
+    choices, dataset, shard_file, folder, selected = _prepare(samples, metrics, output, shard, options)
+    with _load_judge(judge, 0 if ray else threads) as loaded:
+        selected = _available_metrics(selected, metrics is not None, loaded, choices)
+        signature, skipped = loaded.signature(selected, choices), run_folder.skipped(folder, dataset)
+        config, curves = config_of(loaded, choices, signature, skipped), loaded.curves(choices)
+        run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
+        with Run.open(folder, dataset, config, loaded.fits) as run:
             if folder is not None:
-                note_shard(folder, noted)
-            if watch is not None and planned is not None:
-                run.keep_plan(planned)
-                watch.begin(planned)
-            team = choose_workers(opened, workers, ray)
-            wanted = partial(judgements_of_sample, chosen, choices)
-            scored = ScoredSamples(read, run.journal.lines, curves, choices.threshold)
-            with closing(team.judge(read, wanted, choices, run.journal)) as judged:
-                for done, (at, records, keys) in enumerate(judged, 1):
-                    scores = compute_all(chosen, read[at], records, choices, curves)
-                    scored.put(at, scores, records, keys)
+                note_shard(folder, shard_file)
+            if watch is not None and run_plan is not None:
+                run.keep_plan(run_plan)
+                watch.begin(run_plan)
+            pool = choose_workers(loaded, workers, ray)
+            required = partial(judgements_of_sample, selected, choices)
+            scored = ScoredSamples(dataset, run.journal.lines, curves, choices.threshold)
+            with closing(pool.judge(dataset, required, choices, run.journal)) as judged:
+                for done, (index, records, keys) in enumerate(judged, 1):
+                    scores = compute_all(selected, dataset[index], records, choices, curves)
+                    scored.put(index, scores, records, keys)
                     if progress is not None:
-                        progress(done, read)
+                        progress(done, dataset)
                     if watch is not None:
-                        watch.took(done, read, scores, str(team))
-            refused = None if began is None or not run.config.watched else attempts() - began + team.refused
+                        watch.took(done, dataset, scores, str(pool))
+            refused = None if before is None or not run.config.watched else attempts() - before + pool.refused
             network = Network(watched=refused is not None, refused=refused)
             result = Result(scored, config.metrics, signature, network=network, skipped=skipped)
             if folder is not None:
@@ -111,26 +111,26 @@ def evaluate(
     return result
 
 
-def _prepared(
+def _prepare(
     samples: Source,
     metrics: Iterable[str] | None,
     output: str | Path | None,
     shard: str | None,
     options: dict[str, Any],
 ) -> tuple[Options, Samples, ShardFile | None, Path | None, list[Metric]]:
-    """Check what a caller gives, and the run's folder, before a model is looked for."""
+    """Check the arguments and the run's folder, before a model is looked for."""
     choices = Options.read(options)
-    read = samples if isinstance(samples, Samples) else read_samples(samples)
-    read, noted = (read, None) if shard is None else Shard.read(shard).take(read)
+    dataset = samples if isinstance(samples, Samples) else read_samples(samples)
+    dataset, shard_file = (dataset, None) if shard is None else Shard.read(shard).take(dataset)
     if output == "":
         raise InputError("output is empty; name a folder, or leave it out.")
     folder = None if output is None else Path(output)
     if folder is not None:
-        run_folder.check(folder, read)
-    return choices, read, noted, folder, metrics_for(metrics, read)
+        run_folder.check(folder, dataset)
+    return choices, dataset, shard_file, folder, metrics_for(metrics, dataset)
 
 
-def _planned(
+def _plan_run(
     samples: Samples,
     metrics: Sequence[Metric],
     judge: Judge,
@@ -138,15 +138,15 @@ def _planned(
     folder: Path | None,
     watch: Watch,
 ) -> Plan:
-    """Plan the run. Raises InputError, after telling the plan, where the judge does not fit into memory."""
-    planned = make_plan(samples, metrics, judge, options, folder, most=LOOKED_AT)
-    if planned.memory is not None and planned.free is not None and not planned.fits:
-        watch.begin(planned)
+    """Plan the run. Raises InputError, after showing the plan, where the judge does not fit into memory."""
+    run_plan = make_plan(samples, metrics, judge, options, folder, most=LOOKED_AT)
+    if run_plan.memory is not None and run_plan.free is not None and not run_plan.fits:
+        watch.begin(run_plan)
         raise InputError(
-            f"the judge needs about {planned.memory / 1e9:.1f} GB of memory, and {planned.free / 1e9:.1f} GB "
-            f"are free; {SMALLER}."
+            f"the judge needs about {run_plan.memory / 1e9:.1f} GB of memory, and "
+            f"{run_plan.free / 1e9:.1f} GB are free; {SMALLER}."
         )
-    return planned
+    return run_plan
 
 
 def plan(
@@ -157,50 +157,50 @@ def plan(
     shard: str | None = None,
     **options: Any,
 ) -> Plan:
-    """Tell what `evaluate` would do with these arguments: judgements, tokens, time, memory. Judge nothing.
+    """Estimate the judgements, tokens, time and memory of `evaluate` with these arguments. Judge nothing.
 
     Time and memory are those of one process; the speed of the machine is measured with some 3,800 tokens,
-    once for a model and its settings. `output` is only read: what its journal holds is not made again.
-    Raises InputError or ModelError where `evaluate` would, before it judges.
+    once for a model and its settings. `output` is only read: judgements in its journal are not counted as
+    work. Raises InputError or ModelError where `evaluate` would, before it judges.
 
     >>> print(plan("samples.jsonl", metrics=["faithfulness"]))               # doctest: +SKIP
     """
-    choices, read, _, folder, chosen = _prepared(samples, metrics, output, shard, options)
-    with _opened(judge) as opened:
-        chosen = _ready(chosen, metrics is not None, opened, choices)
-        return make_plan(read, chosen, opened, choices, folder, measure=True)
+    choices, dataset, _, folder, selected = _prepare(samples, metrics, output, shard, options)
+    with _load_judge(judge) as loaded:
+        selected = _available_metrics(selected, metrics is not None, loaded, choices)
+        return make_plan(dataset, selected, loaded, choices, folder, measure=True)
 
 
 async def aevaluate(samples: Source, **arguments: Any) -> Result:
-    """Call `evaluate` in a thread of its own, so that an event loop goes on."""
+    """Call `evaluate` in a thread of its own, so that it does not block the event loop."""
     return await asyncio.to_thread(evaluate, samples, **arguments)
 
 
 def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:
-    """Choose the metrics to compute. Raises InputError where no sample has the columns of one of `names`."""
+    """Choose the metrics to compute. Raises InputError where no sample has the columns of a named metric."""
     if names is not None:
-        chosen = choose_metrics(names)
-        for metric in chosen:
+        selected = choose_metrics(names)
+        for metric in selected:
             check_columns(samples, metric.columns, metric.name, samples.name)
             if metric.either and all(getattr(s, c, None) is None for s in samples for c in metric.either):
                 raise InputError(
                     f"{samples.name}: {metric.name} needs one of the columns {', '.join(metric.either)}, and "
                     "no sample has one; add it, or leave the metric out."
                 )
-        return chosen
-    fitting = [
+        return selected
+    selected = [
         metric
         for metric in map(METRICS.__getitem__, DEFAULT_METRICS)
         if all(any(getattr(s, column) is not None for s in samples) for column in metric.columns)
     ]
-    if not fitting:
+    if not selected:
         columns = ", ".join(METRICS[DEFAULT_METRICS[0]].columns)
         raise InputError(f"{samples.name}: no metric can be computed; samples need the columns {columns}.")
-    return fitting
+    return selected
 
 
-def _ready(metrics: list[Metric], named: bool, judge: Judge, options: Options) -> list[Metric]:
-    """Check the models of the metrics, and leave out those whose model is not here.
+def _available_metrics(metrics: list[Metric], named: bool, judge: Judge, options: Options) -> list[Metric]:
+    """Check the models of the metrics, and leave out the metrics whose model is not installed.
 
     None is left out where the caller `named` them, or an embedder. Raises ModelMissing where none is left.
     """
@@ -215,11 +215,11 @@ def _ready(metrics: list[Metric], named: bool, judge: Judge, options: Options) -
             missing[metric.name] = error
     if missing and len(missing) == len(metrics):
         raise next(iter(missing.values()))
-    for name, why in missing.items():
-        LOG.warning("%s is left out: %s", name, why)
+    for name, reason in missing.items():
+        LOG.warning("%s is left out: %s", name, reason)
     return [metric for metric in metrics if metric.name not in missing]
 
 
-def _opened(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> AbstractContextManager[Judge]:
-    """Load the judge, where it is a name, to be freed at the end."""
+def _load_judge(judge: Judge | str | os.PathLike[str], n_threads: int = 0) -> AbstractContextManager[Judge]:
+    """Load the judge, where it is a name or a path, to be freed at the end."""
     return nullcontext(judge) if isinstance(judge, Judge) else Judge.load(judge, n_threads=n_threads)

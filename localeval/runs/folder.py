@@ -1,7 +1,7 @@
-"""A run's folder, complete in itself: what was judged, with what, and every judgement.
+"""Read and write the folder of a run: its samples, its configuration, every judgement, and the results.
 
-A folder is a run's if it has the `run.json` of one; else it must be empty, or not exist. Its files:
-localeval/runs/README.md.
+A folder belongs to a run if it has the `run.json` of one; else it must be empty, or not exist. Its files are
+listed in localeval/runs/README.md.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, FILE, "report.h
 SHARD = "shard.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
 FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, SHARD, plan.FILE, *_FINISHED)
-"""Every file of a run."""
+"""All files of a run."""
 
 
 def is_run(folder: Path) -> bool:
-    """Tell whether a run was made there, by any version. Raises OSError where run.json can't be read."""
+    """Return whether the folder has a run, of any version. Raises OSError where run.json can't be read."""
     if not (folder / RECIPE).exists():
         return False
     try:
-        kept = json.loads((folder / RECIPE).read_bytes())
-    except (ValueError, RecursionError):  # damaged: its judgements are still good
+        content = json.loads((folder / RECIPE).read_bytes())
+    except (ValueError, RecursionError):  # run.json is damaged, but the judgements are still good
         return (folder / journal.FILE).exists()
-    return isinstance(kept, dict) and kept.keys() >= {"metrics", "judge", "engine"}
+    return isinstance(content, dict) and content.keys() >= {"metrics", "judge", "engine"}
 
 
 def check(folder: Path, samples: Samples) -> None:
-    """Check that a run of these samples may be kept in the folder.
+    """Check that the folder can hold a run of these samples.
 
-    Raises FolderError for a folder that holds something and is no run's, and InputError where they were read
-    from the run's own samples.jsonl, and are only a part of it.
+    Raises FolderError for a folder that is not empty and has no run, and InputError where the samples are
+    only a part of the run's own samples.jsonl.
     """
     try:
-        there = [] if is_run(folder) or not folder.exists() else folder.iterdir()
-        # Empty files do not count, nor hidden ones: a run that ended at once leaves such.
-        if any(path.lstat().st_size for path in there if not path.name.startswith(".")):
+        paths = [] if is_run(folder) or not folder.exists() else folder.iterdir()
+        # Empty and hidden files do not count: a run that ended at its beginning leaves such files.
+        if any(path.lstat().st_size for path in paths if not path.name.startswith(".")):
             raise FolderError(
                 f"{folder}: this folder is not empty, and no run's (it has no {RECIPE} of one); choose an "
                 "empty or a new one with -o."
@@ -64,48 +64,48 @@ def check(folder: Path, samples: Samples) -> None:
         raise FolderError(
             f"{folder}: no run can be kept there ({error.strerror}); choose another folder with -o."
         ) from error
-    if is_own(folder, samples) and (had := len(_samples_of(folder))) > len(samples):
+    if is_own(folder, samples) and (total := len(_read_stored(folder))) > len(samples):
         raise InputError(
-            f"{samples.file}: this is the run's own file, in which only {len(samples)} of {had} samples "
+            f"{samples.file}: this is the run's own file, in which only {len(samples)} of {total} samples "
             "would be left; choose another folder with -o."
         )
 
 
 def is_own(folder: Path, samples: Samples) -> bool:
-    """Tell whether they were read from the run's own file of samples, by whatever path."""
+    """Return whether the samples were read from the run's own samples.jsonl, by whatever path."""
     return samples.file is not None and files.is_same(folder / SAMPLES, samples.file)
 
 
 def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
-    """List the rows left out of the data: of `read` and, where that is the run's own file, before it."""
-    own = find_config(folder) if folder is not None and is_own(folder, read) else None
-    return [*(own.skipped if own else []), *read.skipped]
+    """List the rows that were left out: of `read` and, where that is the run's own file, of the run."""
+    previous = find_config(folder) if folder is not None and is_own(folder, read) else None
+    return [*(previous.skipped if previous else []), *read.skipped]
 
 
 def check_default(folder: Path, samples: Sequence[Sample]) -> None:
-    """Raise InputError where a folder that nobody chose has a finished run with none of these questions."""
-    if not (folder / RESULTS).exists() or not (before := _samples_of(folder)):
+    """Raise InputError where a default folder has a finished run with none of these questions."""
+    if not (folder / RESULTS).exists() or not (stored := _read_stored(folder)):
         return
-    asked = {_question(one) for one in before}
-    if not any(_question(one) in asked for one in samples):
+    questions = set(map(_question, stored))
+    if not any(_question(sample) in questions for sample in samples):
         raise InputError(
-            f"{folder} holds a finished run of {len(before)} other samples, perhaps of another file of this "
+            f"{folder} holds a finished run of {len(stored)} other samples, perhaps of another file of this "
             f"name; name another folder with -o, or give -o {folder} to replace its results."
         )
 
 
 def _question(sample: Sample) -> str:
-    """Give what tells of which data a sample is: its question, or what stands in its place."""
+    """Return the question of a sample, or its contexts, reference or response where it has none."""
     if sample.user_input or not sample.retrieved_contexts:
         return sample.user_input or sample.reference or sample.response or ""
     return "\n".join(sample.retrieved_contexts)
 
 
 class Run:
-    """A run in its folder while it goes on; without a folder, in memory. Make it with `open`."""
+    """A run in progress, in its folder; in memory without one. It is made by `open`."""
 
-    def __init__(self, folder: Path | None, kept: Journal, config: RunConfig) -> None:
-        self.folder, self.journal, self.config = folder, kept, config
+    def __init__(self, folder: Path | None, journal: Journal, config: RunConfig) -> None:
+        self.folder, self.journal, self.config = folder, journal, config
 
     @classmethod
     @contextmanager
@@ -114,87 +114,89 @@ class Run:
     ) -> Iterator[Run]:
         """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
 
-        Before they go `fits` is called, which raises where the run could make none in their place.
+        Before the results are deleted, `fits` is called; it raises where the run could not replace them.
         Raises FolderError where another process writes to the folder, or it can't be written.
         """
-        with Journal(folder) as kept:
+        with Journal(folder) as locked_journal:
             if folder is not None:
-                before = find_config(folder)
-                made = made.after(before) if before else made
-                _begin(folder, samples, made, fits)
-            yield cls(folder, kept, made)
+                previous = find_config(folder)
+                made = made.after(previous) if previous else made
+                _write_inputs(folder, samples, made, fits)
+            yield cls(folder, locked_journal, made)
 
     def keep_plan(self, planned: Plan) -> None:
-        """Write plan.json, unless the run goes on and one tells of its beginning."""
+        """Write plan.json, unless the run continues and has the plan of its beginning."""
         if self.folder is not None and not (planned.kept and (self.folder / plan.FILE).exists()):
             with files.writing(self.folder):
                 files.atomic_write(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
 
 
-def _begin(folder: Path, samples: Sequence[Sample], made: RunConfig, fits: Callable[[], None]) -> None:
+def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits: Callable[[], None]) -> None:
     def lines() -> Iterator[str]:
         return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
 
-    # The configuration first: where it stands, the folder is a run's.
-    texts: dict[str, Callable[[], Iterable[str]]] = {RECIPE: made.lines, SAMPLES: lines}
+    # The configuration first: with it, the folder belongs to a run.
+    contents: dict[str, Callable[[], Iterable[str]]] = {RECIPE: new.lines, SAMPLES: lines}
     with files.writing(folder):
-        changed = [name for name, text in texts.items() if not _holds(folder / name, text())]
+        changed = [name for name, text in contents.items() if not _has_lines(folder / name, text())]
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
         if changed and finished:
             fits()
-            before, kept = find_config(folder), _samples_of(folder)
-            texts_now = {sample_sha256(one) for one in samples}
-            gone = sum(sample_sha256(one) not in texts_now for one in kept)
-            lost = [name for name in before.metrics if name not in made.metrics] if before else []
-            if gone or lost:
-                what = ", ".join([f"{gone} of its {len(kept)} samples"] * (gone > 0) + lost)
-                LOG.warning(
-                    "%s: the run's results of %s go; all judgements stay in its journal.", folder, what
-                )
-        written = [(files.write_temporary(folder / name, texts[name]()), folder / name) for name in changed]
+            _warn_of_lost_results(folder, samples, new)
+        temporary = [(files.write_temporary(folder / n, contents[n]()), folder / n) for n in changed]
         for path in [*finished, folder / plan.FILE] if changed else []:
-            path.unlink(missing_ok=True)  # first: what is there belongs together
-        for beside, path in written:
-            beside.replace(path)
+            path.unlink(missing_ok=True)  # first, so that the folder never has results of other inputs
+        for source, path in temporary:
+            source.replace(path)
 
 
-def _holds(path: Path, lines: Iterable[str]) -> bool:
-    """Tell whether the file holds just these lines."""
+def _warn_of_lost_results(folder: Path, samples: Sequence[Sample], new: RunConfig) -> None:
+    previous, previous_samples = find_config(folder), _read_stored(folder)
+    digests = set(map(sample_sha256, samples))
+    gone = sum(sample_sha256(sample) not in digests for sample in previous_samples)
+    lost = [name for name in previous.metrics if name not in new.metrics] if previous else []
+    if gone or lost:
+        what = ", ".join([f"{gone} of its {len(previous_samples)} samples"] * (gone > 0) + lost)
+        LOG.warning("%s: the run's results of %s go; all judgements stay in its journal.", folder, what)
+
+
+def _has_lines(path: Path, lines: Iterable[str]) -> bool:
+    """Return whether the file consists of exactly these lines."""
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return all(kept == (line and line.encode()) for kept, line in zip_longest(file, lines))
+        return all(stored == (line and line.encode()) for stored, line in zip_longest(file, lines))
 
 
-def _samples_of(folder: Path) -> Sequence[Sample]:
-    """Read the samples of the run there; none where they can't be read."""
+def _read_stored(folder: Path) -> Sequence[Sample]:
+    """Read the samples of the run in the folder; none where they can't be read."""
     with suppress(InputError):
         return read_samples(folder / SAMPLES)
     return []
 
 
 def finish(folder: Path, result: Result) -> None:
-    """Write results.json and the tables, whole or none of them, then the report. Raises FolderError."""
+    """Write results.json and the tables, all or none of them, then the report. Raises FolderError."""
     with files.writing(folder):
-        # The results last: they say that all is there.
+        # The results last: they mark the run as finished.
         files.write_together(folder, [*tables.as_csv(result), (RESULTS, results_text(result))])
     write_report(folder, result, folder / REPORT)
 
 
 def write_results(path: Path, result: Result) -> None:
-    """Write a result of a run's folder to any file, in the form of its results.json. Raises InputError."""
+    """Write the result of a run to any file, in the form of results.json. Raises InputError."""
     with files.writing_to(path, "scores"):
         files.atomic_write(path, results_text(result))
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:
-    """Write the HTML page of a run, with what all judgements in its journal took. Raises InputError."""
+    """Write the HTML page of a run, with the cost of all judgements in its journal. Raises InputError."""
     from localeval.report import html
 
     seconds, rows = 0.0, 0
     with suppress(OSError), (folder / journal.FILE).open("rb") as file:
         for line in file:
-            with suppress(ValueError, KeyError, TypeError):  # a damaged line: the journal tells of it
+            with suppress(ValueError, KeyError, TypeError):  # a damaged line, which the journal reports
                 cost = head_of(line)["cost"]
                 seconds, rows = seconds + cost["seconds"], rows + cost["rows"]
     cost = html.RunCost(seconds, rows) if seconds else None
@@ -202,13 +204,13 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
 
 
 def read(folder: Path) -> tuple[Samples, RunConfig]:
-    """Read the samples and the configuration of a run. Raises InputError for what is none."""
-    made = config.load_config(folder)
-    return read_samples(folder / SAMPLES), made
+    """Read the samples and the configuration of a run. Raises InputError for a folder without a run."""
+    run_config = config.load_config(folder)
+    return read_samples(folder / SAMPLES), run_config
 
 
 def load(folder: str | Path) -> Result:
-    """Read the result of a finished run, with no model; its records are read when they are asked for.
+    """Load the result of a finished run, with no model; a record is read when it is accessed.
 
     Raises InputError for a folder without a finished run.
 

@@ -1,6 +1,6 @@
-"""Gates: what a run must reach, so that a script can stop where it does not; also as JUnit XML, for CI.
+"""Gates: bounds that a run must meet, so that a script can stop where it does not; also as JUnit XML, for CI.
 
-How they are written, and when they are missed: localeval/runs/README.md.
+Their syntax, and when they are missed: localeval/runs/README.md.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from localeval.runs.result import Result
 from localeval.text.display import digits, printable, shorten
 
 _ROUNDING = 1e-9  # a mean of 0.8 may be stored as 0.7999999999999999
-_LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer say little of the whole
+_LEAST_SHARE = 0.5  # of the samples that the baseline scored: fewer do not represent the whole
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A gate, as it was asked for, and what was found; `missed` or met."""
+    """The outcome of a gate: its description, what was found, and whether it was missed."""
 
     gate: str
     found: str
@@ -34,9 +34,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on one number of a metric: the mean, or the `end` of its interval that is worse.
+    """A bound on the mean of a metric, or on the worse `end` of its interval.
 
-    over  the number may not lie above the limit, instead of below it
+    over  the number must not lie above the limit, instead of below it
     """
 
     metric: str
@@ -47,7 +47,7 @@ class Bound:
 
     @classmethod
     def read(cls, text: str, over: bool = False) -> Bound:
-        """Read a bound. Raises InputError for another form, no metric, or the side that is not the bad one.
+        """Parse a bound. Raises InputError for another form, an unknown metric, or the better side.
 
         >>> Bound.read("faithfulness:lower=0.75")
         Bound(metric='faithfulness', limit=0.75, soft=False, end=True, over=False)
@@ -71,17 +71,17 @@ class Bound:
         return cls(metric, limit, "soft" in parts, side in parts, over)
 
     def check(self, result: Result) -> Outcome:
-        """Hold it against a result. Raises InputError where that has no such metric."""
+        """Check the bound on a result. Raises InputError where the result has no such metric."""
         mean = result[self.metric]
         interval = mean.soft_interval if self.soft else mean.interval
-        at_end = interval and interval[self.over]
-        found = at_end if self.end else mean.soft if self.soft else mean.value
-        if found is None:
-            counted = f"{mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed"
-            return Outcome(str(self), f"nothing to hold it against ({counted})", missed=True)
-        beyond = found - self.limit if self.over else self.limit - found
-        shown = digits(found, self.limit) if abs(beyond) > _ROUNDING else f"{found:.4f}"
-        return Outcome(str(self), shown, missed=beyond > _ROUNDING)
+        center = mean.soft if self.soft else mean.value
+        measured = (interval and interval[self.over]) if self.end else center
+        if measured is None:
+            counts = f"{mean.scored} scored, {mean.undefined} undefined, {mean.failed} failed"
+            return Outcome(str(self), f"no value to check ({counts})", missed=True)
+        excess = measured - self.limit if self.over else self.limit - measured
+        text = digits(measured, self.limit) if abs(excess) > _ROUNDING else f"{measured:.4f}"
+        return Outcome(str(self), text, missed=excess > _ROUNDING)
 
     def __str__(self) -> str:
         end = ("upper" if self.over else "lower") + " end of the 95 % interval of the " if self.end else ""
@@ -91,43 +91,43 @@ class Bound:
 
 
 def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Outcome], tuple[str, ...]]:
-    """Give (the gates of `drop_gates`, warnings) against `baseline`, which the caller knows as `where`.
+    """Return (the gates of `drop_gates`, warnings) against `baseline`, which the caller knows as `where`.
 
-    Where the runs can't be compared, that is one missed gate.
+    Where the runs can't be compared, the result is one missed gate.
     """
     try:
         compared = compare(baseline, result)
     except LocalevalError as error:
         return [Outcome(f"no drop from {printable(where)}", str(error), missed=True)], ()
-    warnings, none = list(compared.warnings), "none of them is compared"
+    warnings, not_compared = list(compared.warnings), "none of them is compared"
     if compared.only_a or compared.only_b:
-        alone = f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}"
-        warnings.append(f"{alone}; {none}")
-    for metric, found in compared.metrics.items():
-        if any(found.failed):
-            before, now = found.failed
-            warnings.append(f"{metric}: failed in that run: {before}, in this one: {now}; {none}")
+        unpaired = f"samples in that run alone: {compared.only_a}, in this one alone: {compared.only_b}"
+        warnings.append(f"{unpaired}; {not_compared}")
+    for metric, comparison in compared.metrics.items():
+        if any(comparison.failed):
+            before, after = comparison.failed
+            warnings.append(f"{metric}: failed in that run: {before}, in this one: {after}; {not_compared}")
     return drop_gates(compared, where), tuple(warnings)
 
 
 def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
-    """Give a gate for each metric that both runs have: it did not get worse than in `where`, the first."""
+    """Return a gate for each metric of both runs: it did not get worse than in the first run, `where`."""
     outcomes = []
-    for metric, found in compared.metrics.items():
-        few = found.pairs < _LEAST_SHARE * found.scored[0]
-        seen = "no sample was scored in both runs"
-        if found.value is not None:
-            seen = "fewer than half of the samples were scored again: " if few else ""
-            seen += f"{found.finding} over {found.pairs} of {found.scored[0]} samples "
-            p = digits(found.value.p, SIGNIFICANT)
-            seen += f"({found.value.a:.4f} before, {found.value.b:.4f} now, p = {p})"
-        missed = few or found.finding in ("worse", "differs", "nothing to compare")
-        outcomes.append(Outcome(f"{metric}: no drop from {printable(where)}", seen, missed))
+    for metric, comparison in compared.metrics.items():
+        few = comparison.pairs < _LEAST_SHARE * comparison.scored[0]
+        text = "no sample was scored in both runs"
+        if comparison.value is not None:
+            text = "fewer than half of the samples were scored again: " if few else ""
+            text += f"{comparison.finding} over {comparison.pairs} of {comparison.scored[0]} samples "
+            p = digits(comparison.value.p, SIGNIFICANT)
+            text += f"({comparison.value.a:.4f} before, {comparison.value.b:.4f} now, p = {p})"
+        missed = few or comparison.finding in ("worse", "differs", "nothing to compare")
+        outcomes.append(Outcome(f"{metric}: no drop from {printable(where)}", text, missed))
     return outcomes
 
 
 def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
-    """Give JUnit XML: one test case a gate, a missed one as a failure; `suite` names what was evaluated."""
+    """Return JUnit XML: a test case per gate, a missed one as a failure; `suite` names what was evaluated."""
     missed = sum(outcome.missed for outcome in outcomes)
     counts = {"tests": str(len(outcomes)), "failures": str(missed), "errors": "0", "skipped": "0"}
     root = ElementTree.Element("testsuites", counts)

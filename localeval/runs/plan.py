@@ -1,7 +1,7 @@
-"""What a run will ask and take, as the table that `--plan` prints.
+"""Estimate the work, time and memory of a run, for the table that `--plan` prints.
 
-Each judgement is asked of an engine that counts and answers nothing (`localeval.engine.dry_run`), so the
-tokens of its prompt are those of the run. Replies are estimated, and each sentence counts as one statement.
+Each judgement is asked of an engine that only counts (`localeval.engine.dry_run`), so the prompt tokens are
+those of the run. Reply tokens are estimated, and each sentence counts as one statement.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ FILE = "plan.json"
 SCHEMA = 1  # of `plan.json`; another number is another form
 
 SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
-BEHIND = 1500  # tokens that stand before another on the way: a prefix of worked examples and half a context
-LOOKED_AT = 100  # samples that are looked at before a run, in one or two seconds
+BEHIND = 1500  # tokens before an average token: a prefix of worked examples and half a context
+LOOKED_AT = 100  # samples that are counted before a run, in one or two seconds
 
 
 @dataclass(frozen=True)
 class Work:
-    """What there is to do of one judgement.
+    """The work of a run for one kind of judgement.
 
-    by       who answers: "judge", "embedder" or "classifier"
-    to_make  judgements that will be asked for
-    kept     those that the journal holds
-    again    those that an earlier sample of the run asks for too
-    spent    the judge's tokens: of prompts as they will be, of replies estimated
+    by       the model that answers: "judge", "embedder" or "classifier"
+    to_make  number of judgements to be made
+    kept     number that the journal holds already
+    again    number that an earlier sample of the run asks for too
+    spent    the judge's tokens: counted for prompts, estimated for replies
     """
 
     judgement: str
@@ -68,16 +68,16 @@ class Work:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run before it starts. `print(plan)` shows it.
+    """An estimate of a run before it starts. `print(plan)` shows it.
 
-    looked_at  how many of the samples, evenly spread, were looked at; all is reckoned from these
-    work       for each judgement, in the order in which they are made
-    windows    of those looked at, id -> in how many windows its contexts are read
-    too_long   of those looked at, ids of which a judgement will fail with `context_too_long`
-    tokens     of each sample, where all were looked at; else empty
-    speed      what a token costs on this machine; None where it was not measured
+    looked_at  number of samples, evenly spread, that were counted; everything is estimated from these
+    work       one entry for each judgement, in the order in which they are made
+    windows    of the counted samples, id -> number of windows in which its contexts are read
+    too_long   of the counted samples, ids of those with a judgement that will fail with `context_too_long`
+    tokens     tokens of each sample, where all were counted; else empty
+    speed      cost of a token on this machine; None where it was not measured
     memory     bytes that the judge needs; None where no model is to be loaded, or a GPU holds it
-    free       bytes that are there; None where the system does not tell
+    free       bytes of free memory; None where the system does not report them
     """
 
     samples: int
@@ -100,32 +100,32 @@ class Plan:
 
     @property
     def spent(self) -> TokenUsage:
-        """The tokens of all judgements together."""
+        """Tokens of all judgements together."""
         return _sum(work.spent for work in self.work)
 
     @property
     def seconds(self) -> float | None:
-        """Of the judge's tokens; None where the speed is not known. Loading the model takes seconds more."""
+        """Seconds for the judge's tokens, without loading the model; None where the speed is not known."""
         return self._seconds(self.spent) if self.spent.total else 0.0
 
     @property
     def fits(self) -> bool:
-        """Whether the judge fits into the memory that is there; True where either is not known."""
+        """Whether the judge fits into the free memory; True where either is not known."""
         return self.memory is None or self.free is None or self.memory <= self.free
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values, as `plan.json` keeps it."""
+        """Return everything as plain JSON values: the content of `plan.json`."""
         work = []
-        for one in self.work:
-            fields = {name: value for name, value in asdict(one).items() if name != "spent"}
-            work.append({**fields, "seconds": self._seconds(one.spent), **_stored(one.spent)})
+        for item in self.work:
+            fields = {name: value for name, value in asdict(item).items() if name != "spent"}
+            work.append({**fields, "seconds": self._seconds(item.spent), **_usage_fields(item.spent)})
         return {
             "schema": SCHEMA,
             "samples": self.samples,
             "looked_at": self.looked_at,
             "to_make": self.to_make,
             "kept": self.kept,
-            **_stored(self.spent),
+            **_usage_fields(self.spent),
             "seconds": self.seconds,
             "work": work,
             "windows": dict(self.windows),
@@ -138,81 +138,81 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        """Show one row a judgement, one for all of them; below it time, memory and what is too long."""
+        """Show a row per judgement and one for the total, then time, memory and samples that are too long."""
         table = new_table(
             *("judgement", "to make", "from the journal"),
             *("prompt tokens", "reply tokens, about", "time, about"),
         )
 
         def row(name: str, to_make: int, kept: int, spent: TokenUsage, by: str = "judge") -> None:
-            written = spent.decoded + spent.guessed + spent.forced
-            cells = [f"{spent.total - written:,}", f"{written:,}", _time(self._seconds(spent))]
+            reply_tokens = spent.decoded + spent.guessed + spent.forced
+            cells = [f"{spent.total - reply_tokens:,}", f"{reply_tokens:,}", _time(self._seconds(spent))]
             table.add_row(name, f"{to_make:,}", f"{kept:,}", *(cells if by == "judge" else [f"by the {by}"]))
 
-        for one in self.work:
-            row(one.judgement, one.to_make, one.kept + one.again, one.spent, one.by)
+        for item in self.work:
+            row(item.judgement, item.to_make, item.kept + item.again, item.spent, item.by)
         table.add_row()
-        row("all", self.to_make, sum(one.kept + one.again for one in self.work), self.spent)
+        row("all", self.to_make, sum(item.kept + item.again for item in self.work), self.spent)
         return "\n".join([*printed(table, 110), "", *self._notes("Not measured.")])
 
     def summary(self) -> list[str]:
-        """Say in two or three lines what there is to do, how long it takes, and whether it fits."""
-        samples = _samples(self.samples)
-        looked, end = samples, "; no model is asked."
+        """Return two or three lines: what is to be judged, how long it takes, and whether it fits."""
+        samples = _sample_count(self.samples)
+        counted, end = samples, "; no model is asked."
         if self.looked_at < self.samples:
-            looked, end = f"the {self.looked_at:,} of {samples} that were looked at", "."
+            counted, end = f"the {self.looked_at:,} of {samples} that were looked at", "."
         if not self.to_make and not self.kept:
-            return [f"Plan: nothing is to be judged in {looked}{end}"]
+            return [f"Plan: nothing is to be judged in {counted}{end}"]
         if not self.to_make:
-            return [f"Plan: all judgements of {looked} are in the journal{end}"]
-        kept = f" ({self.kept:,} more in the journal)" if self.kept else ""
+            return [f"Plan: all judgements of {counted} are in the journal{end}"]
+        stored = f" ({self.kept:,} more in the journal)" if self.kept else ""
         about = "" if self.looked_at == self.samples else "about "
         tokens = f", about {self.spent.total:,} tokens" if self.spent.total else ""
         return [
-            f"Plan: {samples}, {about}{self.to_make:,} judgements to make{kept}{tokens}.",
-            *self._notes("told after the first samples; --plan measures this machine."),
+            f"Plan: {samples}, {about}{self.to_make:,} judgements to make{stored}{tokens}.",
+            *self._notes("shown after the first samples; --plan measures this machine."),
         ]
 
     def _seconds(self, spent: TokenUsage) -> float | None:
         return self.speed.cost(spent) if self.speed else None
 
     def _notes(self, unknown: str) -> Iterator[str]:
-        """Say time and memory, with `unknown` in place of a time that was not measured; what is too long."""
+        """Yield time (`unknown` where it was not measured) and memory, then the samples that are long."""
         time, memory = unknown, ""
         if self.seconds is not None:
-            others = sorted({one.by for one in self.work if one.to_make and one.by != "judge"})
-            beside = f", and the {' and the '.join(others)} beside" if others else ""
-            time = f"about {_time(self.seconds)} and some seconds to load the model{beside}."
+            others = sorted({item.by for item in self.work if item.to_make and item.by != "judge"})
+            auxiliary = f", and the {' and the '.join(others)} beside" if others else ""
+            time = f"about {_time(self.seconds)} and some seconds to load the model{auxiliary}."
         if self.memory is not None:
             free = f", {self.free / 1e9:.1f} GB are free" if self.free is not None else ""
             memory = f" Memory: {self.memory / 1e9:.1f} GB needed{free}{'' if self.fits else f': {SMALLER}'}."
         yield f"Time: {time}{memory}"
-        among = "" if self.looked_at == self.samples else f" of {self.looked_at:,}"
+        of_counted = "" if self.looked_at == self.samples else f" of {self.looked_at:,}"
         if self.windows:
             what = f"Contexts read in windows (up to {max(self.windows.values())})"
-            yield f"{what}: {_samples(len(self.windows))}{among} ({join_some([*self.windows], 5)})."
+            yield f"{what}: {_sample_count(len(self.windows))}{of_counted} ({join_some([*self.windows], 5)})."
         if self.too_long:
             what = "Too long, and will fail with context_too_long"
-            yield f"{what}: {_samples(len(self.too_long))}{among} ({join_some(self.too_long, 5)})."
-        if among:
-            yield f"Reckoned from {self.looked_at:,} of the {self.samples:,} samples."
+            yield f"{what}: {_sample_count(len(self.too_long))}{of_counted} ({join_some(self.too_long, 5)})."
+        if of_counted:
+            yield f"Estimated from {self.looked_at:,} of the {self.samples:,} samples."
 
 
 def _sum(spent: Iterable[TokenUsage]) -> TokenUsage:
     return TokenUsage(*map(sum, zip(TokenUsage(), *spent, strict=True)))
 
 
-def _stored(spent: TokenUsage) -> dict[str, Any]:
+def _usage_fields(spent: TokenUsage) -> dict[str, Any]:
     kinds = {kind: tokens for kind, tokens in spent.stored().items() if kind != "seconds"}
     return {"rows": spent.total, "rows_by_kind": kinds}
 
 
-def _samples(n: int) -> str:
+def _sample_count(n: int) -> str:
     return f"{n:,} sample" if n == 1 else f"{n:,} samples"
 
 
 def _time(seconds: float | None) -> str:
-    """Say a length of time in words.
+    """Format a length of time.
 
     >>> _time(None), _time(8.2), _time(119.7), _time(200), _time(1300), _time(20000)
     ('-', '8 s', '2 min 0 s', '3 min 20 s', '22 min', '5 h 33 min')
@@ -239,37 +239,37 @@ def make_plan(
 ) -> Plan:
     """Plan a run of these samples, of which the journal in `folder` may hold judgements.
 
-    most     look at this many samples, evenly spread, where there are more; 0 for all
-    measure  measure the machine's speed, with some 3,800 tokens; else the plan tells no time
+    most     count at most this many samples, evenly spread; 0 for all
+    measure  measure the machine's speed, with some 3,800 tokens; else the plan has no time
 
     Raises ModelBroken for a file that is no model.
     """
     n = len(samples)
-    looked = [samples[i * n // most] for i in range(most)] if 0 < most < n else samples
-    dry = _DryRun(judge, options, JournalFile(folder / JOURNAL) if folder else None)
-    tokens = tuple(dry.count(sample, metrics) for sample in looked)
+    counted = [samples[i * n // most] for i in range(most)] if 0 < most < n else samples
+    dry_run = _DryRun(judge, options, JournalFile(folder / JOURNAL) if folder else None)
+    tokens = tuple(dry_run.count(sample, metrics) for sample in counted)
     engine = judge.engine if isinstance(judge.engine, Engine) and any(tokens) else None
     plan = Plan(
         samples=n,
-        looked_at=len(looked),
-        work=dry.work(n / max(1, len(looked))),
-        windows=dry.windows,
-        too_long=tuple(dry.too_long),
-        tokens=tokens if len(looked) == n else (),
-        memory=engine.memory(dry.engine.prefix_tokens()) if engine else None,
+        looked_at=len(counted),
+        work=dry_run.work(n / max(1, len(counted))),
+        windows=dry_run.windows,
+        too_long=tuple(dry_run.too_long),
+        tokens=tokens if len(counted) == n else (),
+        memory=engine.memory(dry_run.engine.prefix_tokens()) if engine else None,
         free=available(),
     )
     if engine and measure and plan.fits:  # measuring loads the model once more
         from localeval.engine.benchmark import measure as measure_speed  # heavy: llama.cpp
 
         LOG.warning("measuring how fast this machine is with %s; it takes about a minute.", engine.path.name)
-        with suppress(EngineError):  # the run will meet it too, and say what came of it
+        with suppress(EngineError):  # the run will meet the same error and report it
             plan = replace(plan, speed=measure_speed(engine.path, engine.settings, BEHIND))
     return replace(plan, memory=None) if engine and engine.loaded else plan
 
 
 class _DryRun:
-    """Goes through samples one by one, as the run will, and counts.
+    """Counts the judgements and tokens of samples, one by one, as the run will make them.
 
     windows, too_long  as in `Plan`
     """
@@ -278,11 +278,11 @@ class _DryRun:
         self._judge, self._options, self._journal = judge, options, journal
         self._context = judge.context(options)
         self.engine = DryRunEngine(judge.engine)
-        no_embedder: Any = None  # nothing stands on what the embedder makes, so that it is never asked
+        no_embedder: Any = None  # it is never asked, as no judgement depends on what it makes
         classifier: Any = SimpleNamespace(support=lambda _, statements: ([0.5] * len(statements), 1))
         heads = self._context.heads
         self._dry = JudgeContext(self.engine, options, no_embedder, lambda: classifier, heads=heads)
-        # For what an earlier sample asked already: the engine is not asked again, and stands as it stood.
+        # For repeats of an earlier sample: an engine of its own, so that they change no state of `engine`.
         self._repeated = replace(self._dry, engine=DryRunEngine(judge.engine))
         self._asked: set[str] = set()
         self._counts = defaultdict[str, Counter[str]](Counter)  # judgement -> field of Work
@@ -291,27 +291,27 @@ class _DryRun:
         self.too_long: dict[str, None] = {}
 
     def count(self, sample: Sample, metrics: Sequence[Metric]) -> int:
-        """Count what the sample will take, and return its tokens."""
-        invented: set[str] = set()
+        """Count the judgements of a sample, and return its tokens."""
+        simulated: set[str] = set()
         tokens = 0
 
         def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
             nonlocal tokens
-            by, count = answered_by(judgement, self._options), self._counts[judgement.name]
-            key = ""  # where only an opened model could tell, and the journal can't hold it anyway
-            if by == "judge" or (self._journal is not None and not invented & set(judgement.needs)):
+            by, counts = answered_by(judgement, self._options), self._counts[judgement.name]
+            key = ""  # where it depends on an opened model, and the journal can't hold it anyway
+            if by == "judge" or (self._journal is not None and not simulated & set(judgement.needs)):
                 key = self._judge.key(judgement, self._context, sample, records)
-            kept = find_believed(self._journal, judgement, key) if self._journal is not None and key else None
-            if kept is not None:
-                count["kept"] += 1
-                return kept, key
-            invented.add(judgement.name)
-            again = key in self._asked
-            count["again" if again else "to_make"] += 1
+            stored = find_believed(self._journal, judgement, key) if self._journal and key else None
+            if stored is not None:
+                counts["kept"] += 1
+                return stored, key
+            simulated.add(judgement.name)
+            repeated = key in self._asked
+            counts["again" if repeated else "to_make"] += 1
             self._asked |= {key} - {""}
             if by == "embedder":
                 return None
-            if again:
+            if repeated:
                 return ask(judgement, self._repeated, sample, records), key
             self.engine.asked = []
             record = ask(judgement, self._dry, sample, records)
@@ -329,10 +329,10 @@ class _DryRun:
 
     def work(self, share: float) -> tuple[Work, ...]:
         """Scale the counts: a sample stands for `share` samples, and a prefix is computed once in any run."""
-        found = []
-        for name, count in self._counts.items():
+        work = []
+        for name, counts in self._counts.items():
             spent = self._spent[name]
             scaled = TokenUsage(*(round(share * tokens) for tokens in spent))._replace(prefix=spent.prefix)
-            counts = {field: round(share * number) for field, number in count.items()}
-            found.append(Work(name, answered_by(JUDGEMENTS[name], self._options), **counts, spent=scaled))
-        return tuple(found)
+            fields = {field: round(share * count) for field, count in counts.items()}
+            work.append(Work(name, answered_by(JUDGEMENTS[name], self._options), **fields, spent=scaled))
+        return tuple(work)

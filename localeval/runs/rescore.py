@@ -1,4 +1,4 @@
-"""Metrics computed again, or others, from what a run's journal holds. No model is loaded."""
+"""Compute the same or other metrics from the judgements in a run's journal. No model is loaded."""
 
 from __future__ import annotations
 
@@ -27,80 +27,80 @@ from localeval.text.display import join_some
 
 Records = Mapping[str, BaseModel]
 Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
-Found = tuple[BaseModel, str] | None  # a record and its key
+KeyedRecord = tuple[BaseModel, str] | None  # a record and its key
 
 
 def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options: Any) -> Result:
-    """Score a run by other metrics, or with another threshold, from its journal. Nothing is written.
+    """Score a run with other metrics, or another threshold, from its journal. Write nothing.
 
     metrics  names of `METRICS`, your own included; by default the run's
     options  `threshold`, `relevance`, `mode`, `beta` and `calibration`; all others are the run's,
-             as what was judged hangs on them
+             as the judgements depend on them
 
-    Raises InputError for a folder without a run or with one of another form, and for a judgement that its
-    journal does not hold: the message names it and its samples.
+    Raises InputError for a folder without a run or with one of another form, and for judgements that are not
+    in its journal: the message names them and their samples.
 
     >>> rescore("runs/answers", threshold=0.7)["faithfulness"].value         # doctest: +SKIP
     0.571
     """
-    if other := sorted(set(options) - set(ARITHMETIC)):
+    if fixed := sorted(set(options) - set(ARITHMETIC)):
         raise InputError(
-            f"{other[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
+            f"{fixed[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
             "For another judging use `evaluate`."
         )
     samples, config = run_folder.read(Path(folder))
-    then, chosen = config.signature, choose_metrics(metrics or config.metrics)
+    original, selected = config.signature, choose_metrics(metrics or config.metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)
-    if "support" in then.judgements and "calibration" not in options:
-        curves = curves_of(then.calibration)
+    if "support" in original.judgements and "calibration" not in options:
+        curves = curves_of(original.calibration)
     else:
-        curves = curves_for(config.engine.model, choices, heads, then.judgements)
+        curves = curves_for(config.engine.model, choices, heads, original.judgements)
 
-    def not_loaded(name: str) -> Any:  # of embedder and classifier a key needs only what they were
+    def unloaded(name: str) -> Any:  # a key needs only the signatures of embedder and classifier
         return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))
 
-    engine: Any = None  # nobody is asked
-    context = JudgeContext(engine, choices, not_loaded("embedder"), not_loaded("classifier"), heads=heads)
+    engine: Any = None  # it is never asked
+    context = JudgeContext(engine, choices, unloaded("embedder"), unloaded("classifier"), heads=heads)
     lookup = RecordLookup(Path(folder), context, config.engine)
-    # A reason is of a verdict, and stays only where that is decided as it was.
-    keeps_reasons = curves_to_json(curves) == then.calibration and choices.threshold == then.threshold
+    # A reason explains a verdict, so it is kept only where the verdicts are decided as before.
+    keeps_reasons = curves_to_json(curves) == original.calibration and choices.threshold == original.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
-    def stored(own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
-        if (found := lookup.find(own, judgement, sample, records)) is None:
+    def find_stored(keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
+        if (record := lookup.find(keys, judgement, sample, records)) is None:
             missing[judgement.name].append(sample.id)
-        return found
+        return record
 
-    made = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
-    for place, sample in enumerate(samples):
-        own = lookup.keys(place)
-        wanted = [name for metric in scorable(chosen, sample) for name in metric.judgements]
-        records, at = make_records(sample, wanted, partial(stored, own))
+    scored = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
+    for index, sample in enumerate(samples):
+        keys = lookup.keys(index)
+        required = [name for metric in scorable(selected, sample) for name in metric.judgements]
+        records, record_keys = make_records(sample, required, partial(find_stored, keys))
         if not missing:
-            scores = compute_all(chosen, sample, records, choices, curves)
-            if "support" in at and keeps_reasons and "reasons" in own:
-                at["reasons"] = own["reasons"]
-            made.put(place, scores, records, at)
+            scores = compute_all(selected, sample, records, choices, curves)
+            if "support" in record_keys and keeps_reasons and "reasons" in keys:
+                record_keys["reasons"] = keys["reasons"]
+            scored.put(index, scores, records, record_keys)
     if missing:
-        told_of = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
-        names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in chosen)]))
+        lacking = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
+        names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in selected)]))
         raise InputError(
-            f"{folder}: the journal does not hold {', '.join(told_of)}; give the run's `evaluate` command "
+            f"{folder}: the journal does not hold {', '.join(lacking)}; give the run's `evaluate` command "
             f"again with -m {names}, which makes just that."
         )
-    now = build_signature(then.model_copy(update=config.beside), chosen, choices, curves)
-    as_then = {
-        "prompts": {name: then.prompts.get(name, current) for name, current in now.prompts.items()},
-        "judgements": {name: then.judgements.get(name, current) for name, current in now.judgements.items()},
+    current = build_signature(original.model_copy(update=config.beside), selected, choices, curves)
+    versions = {
+        "prompts": {name: original.prompts.get(name, new) for name, new in current.prompts.items()},
+        "judgements": {name: original.judgements.get(name, new) for name, new in current.judgements.items()},
     }
-    signature = now.model_copy(update=as_then)
+    signature = current.model_copy(update=versions)
     network = lookup.result.network if lookup.result else None
-    return Result(made, [m.name for m in chosen], signature, network=network, skipped=config.skipped)
+    return Result(scored, [m.name for m in selected], signature, network=network, skipped=config.skipped)
 
 
 class RecordLookup:
-    """The records of a run's journal, and its results, where it is finished."""
+    """Find the records of a run in its journal, by the keys in its results where it is finished."""
 
     def __init__(self, folder: Path, context: JudgeContext, engine: EngineConfig) -> None:
         self.lines = JournalFile(folder / FILE)
@@ -108,15 +108,15 @@ class RecordLookup:
         self._context, self._engine = context, engine.model_dump()
 
     def keys(self, place: int) -> Keys:
-        """Give the keys that the results have of the sample at `place`; none without results."""
+        """Return the keys that the results have for the sample at index `place`; none without results."""
         return self.result.samples[place].keys if self.result else {}
 
     def records(self, place: int, sample: Sample, name: str) -> dict[str, BaseModel]:
-        """Read a judgement's record, and those that it stands on."""
+        """Read a judgement's record and those that it depends on."""
         return make_records(sample, [name], partial(self.find, self.keys(place)))[0]
 
-    def find(self, own: Keys, judgement: Judgement, sample: Sample, records: Records) -> Found:
-        """Read the record that the results name, by whatever version it was made, else this version's."""
+    def find(self, own: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
+        """Read the record under the key in the results, of any version, or else under this version's key."""
         key = own.get(judgement.name, "")
         if not key or (record := find(self.lines, judgement, key)) is None:
             key = self.key(judgement, sample, records)
@@ -124,5 +124,5 @@ class RecordLookup:
         return None if record is None else (record, key)
 
     def key(self, judgement: Judgement, sample: Sample, records: Records) -> str:
-        """Compute what this version keeps the record under."""
+        """Compute the key of the record in this version."""
         return key_of(judgement, self._context, sample, records, self._engine)

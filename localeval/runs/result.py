@@ -1,4 +1,4 @@
-"""What `evaluate` returns: every score, the records behind it, the means and the signature."""
+"""The result of `evaluate`: every score, the records behind it, the means and the signature."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SCHEMA = 1  # of results.json; another number is another form
 
 
 class Network(BaseModel):
-    """How often something in the process that ended a run tried to use the network; all were refused.
+    """Attempts to use the network in the process that ended a run; all were refused.
 
-    watched  whether every process of the run refused and counted them from its beginning on
-    refused  0 or more; None where nobody counted
+    watched  whether every process of the run refused and counted them from the beginning of the run
+    refused  number of attempts; None where they were not counted
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,9 +41,9 @@ class Network(BaseModel):
 class SampleResult:
     """One sample with its scores, by metric, and the records that they were computed from, by judgement.
 
-    records    of a run in a folder read from its journal at each look
-    curves     what calibrated the judge's probabilities of support, by language; they stand in `records` raw
-    threshold  the probability from which a verdict counted as yes
+    records    for a run in a folder, read from its journal at each access
+    curves     calibration of the judge's probabilities of support, by language; those in `records` are raw
+    threshold  probability from which a verdict counts as yes
     """
 
     sample: Sample
@@ -54,23 +54,23 @@ class SampleResult:
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """Judgement -> the key of its record in the run's journal; empty where none is kept there."""
+        """Judgement -> the key of its record in the run's journal; empty for a run without a journal."""
         return self.records.at if isinstance(self.records, JournaledRecords) else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give its id, the digest of its texts, and its scores as plain JSON values."""
+        """Return the id, the digest of the texts, and the scores as plain JSON values."""
         scores = {name: asdict(score) for name, score in self.scores.items()}
         return {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
 
     def calibrated(self) -> Mapping[str, Any]:
-        """Calibrate the records' probabilities of support, as the metrics read them."""
+        """Return the records with calibrated probabilities of support, as the metrics read them."""
         return calibrate(self.records, self.curves)
 
 
 class ScoredSamples(StoredSequence[SampleResult]):
-    """The scored samples of a run, in the order of its data; each look reads one, so that a million fit.
+    """The scored samples of a run, in the order of its data; read one at a time, so that a million fit.
 
-    journal  of the run's folder, where the records are read; None holds them in memory
+    journal  journal of the run's folder, for reading the records; with None they are held in memory
     curves, threshold  as in `SampleResult`, the same for all
     """
 
@@ -80,7 +80,7 @@ class ScoredSamples(StoredSequence[SampleResult]):
         self._samples, self._journal, self._curves, self._threshold = samples, journal, curves, threshold
         self._records: dict[int, Mapping[str, BaseModel]] = {}
         self._lines = SpooledLines()
-        self._numbers = array("q", [-1]) * len(samples)  # of each sample's line
+        self._numbers = array("q", [-1]) * len(samples)  # sample -> the number of its line
 
     def put(
         self,
@@ -89,7 +89,7 @@ class ScoredSamples(StoredSequence[SampleResult]):
         records: Mapping[str, BaseModel],
         keys: Mapping[str, str],
     ) -> None:
-        """Keep what was made of the sample at `place`; samples may come in any order."""
+        """Store the scores of the sample at index `place`; samples may come in any order."""
         if self._journal is None:
             self._records[place] = records
         row = [{name: vars(score) for name, score in scores.items()}, keys]
@@ -98,20 +98,20 @@ class ScoredSamples(StoredSequence[SampleResult]):
     def __len__(self) -> int:
         return len(self._samples)
 
-    def _read(self, place: int) -> SampleResult:
-        told, keys = json.loads(self._lines[self._numbers[place]])
-        scores = {name: Score(**score) for name, score in told.items()}
-        records = JournaledRecords(self._journal, keys) if self._journal else self._records[place]
-        return SampleResult(self._samples[place], scores, records, self._curves, self._threshold)
+    def _read(self, index: int) -> SampleResult:
+        fields, keys = json.loads(self._lines[self._numbers[index]])
+        scores = {name: Score(**score) for name, score in fields.items()}
+        records = JournaledRecords(self._journal, keys) if self._journal else self._records[index]
+        return SampleResult(self._samples[index], scores, records, self._curves, self._threshold)
 
 
 def sample_sha256(sample: Sample) -> str:
-    """Digest the texts alone: what else a row has may be edited without another verdict."""
+    """Return the digest of the texts alone: other columns may be edited without changing a verdict."""
     return digest([sample.user_input, sample.response, sample.retrieved_contexts, sample.reference])
 
 
 class Disagreement(NamedTuple):
-    """A statement that the judge and the classifier decide differently: its sample, both probabilities."""
+    """A statement that the judge and the classifier decide differently, and both probabilities."""
 
     sample: str
     statement: str
@@ -123,10 +123,10 @@ class Result:
     """A finished run. `print(result)` shows the table; `result["faithfulness"]` is a `Summary`.
 
     samples    one `SampleResult` each, in the order of the input
-    signature  what the numbers were made with
+    signature  what the scores depend on
     skipped    the rows of the data that could not be read and were left out (`read_samples(skip_bad=True)`)
-    higher_is_better  metric -> whether more is better, where that is known: of those that are registered
-               (`METRICS`), and of a finished run's by what it was made with
+    higher_is_better  metric -> whether more is better, where that is known: from `METRICS`, or for other
+               metrics of a finished run from its results.json
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Result:
         self.skipped = list(skipped)
         registered = {name: METRICS[name].higher_is_better for name in metrics if name in METRICS}
         self.higher_is_better = {**(higher_is_better or {}), **registered}
-        self._summaries: dict[str, Summary] = {}  # an interval is not drawn twice
+        self._summaries: dict[str, Summary] = {}  # cached, as an interval is costly
 
     def __getitem__(self, metric: str) -> Summary:
         if metric not in self.metrics:
@@ -159,62 +159,62 @@ class Result:
         return [dict(s.scores) for s in self.samples]
 
     def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
-        """List the statements whose probability is at least `threshold` for one of judge and HHEM only.
+        """List the statements whose probability is at least `threshold` for only one of judge and HHEM.
 
         Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
         """
-        found = []
-        for one in self.samples:
-            records = one.calibrated()
+        statements = []
+        for item in self.samples:
+            records = item.calibrated()
             both = (getattr(records.get(name), "verdicts", ()) for name in ("support", "support_hhem"))
             for a, b in zip(*both, strict=False):
                 if (a.probability >= threshold) != (b.probability >= threshold):
-                    found.append(Disagreement(one.sample.id, a.statement, a.probability, b.probability))
-        return found
+                    statements.append(Disagreement(item.sample.id, a.statement, a.probability, b.probability))
+        return statements
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Give for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
-        made = {
+        """Return for each metric the fields of its `Summary`, and `higher_is_better` where that is known."""
+        summary = {
             name: {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self[name]).items()}
             for name in self.metrics
         }
-        for name in made.keys() & self.higher_is_better.keys():
-            made[name]["higher_is_better"] = self.higher_is_better[name]
-        return made
+        for name in summary.keys() & self.higher_is_better.keys():
+            summary[name]["higher_is_better"] = self.higher_is_better[name]
+        return summary
 
     def head(self) -> dict[str, Any]:
-        """Give all but the samples as plain JSON values."""
+        """Return all but the samples as plain JSON values."""
         return {
             "schema": SCHEMA,
             "signature": self.signature.model_dump(mode="json"),
             "metrics": [*self.metrics],
             "summary": self.summary(),
             "network": self.network.model_dump(),
-            "skipped": [one._asdict() for one in self.skipped],
+            "skipped": [row._asdict() for row in self.skipped],
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values: those of results.json, with the records in full."""
+        """Return everything as plain JSON values: those of results.json, with the records in full."""
         samples = []
-        for one in self.samples:
-            records = {name: record.model_dump(mode="json") for name, record in one.records.items()}
-            samples.append({**one.to_dict(), "records": records})
+        for item in self.samples:
+            records = {name: record.model_dump(mode="json") for name, record in item.records.items()}
+            samples.append({**item.to_dict(), "records": records})
         return {**self.head(), "samples": samples}
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Give `to_dict` as text, and write it to `path`, whole or not at all, when one is given.
+        """Return `to_dict` as text, and write it to `path`, whole or not at all, if there is one.
 
         Raises InputError when the file can't be written.
         """
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
         if path is not None:
             with writing_to(path, "result"):
-                # Half a character that a model wrote: the backslash makes it the escape that JSON has for it.
+                # A lone surrogate that a model wrote is written as its JSON escape.
                 atomic_write(Path(path), [text], "backslashreplace")
         return text
 
     def to_pandas(self) -> Any:
-        """Make a DataFrame, one row a sample: its columns, and each metric's value, soft, status and reason.
+        """Make a DataFrame, a row per sample: its columns, and each metric's value, soft, status and reason.
 
         Raises InputError without pandas, which the extra `tables` brings.
 
@@ -224,11 +224,11 @@ class Result:
 
         return to_pandas(self)
 
-    def to_html(self, path: str | Path, **given: Any) -> None:
-        """Write the result as one page (see `localeval.report.html.write`); `given` is title, cost."""
+    def to_html(self, path: str | Path, **options: Any) -> None:
+        """Write the result as one page; `options` are title and cost of `localeval.report.html.write`."""
         from localeval.report import html
 
-        html.write(self, path, **given)
+        html.write(self, path, **options)
 
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""

@@ -1,7 +1,7 @@
-"""results.json: a `Result` written one sample a line, so that it can be read in parts, and read back.
+"""Write and read results.json: a `Result` with one sample per line, so that it can be read in parts.
 
-Its fields: localeval/runs/README.md. An older version wrote neither `sha256`, by which a text that was edited
-since is found, nor `higher_is_better`.
+Its fields: localeval/runs/README.md. An older version wrote neither `sha256`, which shows whether a text was
+edited since, nor `higher_is_better`.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ class _Head(BaseModel):
 
 
 def results_text(result: Result) -> Iterator[str]:
-    """Give the text of the file, in parts."""
+    """Yield the text of the file, in parts."""
     yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
-    for i, one in enumerate(result.samples):
-        row = one.to_dict() | {"records": dict(one.keys)}
+    for i, item in enumerate(result.samples):
+        row = item.to_dict() | {"records": dict(item.keys)}
         yield (",\n  " if i else "  ") + json.dumps(row, ensure_ascii=False)
     yield f"\n{_END}}}\n"
 
 
-def _parts(lines: Iterator[str]) -> tuple[Any, Iterator[Any]]:
-    """Read all but the samples, and the samples one by one; a file that was laid out anew is read whole."""
-    before = "".join(takewhile(lambda line: line != _SAMPLES, lines))
-    if before.endswith(",\n"):
-        return json.loads(before[:-2] + "}"), _rows(lines)
-    whole = json.loads(before)
-    return whole, iter(whole["samples"])
+def _split(lines: Iterator[str]) -> tuple[Any, Iterator[Any]]:
+    """Return the head and an iterator over the samples; a file that was reformatted is read at once."""
+    head = "".join(takewhile(lambda line: line != _SAMPLES, lines))
+    if head.endswith(",\n"):
+        return json.loads(head[:-2] + "}"), _rows(lines)
+    document = json.loads(head)
+    return document, iter(document["samples"])
 
 
 def _rows(lines: Iterator[str]) -> Iterator[Any]:
@@ -72,33 +72,33 @@ def _rows(lines: Iterator[str]) -> Iterator[Any]:
 
 
 def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
-    """Make the result that the lines of the file tell, of these samples; records are in `journal`.
+    """Read a result of these samples from the lines of the file; its records are in `journal`.
 
-    Raises ValueError or KeyError for another form, or where it is of other samples.
+    Raises ValueError or KeyError for another form, or for results of other samples.
     """
-    head, rows = _parts(lines)
-    read = _Head.model_validate(head)
-    found = ScoredSamples(samples, journal, curves_of(read.signature.calibration), read.signature.threshold)
-    for place, (sample, told) in enumerate(zip_longest(samples, rows)):
-        if sample is None or told is None or told["id"] != sample.id:
+    fields, rows = _split(lines)
+    head = _Head.model_validate(fields)
+    scored = ScoredSamples(samples, journal, curves_of(head.signature.calibration), head.signature.threshold)
+    for index, (sample, entry) in enumerate(zip_longest(samples, rows)):
+        if sample is None or entry is None or entry["id"] != sample.id:
             raise ValueError("its samples are not those of samples.jsonl")
-        row = _Row.model_validate(told)
+        row = _Row.model_validate(entry)
         if row.sha256 not in (None, sample_sha256(sample)):
             raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
         if unknown := sorted(row.records.keys() - JUDGEMENTS.keys()):
             raise ValueError(f"there is no judgement {unknown[0]!r}")
-        if missing := sorted(set(read.metrics) - row.scores.keys()):
+        if missing := sorted(set(head.metrics) - row.scores.keys()):
             raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
-        found.put(place, row.scores, {}, row.records)
+        scored.put(index, row.scores, {}, row.records)
     return Result(
-        found,
-        read.metrics,
-        read.signature,
-        network=read.network,
-        skipped=read.skipped,
+        scored,
+        head.metrics,
+        head.signature,
+        network=head.network,
+        skipped=head.skipped,
         higher_is_better={
-            name: row.higher_is_better
-            for name, row in read.summary.items()
-            if row.higher_is_better is not None
+            name: metric.higher_is_better
+            for name, metric in head.summary.items()
+            if metric.higher_is_better is not None
         },
     )

@@ -1,6 +1,6 @@
-"""A run shared out among machines that don't know each other, and the one run that its shards make.
+"""Split a run into shards for machines that share nothing, and merge the shards into one run.
 
-A shard is a run of its own. Its `shard.json` says which one it is, and where its samples stand in the whole.
+A shard is a run of its own. Its `shard.json` holds its number, and the indices of its samples in the whole.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOG = logging.getLogger("localeval")
 
 
 class Shard(NamedTuple):
-    """One part of so many, counted from 1.
+    """Part `number` of `of` parts, counted from 1.
 
     >>> Shard.read("2/5")
     Shard(number=2, of=5)
@@ -43,36 +43,36 @@ class Shard(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Shard:
-        """Read `2/5`. Raises InputError for another form."""
-        found = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", str(text))
-        if found is None or int(found[1]) > int(found[2]):
+        """Parse `2/5`. Raises InputError for another form."""
+        match = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", str(text))
+        if match is None or int(match[1]) > int(match[2]):
             raise InputError(
                 f"shard is {shorten(repr(text))}; give the part and the number of parts, as 2/5."
             )
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def take(self, samples: Samples) -> tuple[Samples, ShardFile]:
-        """Return the samples of this part, by the hash of their ids alone, and what is to be noted of them.
+        """Return the samples of this part, chosen by a hash of their ids alone, and its `ShardFile`.
 
-        Raises InputError where no sample falls into it.
+        Raises InputError where no sample falls into the part.
         """
-        places, told = [], []
-        for at, sample in enumerate(samples):
-            told.append((sample.id, sample_sha256(sample)))
-            hashed = hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()
-            if int.from_bytes(hashed[:8], "big") % self.of == self.number - 1:
-                places.append(at)
-        if not places:
+        indices, pairs = [], []
+        for index, sample in enumerate(samples):
+            pairs.append((sample.id, sample_sha256(sample)))
+            id_hash = hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()
+            if int.from_bytes(id_hash[:8], "big") % self.of == self.number - 1:
+                indices.append(index)
+        if not indices:
             raise InputError(
                 f"{samples.name}: no sample falls into shard {self.number}/{self.of}; choose fewer parts."
             )
-        return samples.choose(places), ShardFile(
-            number=self.number, of=self.of, places=places, samples=len(told), ids=digest(told)
+        return samples.choose(indices), ShardFile(
+            number=self.number, of=self.of, places=indices, samples=len(pairs), ids=digest(pairs)
         )
 
 
 class ShardFile(BaseModel):
-    """shard.json: which part a run is, the places of its samples in the whole, and a digest of the whole."""
+    """shard.json: the part that a run is, the indices of its samples in the whole, a digest of the whole."""
 
     number: int
     of: int
@@ -82,7 +82,7 @@ class ShardFile(BaseModel):
 
 
 def note_shard(folder: Path, noted: ShardFile | None) -> None:
-    """Write down which part the folder's run is; None for a whole one. Raises FolderError."""
+    """Write shard.json into the folder; None removes it, for a whole run. Raises FolderError."""
     with writing(folder):
         if noted is None:
             (folder / SHARD).unlink(missing_ok=True)
@@ -91,10 +91,10 @@ def note_shard(folder: Path, noted: ShardFile | None) -> None:
 
 
 def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
-    """Make one run, in the folder `output`, of all its shards: the files that one machine would have written.
+    """Merge all shards of a run into the folder `output`: the same files as from one machine.
 
-    Raises InputError for what is no finished shard, or where one is missing or there twice; NotComparable,
-    with the fields, for shards that were made differently.
+    Raises InputError for a folder without a finished shard, and where a shard is missing or given twice;
+    NotComparable, with the fields, for shards that were made differently.
 
     >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """
@@ -106,39 +106,39 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     results = [load(folder) for folder in folders]
     first = results[0]
     for folder, result in zip(folders, results, strict=True):
-        moving, environment = differences(first.signature, result.signature)
-        if moving or result.metrics != first.metrics:
-            what = "; ".join(moving) or f"metrics ({first.metrics} and {result.metrics})"
-            raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; make one again.")
+        incompatible, environment = differences(first.signature, result.signature)
+        if incompatible or result.metrics != first.metrics:
+            what = "; ".join(incompatible) or f"metrics ({first.metrics} and {result.metrics})"
+            raise NotComparable(f"{folders[0]} and {folder} were made differently: {what}; run one again.")
         if environment:
             LOG.warning("%s and %s: bits may differ by %s", folders[0], folder, "; ".join(environment))
-    parts = sorted((at, part, i) for part, shard in enumerate(shards) for i, at in enumerate(shard.places))
-    told, there = [len(shard.places) for shard in shards], [len(result.samples) for result in results]
-    if [at for at, _, _ in parts] != list(range(shards[0].samples)) or told != there:
+    order = sorted((index, part, i) for part, s in enumerate(shards) for i, index in enumerate(s.places))
+    expected, sizes = [len(shard.places) for shard in shards], [len(result.samples) for result in results]
+    if [index for index, _, _ in order] != list(range(shards[0].samples)) or sizes != expected:
         raise InputError(f"{SHARD} of a part is not what was written; give its `evaluate` command again.")
-    samples = Samples((results[part].samples[i].sample for _, part, i in parts), "the shards")
+    samples = Samples((results[part].samples[i].sample for _, part, i in order), "the shards")
     check(output, samples)
-    journals, like = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]
+    journals, first_item = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]
     for folder, result, lines in zip(folders, results, journals, strict=True):
-        if any(lines.entry(key) is None for one in result.samples for key in one.keys.values()):
+        if any(lines.entry(key) is None for item in result.samples for key in item.keys.values()):
             raise InputError(
                 f"{folder}: its journal lacks judgements of its results; give its `evaluate` command again."
             )
     configs = [load_config(folder) for folder in folders]
-    made = configs[0].model_copy(update={"watched": all(config.watched for config in configs)})
-    with Run.open(output, samples, made, lambda: None) as run:
+    config = configs[0].model_copy(update={"watched": all(c.watched for c in configs)})
+    with Run.open(output, samples, config, lambda: None) as run:
         note_shard(output, None)
-        scored = ScoredSamples(samples, run.journal.lines, like.curves, like.threshold)
-        for at, part, i in parts:
-            one = results[part].samples[i]
-            for key in one.keys.values():
+        scored = ScoredSamples(samples, run.journal.lines, first_item.curves, first_item.threshold)
+        for index, part, i in order:
+            item = results[part].samples[i]
+            for key in item.keys.values():
                 if run.journal.get(key) is None:
                     run.journal.copy(journals[part], key)
-            scored.put(at, one.scores, {}, one.keys)
-        counted = [result.network.refused for result in results]
+            scored.put(index, item.scores, {}, item.keys)
+        refused = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),
-            refused=None if None in counted else sum(filter(None, counted)),
+            refused=None if None in refused else sum(filter(None, refused)),
         )
         whole = Result(scored, first.metrics, first.signature, network=network, skipped=first.skipped)
         finish(output, whole)
@@ -146,7 +146,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
 
 
 def _check_parts(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:
-    """Raise InputError unless these are all parts of one whole, each once."""
+    """Raise InputError unless the shards are all parts of one run, each once."""
     if not shards:
         raise InputError("merge takes the folders of all shards of a run, and there is none.")
     by_number: dict[int, Path] = {}
@@ -155,8 +155,8 @@ def _check_parts(folders: Sequence[Path], shards: Sequence[ShardFile]) -> None:
             raise InputError(
                 f"{folders[0]} and {folder} are shards of different data, or of different numbers of parts."
             )
-        if twice := by_number.get(shard.number):
-            raise InputError(f"shard {shard.number}/{shard.of} is there twice: {twice} and {folder}.")
+        if other := by_number.get(shard.number):
+            raise InputError(f"shard {shard.number}/{shard.of} is there twice: {other} and {folder}.")
         by_number[shard.number] = folder
     if missing := [f"{n}/{shards[0].of}" for n in range(1, shards[0].of + 1) if n not in by_number]:
         raise InputError(f"there is no run of shard {', '.join(missing[:5])}; give it, too.")

@@ -1,7 +1,7 @@
-"""Samples judged in several processes at once. A worker only judges; the driver alone writes and scores.
+"""Judge samples in several processes at once. Workers only judge; the driver alone writes and scores.
 
-Of a sample that the journal holds in part, a worker is told what is there; one that it holds whole goes to no
-worker.
+A worker gets the records of its sample that the journal holds already; a sample with all its records in the
+journal goes to no worker.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
 
 MOST_TRIES = 3
-"""How often a sample is given to a worker that ends without an answer, before it fails with `worker_lost`."""
+"""Number of workers lost while judging a sample, after which it fails with `worker_lost`."""
 
 AUTO_THREADS = 4
-"""Threads of each of `auto` workers: on 16 cores four such beat one of 16, and 16 of one were slower."""
+"""Threads per worker with `auto`: on 16 cores, 4 workers of 4 beat 1 of 16, and 16 of 1 were slower."""
 
 Judged = tuple[int, Records, dict[str, str]]
 Wanted = Callable[[Sample], Sequence[str]]
 Line = tuple[str, str, str, dict[str, Any], Mapping[str, Any]]
-"""What `Journal.put` takes."""
+"""Arguments of `Journal.put`."""
 
 
 class Task(NamedTuple):
-    """A sample to be judged: its place in the data, the judgements wanted, and the records that are there."""
+    """A sample to be judged, its index, the judgements wanted, and its records that the journal holds."""
 
     at: int
     sample: Sample
@@ -51,7 +51,7 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a worker on `node` made of a task; `refused` counts what tried to use the network meanwhile."""
+    """The answer of a worker on `node`; `refused` counts attempts to use the network meanwhile."""
 
     records: Records
     keys: dict[str, str]
@@ -61,49 +61,48 @@ class Answer(NamedTuple):
 
 
 class WorkerLost(Exception):
-    """The worker's process ended, or its machine is gone."""
+    """Raised when the worker's process has ended, or its machine is gone."""
 
 
 class Worker(Protocol):
-    """One that judges tasks, one at a time. Loads its model at the first."""
+    """Judges tasks, one at a time. It loads its model at the first one."""
 
     def ready(self) -> None:
-        """Wait, where it takes long, until it can be given a task. Raises WorkerLost."""
+        """Wait until the worker can take a task. Raises WorkerLost."""
 
     def judge(self, task: Task) -> Answer:
-        """Wait for the answer. Raises WorkerLost, or what judging raised."""
+        """Wait for the answer. Raises WorkerLost, or whatever the judging raised."""
 
     def stop(self) -> None:
-        """End it, whatever it does; from any thread, and more than once."""
+        """End the worker, whatever it is doing. Any thread may call this, and more than once."""
 
     def close(self) -> None:
-        """Free what may be held of it here, when it was stopped and no thread waits for it."""
+        """Free its resources here, after it was stopped and when no thread waits for it."""
 
 
 class Process(Worker):
-    """A worker on this machine: a process with an engine of its own."""
+    """A worker in a process of this machine, with an engine of its own."""
 
     def __init__(self, judge: Judge) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would share threads' locks with llama.cpp
         try:
-            self._pipe, theirs = context.Pipe()
-            served = (theirs, judge.loader, is_offline())
-            self._process = context.Process(target=_serve, args=served, daemon=True)
+            self._pipe, worker_end = context.Pipe()
+            arguments = (worker_end, judge.loader, is_offline())
+            self._process = context.Process(target=_serve, args=arguments, daemon=True)
             self._process.start()
         except OSError as error:
             raise InputError(f"no worker can be started ({error.strerror}); choose fewer.") from error
-        theirs.close()  # so that the pipe ends with the process
+        worker_end.close()  # so that the pipe ends with the process
 
     def judge(self, task: Task) -> Answer:
         try:
             self._pipe.send(task)
-            answer = self._pipe.recv()
+            answer: Answer | Exception = self._pipe.recv()
         except (EOFError, OSError) as error:
             raise WorkerLost from error
         if isinstance(answer, Exception):
             raise answer
-        found: Answer = answer
-        return found
+        return answer
 
     def stop(self) -> None:
         self._process.kill()
@@ -114,46 +113,46 @@ class Process(Worker):
 
 
 class _SampleJournal(Journal):
-    """The records of one sample that the driver's journal holds, and the lines that are to be added."""
+    """A sample's records in the driver's journal, and the lines to be added to it."""
 
-    def __init__(self, kept: Mapping[str, dict[str, Any]]) -> None:
+    def __init__(self, records: Mapping[str, dict[str, Any]]) -> None:
         super().__init__()
-        self._there = kept
+        self._stored = records
         self.added: list[Line] = []
 
     def get(self, key: str) -> dict[str, Any] | None:
-        return self._there.get(key)
+        return self._stored.get(key)
 
     def put(self, *line: Any) -> None:
         self.added.append(line)
 
 
 def answer(judge: Judge, task: Task) -> Answer:
-    """Judge the task's sample, in a worker."""
-    before, journal = attempts(), _SampleJournal(task.kept)
+    """Judge the sample of a task; called in a worker."""
+    attempts_before, journal = attempts(), _SampleJournal(task.kept)
     records, keys = judge.judge_with_keys(task.sample, task.wanted, task.options, journal)
-    return Answer(records, keys, journal.added, attempts() - before, platform.node())
+    return Answer(records, keys, journal.added, attempts() - attempts_before, platform.node())
 
 
-def _serve(pipe: Any, load: Callable[[], Judge], guarded: bool) -> None:
+def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
     """Answer tasks until the driver ends, which closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to answer
-    if guarded:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles Ctrl-C
+    if refuse_network:
         offline()
     judge: Judge | None = None
-    with suppress(EOFError, OSError), ExitStack() as opened:
+    with suppress(EOFError, OSError), ExitStack() as stack:
         while True:
             task = pipe.recv()
             try:
-                judge = judge or opened.enter_context(load())
-                found: Answer | Exception = answer(judge, task)
+                judge = judge or stack.enter_context(load())
+                result: Answer | Exception = answer(judge, task)
             except Exception as error:  # noqa: BLE001 (raised again in the driver)
-                found = error
-            pipe.send(found)
+                result = error
+            pipe.send(result)
 
 
 def threads_each(workers: int | Literal["auto"]) -> int:
-    """Return the threads of each worker, so that all share this machine's cores; 0, all cores, for one.
+    """Return the threads per worker, so that all share this machine's cores; 0 (all cores) for one worker.
 
     Raises InputError for a number below 1.
     """
@@ -165,37 +164,37 @@ def threads_each(workers: int | Literal["auto"]) -> int:
 
 
 def choose_workers(judge: Judge, workers: int | Literal["auto"], ray: str | None) -> InProcess | Workers:
-    """Return who judges. Raises InputError for a cluster that does not answer."""
+    """Return what judges the samples. Raises InputError for a cluster that does not answer."""
     if ray is not None:
         from localeval.runs import cluster
 
         cluster.connect(ray)
-        room = cluster.count(judge.engine.settings.n_threads)
-        asked = 1 if workers == "auto" else workers
-        return Workers(judge, asked if asked > 1 else room, cluster.Actor)
-    number = _number(judge) if workers == "auto" else workers
-    return InProcess(judge) if number == 1 else Workers(judge, number)
+        capacity = cluster.count(judge.engine.settings.n_threads)
+        requested = 1 if workers == "auto" else workers
+        return Workers(judge, requested if requested > 1 else capacity, cluster.Actor)
+    count = _auto_count(judge) if workers == "auto" else workers
+    return InProcess(judge) if count == 1 else Workers(judge, count)
 
 
-def _number(judge: Judge) -> int:
+def _auto_count(judge: Judge) -> int:
     """Resolve `auto`: as many as cores and free memory allow, each with the judge's threads; at least 1.
 
-    Weights are mapped, so workers share them: each takes the cache and the working memory beside them. With
-    layers on a GPU it is 1, as nothing tells the memory there.
+    Weights are mapped, so workers share them: each needs only the cache and the working memory of its own.
+    With layers on a GPU it is 1, as the memory there is not known.
     """
     if judge.engine.settings.n_gpu_layers:
         return 1
-    number = physical_cores() // judge.engine.settings.n_threads
+    count = physical_cores() // judge.engine.settings.n_threads
     if isinstance(judge.engine, Engine) and (need := judge.engine.memory()) and (free := available()):
         weights = int(judge.model["size"])
-        number = min(number, (free - weights) // (need - weights))
-    return max(1, number)
+        count = min(count, (free - weights) // (need - weights))
+    return max(1, count)
 
 
 class InProcess:
-    """The judge itself, in this process, one sample after the other."""
+    """Judges in this process, one sample after the other."""
 
-    refused = 0  # this process counts its own
+    refused = 0  # this process counts its attempts itself
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -206,26 +205,26 @@ class InProcess:
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
-        """Give (place, records, keys) of each sample as it is done, and write the journal."""
-        for at, sample in enumerate(samples):
-            yield at, *self._judge.judge_with_keys(sample, wanted(sample), options, journal)
+        """Yield (index, records, keys) of each sample as it is done, and write the journal."""
+        for index, sample in enumerate(samples):
+            yield index, *self._judge.judge_with_keys(sample, wanted(sample), options, journal)
 
 
 class Workers:
-    """Workers of one run, each with a thread here that waits for it.
+    """The workers of one run, each with a thread here that waits for it.
 
-    refused  counts what tried to use the network in them
+    refused  number of attempts to use the network in the workers
     """
 
     def __init__(self, judge: Judge, number: int, start: Callable[[Judge], Worker] = Process) -> None:
-        """Raises InputError for a judge that no other process can load."""
+        """Raises InputError for a judge that another process can't load."""
         if judge.loader is None:
             raise InputError("workers load the judge themselves; give one that Judge.load made, or its name.")
         self._judge, self._number, self._start = judge, number, start
         self.refused = 0
-        self._workers: dict[Worker, str] = {}  # and the node of each, once it has answered
-        self._ended = False
-        self._tasks: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()  # and how often each was given
+        self._workers: dict[Worker, str] = {}  # worker -> its node, once it has answered
+        self._stopped = False
+        self._tasks: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()  # and the number of the try
         self._done: SimpleQueue[tuple[Task, Answer | None] | Exception] = SimpleQueue()
 
     def __str__(self) -> str:
@@ -235,27 +234,27 @@ class Workers:
     def judge(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
-        """Do as `InProcess.judge` does; samples are done in any order."""
+        """Yield as `InProcess.judge` does, but in any order."""
         self._context = self._judge.context(options)
         threads: list[Thread] = []
-        given = taken = 0
+        submitted = finished = 0
         try:
-            for item in self._to_do(samples, wanted, options, journal):
+            for item in self._pending(samples, wanted, options, journal):
                 if not isinstance(item, Task):
-                    yield item  # the journal has it whole
+                    yield item  # all its records are in the journal
                     continue
                 self._tasks.put((item, 1))
-                given += 1
+                submitted += 1
                 if len(threads) < self._number:
-                    threads.append(Thread(target=self._attend, daemon=True))
+                    threads.append(Thread(target=self._run_worker, daemon=True))
                     threads[-1].start()
-                while given - taken >= 2 * self._number:  # one in each worker's hands, and one that waits
-                    yield self._next(journal)
-                    taken += 1
-            for _ in range(given - taken):
-                yield self._next(journal)
+                while submitted - finished >= 2 * self._number:  # each worker has one task, and one waits
+                    yield self._next_answer(journal)
+                    finished += 1
+            for _ in range(submitted - finished):
+                yield self._next_answer(journal)
         finally:
-            self._ended = True
+            self._stopped = True
             for worker in list(self._workers):
                 worker.stop()
             for _ in threads:
@@ -263,22 +262,22 @@ class Workers:
             for thread in threads:
                 thread.join()
 
-    def _attend(self) -> None:
-        """Start a worker and hand it one task after the other; start another one where it is lost."""
-        failed = 0  # starts, one after the other
-        while not self._ended:
+    def _run_worker(self) -> None:
+        """Start a worker and give it one task after the other; start another worker where it is lost."""
+        failed_starts = 0  # in a row
+        while not self._stopped:
             worker: Worker | None = None
             try:
                 worker = self._start(self._judge)
                 self._workers[worker] = ""
-                if not self._ended:  # which stopped only those that it saw
+                if not self._stopped:  # `judge` stops only the workers that it sees
                     worker.ready()
-                failed = 0
-                while not self._ended and (given := self._tasks.get()):
-                    self._hand(worker, *given)
+                failed_starts = 0
+                while not self._stopped and (entry := self._tasks.get()):
+                    self._judge_task(worker, *entry)
             except WorkerLost as error:
-                failed += 1
-                if failed > MOST_TRIES:
+                failed_starts += 1
+                if failed_starts > MOST_TRIES:
                     self._done.put(InputError(f"no worker can be started ({error}); is localeval there?"))
                     return
             except Exception as error:  # noqa: BLE001 (raised again in the driver)
@@ -290,8 +289,8 @@ class Workers:
                     worker.close()
                     del self._workers[worker]
 
-    def _hand(self, worker: Worker, task: Task, tries: int) -> None:
-        """Have a task judged; where that ends the worker, leave it to another one. Raises WorkerLost."""
+    def _judge_task(self, worker: Worker, task: Task, tries: int) -> None:
+        """Have a task judged; where the worker is lost, leave it to another one. Raises WorkerLost."""
         try:
             answer = worker.judge(task)
             self._workers[worker] = answer.node
@@ -303,67 +302,66 @@ class Workers:
                 self._done.put((task, None))
             raise
 
-    def _next(self, journal: Journal) -> Judged:
-        """Wait for the next answer, and write its records. Raises what a worker raised."""
-        found = self._done.get()
-        if isinstance(found, Exception):
-            raise found
-        task, answer = found
+    def _next_answer(self, journal: Journal) -> Judged:
+        """Wait for the next answer, and write its records. Raises whatever a worker raised."""
+        result = self._done.get()
+        if isinstance(result, Exception):
+            raise result
+        task, answer = result
         if answer is None:
-            return self._lost(task, journal)
+            return self._fail(task, journal)
         self.refused += answer.refused
-        late = False
+        outdated = False
         for line in answer.lines:
             key, judgement, _, record, _ = line
-            there = find_believed(journal, JUDGEMENTS[judgement], key)  # of a sample with the same texts
-            if there is None:
+            existing = find_believed(journal, JUDGEMENTS[judgement], key)  # from a sample with the same texts
+            if existing is None:
                 journal.put(*line)
             else:
-                late |= there.model_dump(mode="json") != record
-        if late:  # this one failed where the other did not: its judgement is there
-            records, keys, missing = self._known(task.sample, task.wanted, journal)
+                outdated |= existing.model_dump(mode="json") != record
+        if outdated:  # this sample failed where the other did not, so take the other's record
+            records, keys, missing = self._look_up(task.sample, task.wanted, journal)
             if missing is None:
                 return task.at, records, keys
         return task.at, answer.records, answer.keys
 
-    def _to_do(
+    def _pending(
         self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
     ) -> Iterator[Task | Judged]:
-        """Give what is to be judged, or what the journal has of it where that is all."""
-        for at, sample in enumerate(samples):
+        """Yield a task for each sample, or its result where the journal holds all of it."""
+        for index, sample in enumerate(samples):
             names = wanted(sample)
-            records, keys, missing = self._known(sample, names, journal)
+            records, keys, missing = self._look_up(sample, names, journal)
             if missing is None:
-                yield at, records, keys
+                yield index, records, keys
             else:
-                kept = {key: journal.get(key) or {} for key in keys.values()}
-                yield Task(at, sample, names, kept, options)
+                stored = {key: journal.get(key) or {} for key in keys.values()}
+                yield Task(index, sample, names, stored, options)
 
-    def _known(
+    def _look_up(
         self, sample: Sample, wanted: Sequence[str], journal: Journal
     ) -> tuple[Records, dict[str, str], tuple[Judgement, str] | None]:
-        """Look up what the journal holds of a sample, and the first judgement, with its key, it lacks."""
+        """Return the records and keys of a sample in the journal, and the first missing (judgement, key)."""
         missing: list[tuple[Judgement, str]] = []
 
-        def look_up(row: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
-            key = self._judge.key(row, self._context, sample, records)
-            if (record := find_believed(journal, row, key)) is not None:
+        def look_up(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
+            key = self._judge.key(judgement, self._context, sample, records)
+            if (record := find_believed(journal, judgement, key)) is not None:
                 return record, key
-            missing.append((row, key))
+            missing.append((judgement, key))
             return None
 
         records, keys = make_records(sample, wanted, look_up)
         return records, keys, missing[0] if missing else None
 
-    def _lost(self, task: Task, journal: Journal) -> Judged:
-        """Fail what is missing of a sample whose workers all ended."""
-        records, keys, missing = self._known(task.sample, task.wanted, journal)
+    def _fail(self, task: Task, journal: Journal) -> Judged:
+        """Write a failure for what is missing of a sample whose workers were all lost."""
+        records, keys, missing = self._look_up(task.sample, task.wanted, journal)
         if missing is not None:
-            row, key = missing
+            judgement, key = missing
             failure: BaseModel = Failure(failed="worker_lost", detail=f"{MOST_TRIES} workers ended")
-            journal.put(
-                key, row.name, task.sample.id, failure.model_dump(mode="json"), {"seconds": 0, "rows": 0}
-            )
+            cost = {"seconds": 0, "rows": 0}
+            journal.put(key, judgement.name, task.sample.id, failure.model_dump(mode="json"), cost)
             for other in with_needs(task.wanted):
                 if other.name not in records:
                     records[other.name], keys[other.name] = failure, key
