@@ -39,7 +39,7 @@ def connect(address: str) -> None:
         output = (
             error.stderr.decode(errors="replace") if isinstance(error, subprocess.CalledProcessError) else ""
         )
-        reason = shorten((output.strip() or str(error)).splitlines()[-1])
+        reason = shorten((output.strip() or str(error) or repr(error)).splitlines()[-1])
         raise InputError(
             f"no Ray cluster answers at {shorten(address)} ({reason}); start one with "
             "`ray start --head`, or give its address."

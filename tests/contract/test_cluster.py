@@ -25,6 +25,15 @@ def test_an_address_that_nobody_answers_is_one_sentence(
         run(tmp_path / "run", ray="127.0.0.1:9")
 
 
+def test_a_cluster_that_fails_without_a_word_is_one_sentence_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(**_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(ray, "init", fails)
+    with pytest.raises(InputError, match=r"at auto \(TimeoutError"):
+        ray_cluster.connect("auto")
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Two nodes of one core each."""
