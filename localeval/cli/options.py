@@ -70,7 +70,7 @@ class OutputFile(_Output):
 
     def __init__(self, own: str = "") -> None:
         super().__init__(dir_okay=False, writable=True)
-        self._own = own
+        self._replaceable = own
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = super().convert(value, param, ctx)
@@ -86,7 +86,7 @@ class OutputFile(_Output):
         inputs = [p for value in params.values() for p in (value if isinstance(value, tuple) else (value,))]
         if any(is_same(path, p) for p in inputs if isinstance(p, str | Path)):
             self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
-        allowed = "run" in params and real == (params["run"] / self._own).resolve()
+        allowed = "run" in params and real == (params["run"] / self._replaceable).resolve()
         if real.name in FILES and is_run(real.parent) and not allowed:
             self.fail(f"{path}: this is a file of a run, which may not be replaced.", param, ctx)
         return path

@@ -83,7 +83,7 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     if result.difference:
         say(f"{run}: {result.difference}")
         sys.exit(1)
-    message = f"{result.again} of {result.judged} judgements made again: the same, byte for byte"
+    message = f"{result.again} of {result.judged} judgements were repeated: the same, byte for byte"
     if result.left_out:
         message += f" ({result.left_out} left out, as the engine failed there; `evaluate` judges them again)"
     click.echo(message)

@@ -114,8 +114,7 @@ def _make_portable(source: Path, compiler: list[str]) -> None:
     text = cmake.read_text(encoding="utf-8").replace("LLAMA_BUILD_COMMON ON", "LLAMA_BUILD_COMMON OFF")
     for name in OPENMP:  # small systems lack it; llama.cpp's libraries search their own folder first
         command = [*compiler, f"-print-file-name={name}"]
-        output = subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603
-        library = Path(output.strip())
+        library = Path(subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip())  # noqa: S603
         if library.is_absolute():
             destination = f'DESTINATION "${{SKBUILD_PLATLIB_DIR}}/llama_cpp/lib" RENAME {name}'
             text += f'\ninstall(FILES "{library.resolve()}" {destination})'

@@ -137,7 +137,7 @@ class PartialManifest:
     def open(cls, target: Path) -> PartialManifest:
         """Read the manifest in the folder. Raises InputError unless it is new, empty, or a pack."""
         if target.exists() and not target.is_dir():
-            raise InputError(f"{target} is no folder; give pack a new or an empty one.")
+            raise InputError(f"{target} is not a folder; give pack a new or an empty one.")
         for name in (install.PART, install.MANIFEST):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 known = dict(json.loads((target / name).read_text(encoding="utf-8"))["files"])

@@ -199,14 +199,14 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main() -> int:
     parser = argparse.ArgumentParser(description="Install the localeval pack that this file lies in.")
     into = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "localeval" / "venv"
     parser.add_argument("--into", type=Path, default=into, help="folder of the environment")
     parser.add_argument("--models", type=Path, help="folder of the models; by default the user's own")
     parser.add_argument("--check", action="store_true", help="check every file, and do nothing else")
     parser.add_argument("--sha256", default="", help=f"required sha256 of {MANIFEST}, as pack printed it")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     folder = Path(__file__).resolve().parent
     try:
         manifest = read_manifest(folder, options.sha256)

@@ -154,15 +154,15 @@ def _uses_support(result: Result) -> bool:
 def _notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
     notes, records = [], sample_result.records
     statements = records.get("statements")
-    split_response = statements or records.get("grounding")
-    language_code, calibrated = getattr(split_response, "language", ""), result.signature.calibration
+    response_record = statements or records.get("grounding")
+    language_code, calibrated = getattr(response_record, "language", ""), result.signature.calibration
     if language_code == "other":
         notes.append("neither English nor Chinese")
     if getattr(records.get("support"), "by", "llm") == "head" and _uses_support(result):
         notes.append("read")
     elif calibrated and language_code not in ("", *calibrated):
         notes.append("raw probabilities")
-    if getattr(split_response, "thinking_removed", False):
+    if getattr(response_record, "thinking_removed", False):
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(statements, "sentences", ())):
         notes.append("statements cut")

@@ -31,7 +31,7 @@ def detail(one: SampleResult, threshold: float) -> dict[str, Any]:
     all_records = dict(one.calibrated())  # reads each record once
     records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
     sample, response, needed = one.sample, response_of(one.sample), records.get("needed")
-    split_response = records.get("statements") or records.get("grounding")
+    response_record = records.get("statements") or records.get("grounding")
     pieces = _response(response, records)
     contexts = _contexts(sample.retrieved_contexts or [], records, threshold)
     draws = _draws(records)
@@ -52,8 +52,8 @@ def detail(one: SampleResult, threshold: float) -> dict[str, Any]:
         "answerable": needed and needed.answerable,
         "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
         "useful_for": getattr(records.get("useful"), "against", ""),
-        "thinking": getattr(split_response, "thinking_removed", False),
-        "other_language": getattr(split_response, "language", "") == "other",
+        "thinking": getattr(response_record, "thinking_removed", False),
+        "other_language": getattr(response_record, "language", "") == "other",
         "windows": most_windows(records),
         "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
     }
