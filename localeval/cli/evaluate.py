@@ -31,9 +31,9 @@ _READ_OPTIONS = [
         ["--format"], type=click.Choice(FORMATS), help="Format of FILE.  [default: by its name, else jsonl]"
     ),
     click.Option(["--encoding"], help="Encoding of FILE.  [default: utf-8, or by its byte order mark]"),
-    click.Option(["--columns"], multiple=True, help="Columns of fields: user_input=q,response=a,..."),
+    click.Option(["--columns"], multiple=True, help="Column of each field: user_input=q,response=a,..."),
     click.Option(["--limit"], type=click.IntRange(min=1), help="Read at most this many samples."),
-    click.Option(["--id", "ids"], multiple=True, help="Of these only this id; may be given several times."),
+    click.Option(["--id", "ids"], multiple=True, help="Of these, only this id; may be given several times."),
     click.Option(["--sample"], type=click.IntRange(min=1), help="Of these, draw this many, by --seed."),
     click.Option(["--skip-bad"], is_flag=True, help="Skip rows that can't be read, and list them."),
 ]
