@@ -1,4 +1,4 @@
-"""`python -m localeval` is the command line."""
+"""Run the command line: `python -m localeval`."""
 
 from localeval.cli import main
 

@@ -1,4 +1,4 @@
-"""The command line: its commands and their exit codes. Data on stdout, talk on stderr."""
+"""The command line: its commands and their exit codes. Data goes to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -23,32 +23,31 @@ from localeval.text.display import printable
 
 EXIT_CODES = """\b
 Exit codes:
-  0    done, also with undefined or failed samples (their counts are said)
-  1    a gate was missed, compare refused, or verify found a difference; or something went wrong that is
-       none of the below
-  2    usage, input that can't be used, output or a run's folder that can't be written, a folder that is
-       in use, or too little memory for the model
-  3    a model, or a file of a pack, is missing or broken, or doctor found a fault
-  130  interrupted (143: by SIGTERM); what was judged is kept"""
+  0    done, also with undefined or failed samples (their counts are printed)
+  1    a gate was missed, compare refused, verify found a difference, or an error not listed here
+  2    wrong usage, input that can't be used, output or a run's folder that can't be written, a folder
+       that is in use, or too little memory for the model
+  3    a model or a file of a pack is missing or broken, or doctor found a fault
+  130  interrupted (143: by SIGTERM); finished judgements are kept"""
 
-# Command -> its module here, imported when it is called, and the first line of its help; then its docstring.
+# Command -> its module, imported on use, and the first line of its help; the docstring is the rest.
 COMMANDS = {
-    "card": ("card", "Say how far the judge agrees with people's labels."),
+    "card": ("card", "Measure how far the judge agrees with people's labels."),
     "compare": ("runs", "Compare two runs, sample by sample."),
     "doctor": ("models", "Check machine, installation and models."),
     "evaluate": ("evaluate", "Score the samples of a file."),
     "fit": ("card", "Fit a head to labelled answers."),
-    "merge": ("runs", "Make one run of its shards."),
+    "merge": ("runs", "Merge the shards of a run."),
     "models": ("models", "List, fetch, verify and locate model files."),
-    "pack": ("pack", "Collect all that a machine with no network needs."),
-    "report": ("runs", "Print the table of a run, and write its page."),
-    "rescore": ("runs", "Score a run again, with no model."),
+    "pack": ("pack", "Collect all that a machine without a network needs."),
+    "report": ("runs", "Print the table of a run, and write its HTML page."),
+    "rescore": ("runs", "Score a run again, without a model."),
     "score": ("evaluate", "Score one sample, given as options."),
-    "unpack": ("pack", "Put the models of a pack into this machine's folder."),
-    "verify": ("runs", "Make judgements again: are they the same?"),
+    "unpack": ("pack", "Copy the models of a pack into this machine's models folder."),
+    "verify": ("runs", "Judge part of a run again, and compare the results."),
 }
-_ONLINE = ("models", "pack")  # may use the network; `models` refuses it for all of its own but `fetch`
-_RESUMABLE = ("evaluate", "card", "pack", "unpack", "models fetch")  # go on where a call of them stopped
+_ONLINE = ("models", "pack")  # may use the network; `models` refuses it in all subcommands but `fetch`
+_RESUMABLE = ("evaluate", "card", "pack", "unpack", "models fetch")  # continue where the last call stopped
 
 
 class _Commands(click.Group):
@@ -57,24 +56,24 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:
-            module, does = COMMANDS[cmd_name]
+            module, summary = COMMANDS[cmd_name]
             command = getattr(import_module(f"localeval.cli.{module}"), cmd_name)
-            command.help = f"{does}\n\n{cleandoc(command.help or '')}"
-            for one in command.params:  # what is read is known first, so that no output takes its place
-                one.is_eager |= type(one.type) in (click.Path, type(click.STRING)) and not one.callback
+            command.help = f"{summary}\n\n{cleandoc(command.help or '')}"
+            for param in command.params:  # inputs are parsed first, so that no output can overwrite one
+                param.is_eager |= type(param.type) in (click.Path, type(click.STRING)) and not param.callback
             self.add_command(command)
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, does) for name, (_, does) in COMMANDS.items()])
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
 @click.group(cls=_Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="localeval")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """Evaluate RAG answers on this machine, with no network."""
+    """Evaluate RAG answers on this machine, without a network."""
     set_switches()
     if context.invoked_subcommand not in _ONLINE:
         offline()
@@ -82,7 +81,7 @@ def commands(context: click.Context) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; every expected error is one line on stderr and an exit code, never a traceback."""
-    before = attempts()
+    attempts_before = attempts()
     words = sys.argv[1:] if arguments is None else arguments
     codecs.register_error("localeval.escaped", _escaped)
     for stream in (sys.stdout, sys.stderr):
@@ -94,21 +93,21 @@ def main(arguments: list[str] | None = None) -> None:
         say("localeval: the current folder is gone; change to another one.")
         sys.exit(2)
     try:
-        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # a caller's own handler stays
+        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # a caller's own handler is kept
             signal.signal(signal.SIGTERM, _terminate)
         commands.main(arguments, prog_name="localeval", standalone_mode=False)
     except click.ClickException as error:
-        told = error.format_message()
-        if "\n" not in told:  # else it is the help, for want of any argument
+        message = error.format_message()
+        if "\n" not in message:  # several lines are the help, shown if there is no argument
             context = getattr(error, "ctx", None)
-            told = f"localeval: {told}" + (f" See `{context.command_path} --help`." if context else "")
-        say(told)
+            message = f"localeval: {message}" + (f" See `{context.command_path} --help`." if context else "")
+        say(message)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
         command = " ".join(words[: 2 if words[:1] == ["models"] else 1])
-        again = printable(shlex.join(["localeval", *words]))
-        goes_on = f" What is done is kept; the same command goes on from there: {again}"
-        say("\nInterrupted." + goes_on * (command in _RESUMABLE and "--plan" not in words))
+        full_command = printable(shlex.join(["localeval", *words]))
+        hint = f" Finished work is kept; the same command goes on from there: {full_command}"
+        say("\nInterrupted." + hint * (command in _RESUMABLE and "--plan" not in words))
         sys.exit(143 if isinstance(error.__cause__ or error, _Terminated) else 130)
     except LocalevalError as error:
         say(f"localeval: {error}")
@@ -118,20 +117,20 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         if traceback.extract_tb(error.__traceback__)[-1].name != click.echo.__name__:
             raise
-        say(f"localeval: the output can't be written ({error.strerror}); make room, or send it elsewhere.")
+        say(f"localeval: the output can't be written ({error.strerror}); make room, or write elsewhere.")
         sys.exit(2)
     finally:
-        if refused := attempts() - before:
+        if refused := attempts() - attempts_before:
             say(f"localeval: something tried to use the network; refused: {refused} attempts")
 
 
 def _escaped(error: Any) -> tuple[str, int]:
-    """Give a character that the terminal's encoding does not have as JSON escapes it."""
+    """Replace characters that the output's encoding does not have by their JSON escapes."""
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does."""
+    """Raised on SIGTERM, which ends a command as Ctrl-C does."""
 
 
 def _terminate(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""`localeval card` and `localeval fit`: hold a judge against people's labels, and fit a head to them."""
+"""`localeval card` and `localeval fit`: compare a judge with people's labels, and fit a head to them."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from localeval.system.terminal import say
     "--number",
     type=click.IntRange(min=0),
     default=0,
-    help="At most so many samples (20 at least), half of each label; so many pairs of each part; 0: all.",
+    help="Maximum of samples (at least 20), half of each label, or of pairs in each part; 0: all.",
 )
 @click.option(
     "--sentences",
     is_flag=True,
-    help="Of context_relevance: hold the needed sentences against sentence_labels.",
+    help="For context_relevance: compare the needed sentences with sentence_labels.",
 )
-@click.option("--html", type=OutputFile(), help="Also write the card as a page of its own.")
-@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+@click.option("--html", type=OutputFile(), help="Also write the card as an HTML page.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def card(
     labelled: str,
     output: Path | None,
@@ -50,16 +50,16 @@ def card(
     quiet: bool,
     as_json: bool,
     metrics: list[str] | None,
-    **given: Any,
+    **settings: Any,
 ) -> None:
-    """LABELLED is JSONL; - is stdin. A sample has a `label`, 1 (good) or 0 (bad), or a row is a pair:
-    good_response and bad_response, or contexts_more_relevant and contexts_less_relevant. With --sentences
-    a row has `sentences`, parts of its contexts in order, and `sentence_labels`, 1 for what the question
-    needs, else 0. With 40 labels of faithfulness in a language it also fits a calibration:
-    FOLDER/calibration.json, for --calibration.
+    """LABELLED is JSONL; - is stdin. A row is a sample with a `label`, 1 (good) or 0 (bad), or a pair with
+    good_response and bad_response, or with contexts_more_relevant and contexts_less_relevant. With
+    --sentences a row has `sentences`, parts of its contexts in order, and `sentence_labels`, 1 if the
+    question needs the sentence, else 0. With 40 labels of faithfulness in a language, `card` also fits a
+    calibration for --calibration: FOLDER/calibration.json.
     """
     from localeval.runs.card import CALIBRATION, CARD, make
-    from localeval.runs.card import as_json as json_of
+    from localeval.runs.card import as_json as card_json
     from localeval.runs.card.render import as_html, as_text
 
     metric, *others = metrics or ["faithfulness"]
@@ -69,32 +69,32 @@ def card(
     folder = output or Path(f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
     if output is None and Path(labelled).is_file() and (folder / RESULTS).exists():
         check_default(folder, read_samples(labelled))
-    judge, options = split_options(given)
+    judge, options = split_options(settings)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
-        made = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
-    click.echo(json_of(made) if as_json else as_text(made), nl=not as_json)
+        result = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
+    click.echo(card_json(result) if as_json else as_text(result), nl=not as_json)
     if html is not None:
         with writing_to(html, "card"):
-            atomic_write(html, [as_html(made)])
+            atomic_write(html, [as_html(result)])
         say(f"page: {html}")
     say(f"card: {folder / CARD}")
-    if made.calibrations:
+    if result.calibrations:
         say(f"calibration: {folder / CALIBRATION}; use it with --calibration")
     elif (folder / CALIBRATION).exists():
-        say(f"calibration: none; {folder / CALIBRATION} is of an earlier card")
+        say(f"calibration: none; {folder / CALIBRATION} is from an earlier card")
 
 
 @click.command(params=[JUDGE, THREADS])
 @click.argument("labelled", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=OutputFile(), help="The file of the head, for --head.")
-@click.option("--layer", type=click.IntRange(min=0), help="Read behind this layer.  [default: 57 % up]")
-@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+@click.option("--layer", type=click.IntRange(min=0), help="Use states after this layer.  [default: at 57 %]")
+@click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool, **judge: Any) -> None:
-    """With a head the judge reads instead of being asked. A sample of LABELLED (JSONL) has a `label`, 1
-    where the contexts support all of its response, else 0, and may have `hallucination_spans` ([{"start": 0,
-    "end": 9}], what of the response is not supported) and a `group`, which is never parted in
-    cross-validation. 300 answers are needed, 75 of each label, and of a language 100 and 25. What the judge
-    holds of an answer is kept in the user's cache folder, some 3 KB a token, so that a second call goes on.
+    """A head decides from the states of the judge's model, without prompts. A sample in LABELLED (JSONL)
+    has a `label`, 1 if the contexts support all of its response, else 0. It may have `hallucination_spans`
+    ([{"start": 0, "end": 9}], the unsupported parts of the response) and a `group`, which cross-validation
+    never splits. 300 answers are needed, 75 of each label; of each language 100 and 25. The states are kept
+    in the user's cache folder, about 3 KB a token, so that a second call goes on.
     """
     from localeval.judgements.heads import FittedFor, write
     from localeval.runs import head_fit
@@ -108,19 +108,19 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     answers = head_fit.labelled(samples, [label(sample, where) for sample in samples], where)
     cache = user_cache_path("localeval") / "states"
     with Judge.load(**judge) as loaded, live_line(quiet, "Reading") as progress:
-        named = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
-        behind = head_fit.layer_of(loaded.engine, layer)
-        read = head_fit.read(loaded.engine, named.sha256, behind, answers, cache, progress)
+        fitted_for = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
+        layer = head_fit.layer_of(loaded.engine, layer)
+        states = head_fit.read(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
     heads = []
-    for head in head_fit.fit(read, named, behind):
+    for head in head_fit.fit(states, fitted_for, layer):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
         click.echo(f"{head.language}: {head.fitted_on['labels']} answers, cross-validated {figures}")
         if head.figures.get("auroc", (0.0, 0.0, 0.0))[1] > 0.5:
             heads.append(head)
         else:
-            say(f"{head.language}: left out, as this is no better than chance; label more answers")
+            say(f"{head.language}: left out, as its AUROC is not clearly above chance; label more answers")
     if not heads:
-        raise InputError(f"{where}: no head was written, as none tells right from wrong; label more answers.")
+        raise InputError(f"{where}: no head was written, as none is better than chance; label more answers.")
     with writing_to(output, "head"):
         atomic_write(output, [write(heads)])
     say(f"head: {output}; use it with --head")

@@ -1,4 +1,4 @@
-"""`localeval evaluate` and `localeval score`: judge samples, and print what came out."""
+"""`localeval evaluate` and `localeval score`: judge samples, and print the result."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from localeval.samples import FORMATS, Samples, read_samples
 from localeval.system.terminal import say
 
 EXAMPLE = resources.files("localeval") / "examples" / "answers.jsonl"
-_MOST_SHOWN = 20  # of what was skipped
-_READING = [
+_MOST_SHOWN = 20  # skipped rows
+_READ_OPTIONS = [
     click.Option(
-        ["--format"], type=click.Choice(FORMATS), help="Of FILE.  [default: by its name, else jsonl]"
+        ["--format"], type=click.Choice(FORMATS), help="Format of FILE.  [default: by its name, else jsonl]"
     ),
-    click.Option(["--encoding"], help="Of FILE, as gb18030.  [default: utf-8, or by its byte order mark]"),
-    click.Option(["--columns"], multiple=True, help="Where a field stands: user_input=q,response=a,..."),
-    click.Option(["--limit"], type=click.IntRange(min=1), help="Read the first so many samples."),
-    click.Option(["--id", "ids"], multiple=True, help="Of these only this one; may be given several times."),
-    click.Option(["--sample"], type=click.IntRange(min=1), help="Of these draw so many, by --seed."),
-    click.Option(["--skip-bad"], is_flag=True, help="Leave out what can't be read, and list it."),
+    click.Option(["--encoding"], help="Encoding of FILE.  [default: utf-8, or by its byte order mark]"),
+    click.Option(["--columns"], multiple=True, help="Column of each field: user_input=q,response=a,..."),
+    click.Option(["--limit"], type=click.IntRange(min=1), help="Read at most this many samples."),
+    click.Option(["--id", "ids"], multiple=True, help="Of these, only this id; may be given several times."),
+    click.Option(["--sample"], type=click.IntRange(min=1), help="Of these, draw this many, by --seed."),
+    click.Option(["--skip-bad"], is_flag=True, help="Skip rows that can't be read, and list them."),
 ]
 
 
-_WHERE = [
+_PARALLEL_OPTIONS = [
     option(
         "--workers",
-        type=lambda given: int(given) if given.isdecimal() else given,
+        type=lambda value: int(value) if value.isdecimal() else value,
         default="1",
         metavar="NUMBER|auto",
         show_default=True,
-        help="Processes that judge side by side; auto: as many as cores and memory allow, of four "
-        "threads each. They share the cores, unless --threads says how many each has.",
+        help="Processes that judge in parallel; auto: as many as cores and memory allow, with four "
+        "threads each. They share the cores, unless --threads sets the threads of each.",
     ),
     click.Option(
-        ["--ray"], metavar="ADDRESS", help="Judge on the Ray cluster there; auto: on the one that is here."
+        ["--ray"], metavar="ADDRESS", help="Judge on the Ray cluster at this address; auto: the local one."
     ),
     click.Option(["--shard"], metavar="N/OF", help="Judge only this part of the data, as 2/5; see `merge`."),
 ]
@@ -61,11 +61,11 @@ _OUTPUT = option(
 )
 
 
-@click.command(params=[*_READING, *JUDGING, *GATES, _OUTPUT, *_WHERE])
+@click.command(params=[*_READ_OPTIONS, *JUDGING, *GATES, _OUTPUT, *_PARALLEL_OPTIONS])
 @click.argument("file", required=False)
-@click.option("--example", is_flag=True, help="Score the shipped samples instead of a FILE.")
-@click.option("--plan", "plan_only", is_flag=True, help="Tell what the run would take, and end.")
-@click.option("-q", "--quiet", is_flag=True, help="No plan, no live line.")
+@click.option("--example", is_flag=True, help="Score the shipped samples instead of FILE.")
+@click.option("--plan", "plan_only", is_flag=True, help="Show what the run would take, and exit.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no plan and no live line.")
 def evaluate(
     file: str | None,
     example: bool,
@@ -74,14 +74,14 @@ def evaluate(
     output: Path | None,
     as_json: bool,
     metrics: list[str] | None,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """FILE is JSONL, JSON, CSV, TSV or Parquet; - is stdin."""
-    gates = Gates(**take_options(given, GATES))
-    reading, where = take_options(given, _READING), take_options(given, _WHERE)
-    judge, options = split_options(given)
+    gates = Gates(**take_options(values, GATES))
+    reading, parallel = take_options(values, _READ_OPTIONS), take_options(values, _PARALLEL_OPTIONS)
+    judge, options = split_options(values)
     if example == (file is not None):
-        raise InputError("give a FILE, or --example for the shipped samples: one of the two.")
+        raise InputError("give either a FILE, or --example for the shipped samples.")
     if file == "":
         raise InputError("FILE is empty; name one.")
     samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
@@ -89,19 +89,19 @@ def evaluate(
     folder = output or Path("runs") / ("stdin" if file == "-" else Path(file or "example").stem)
     if output is None:
         check_default(folder, samples)
-    threads = threads_each(where["workers"])
-    if where["ray"] is None:
+    threads = threads_each(parallel["workers"])
+    if parallel["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads
     if plan_only:
         with Judge.load(**judge) as loaded:
-            planned = plan(samples, metrics, loaded, folder, where["shard"], **options)
-        click.echo(json.dumps(planned.to_dict(), indent=1) if as_json else str(planned))
-        if not planned.fits:
+            run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
+        click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
+        if not run_plan.fits:
             sys.exit(2)
         return
     with Judge.load(**judge) as loaded, live_line(quiet) as line:
         watch = None if quiet else line
-        result = run(samples, metrics, loaded, folder, watch=watch, **where, **options)
+        result = run(samples, metrics, loaded, folder, watch=watch, **parallel, **options)
     show(result, as_json)
     used, best = result.signature.embedder.get("name"), EMBEDDERS[0]
     if judge["embedder"] == AUTO and used and used != best:
@@ -112,7 +112,7 @@ def evaluate(
 
 
 def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Samples:
-    """Read the samples; what was skipped is listed on stderr."""
+    """Read the samples, and list skipped rows on stderr."""
     names: dict[str, str] = {}
     for pair in ",".join(columns).split(",") if columns else []:
         field, _, name = (part.strip() for part in pair.partition("="))
@@ -134,7 +134,7 @@ def _read(file: str, seed: int, columns: tuple[str, ...], **reading: Any) -> Sam
 @click.option("--user-input", "--question", help="The question.")
 @click.option("--response", "--answer", help="The answer.")
 @click.option("--context", "contexts", multiple=True, help="A retrieved context; may be given several times.")
-@click.option("--reference", help="What the answer should have been.")
+@click.option("--reference", help="The correct answer.")
 def score(
     user_input: str | None,
     response: str | None,
@@ -142,21 +142,21 @@ def score(
     reference: str | None,
     as_json: bool,
     metrics: list[str] | None,
-    **given: Any,
+    **values: Any,
 ) -> None:
-    judge, options = split_options(given)
+    judge, options = split_options(values)
     sample = {"user_input": user_input, "response": response, "reference": reference}
     if response is None and not contexts:
         raise InputError("there is nothing to score; give --response, --context, or both.")
     samples = read_samples([{**sample, "retrieved_contexts": list(contexts)}])
-    metrics_for(metrics, samples)  # what they need and is not given is told before a model is looked for
+    metrics_for(metrics, samples)  # raises for a missing column before a model is loaded
     with Judge.load(**judge) as loaded:
         result = run(samples, metrics, loaded, **options)
     if as_json:
         click.echo(result.to_json(), nl=False)
         return
-    for name, found in result.samples[0].scores.items():
-        if found.status == "scored":
-            click.echo(f"{name} {found.value:.4f} soft {found.soft:.4f}")
+    for name, metric_score in result.samples[0].scores.items():
+        if metric_score.status == "scored":
+            click.echo(f"{name} {metric_score.value:.4f} soft {metric_score.soft:.4f}")
         else:
-            click.echo(f"{name} {found.status} {explain(found.reason)}")
+            click.echo(f"{name} {metric_score.status} {explain(metric_score.reason)}")

@@ -1,4 +1,4 @@
-"""`localeval models` and `localeval doctor`: model files, and whether everything here works."""
+"""`localeval models` and `localeval doctor`: manage model files, and check the installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from localeval.system.terminal import say
 if TYPE_CHECKING:
     from localeval.models.fetch import Progress
 
-LINE_EVERY = 100_000_000  # bytes, where the whole size is not known
+LINE_EVERY = 100_000_000  # bytes, if the total size is unknown
 
 
 @click.group()
@@ -33,7 +33,7 @@ def models(context: click.Context) -> None:
 
 @models.command("list", params=[JSON])
 def list_models(as_json: bool) -> None:
-    """Print the catalog and what of it is on this machine."""
+    """List the models in the catalog, and whether they are on this machine."""
     listing = store.listing()
     if as_json:
         click.echo(json.dumps(listing, indent=2, ensure_ascii=False))
@@ -41,8 +41,8 @@ def list_models(as_json: bool) -> None:
     table = [["NAME", "KIND", "SIZE", "RAM", "LANGUAGES", "STATE", "LICENCE"]]
     for row in listing:
         size = f"{row['size'] / 1e9:.2f} GB" if row["size"] else "unknown"
-        spoken, ram = ",".join(row["languages"]), f"{row['ram_gb']} GB"
-        table.append([row["name"], row["kind"], size, ram, spoken, row["state"], row["licence"]])
+        languages, ram = ",".join(row["languages"]), f"{row['ram_gb']} GB"
+        table.append([row["name"], row["kind"], size, ram, languages, row["state"], row["licence"]])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
@@ -55,52 +55,52 @@ def list_models(as_json: bool) -> None:
     "--from",
     "source",
     type=click.Path(path_type=Path),
-    help="A file, or a folder that holds the files: tried before the hub.",
+    help="A file, or a folder with the files, that is tried before the hub.",
 )
 def fetch_model(names: tuple[str, ...], source: Path | None) -> None:
-    """Fetch the models NAME and check their bytes; without one those of the quick start."""
-    from localeval.models.fetch import fetch  # not at the top: `--help` needs no network modules
+    """Fetch the models NAME and check their bytes; without NAME, the models of the quick start."""
+    from localeval.models.fetch import fetch  # here, so that `--help` loads no network modules
 
     for name in names or QUICK_START:
         with draw_progress() as progress:
             files = fetch(name, source, progress=progress)
-        say(_described(files))
+        say(_describe(files))
 
 
 @models.command("verify")
 @click.argument("name")
 def verify_model(name: str) -> None:
-    """Read every byte of NAME (or of a path) again and check it."""
-    say(_described(store.resolve(name, read_again=True)))
+    """Read every byte of NAME, a model or a path, again and check it."""
+    say(_describe(store.resolve(name, read_again=True)))
 
 
 @models.command("path")
 @click.argument("name")
 def model_path(name: str) -> None:
-    """Print the path of NAME's GGUF file or folder."""
+    """Print the path of the GGUF file or folder of NAME."""
     click.echo(store.resolve(name).path)
 
 
-def _described(files: store.ModelFiles) -> str:
+def _describe(files: store.ModelFiles) -> str:
     if files.entry is None:
-        checked = "not in the catalog: nothing to compare with"
+        status = "not in the catalog: nothing to compare with"
     else:
-        checked = "in part unpinned in the catalog" if files.unpinned else "as in the catalog"
-    return f"{files.path}: {files.size:,} bytes, sha256 {files.sha256} ({checked})"
+        status = "in part unpinned in the catalog" if files.unpinned else "as in the catalog"
+    return f"{files.path}: {files.size:,} bytes, sha256 {files.sha256} ({status})"
 
 
 @contextlib.contextmanager
 def draw_progress() -> Iterator[Progress]:
-    """Draw progress: a bar on a terminal's stderr, else a plain line at about every tenth."""
+    """Show progress on stderr: a bar on a terminal, else a line at about every tenth."""
     if not sys.stderr.isatty():
-        said = 0
+        last_step = 0
 
         def line(done: int, total: int) -> None:
-            nonlocal said
+            nonlocal last_step
             step = done * 10 // total if total else done // LINE_EVERY
-            if step > said:
+            if step > last_step:
                 say(f"{done:,} bytes" + (f" ({done * 100 // total} %)" if total else ""))
-            said = step
+            last_step = step
 
         yield line
         return
@@ -115,12 +115,12 @@ def draw_progress() -> Iterator[Progress]:
 
 
 @click.command(params=[JUDGE, EMBEDDER, CLASSIFIER, THREADS, JSON])
-@click.option("--only", multiple=True, metavar="NAME", help="One check; may be given several times.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this check; may be given several times.")
 def doctor(
     model: str, embedder: str, classifier: str, n_threads: int, only: tuple[str, ...], as_json: bool
 ) -> None:
-    """A line each; exit 3 if something is wrong. The judge is asked about three shipped samples. An embedder
-    and HHEM are checked where they are here.
+    """Each check prints a line; exit 3 if one finds a fault. The judge judges three shipped samples. An
+    embedder and HHEM are checked if they are here.
     """
     from localeval.doctor import CheckContext, examine
 

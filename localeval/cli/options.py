@@ -1,4 +1,4 @@
-"""Options that commands share; those of judging come from the fields of `Options` and `EngineSettings`."""
+"""Options shared by commands; those of judging are made from the fields of `Options` and `EngineSettings`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from localeval.runs.folder import FILES, is_run
 from localeval.system.files import is_same
 
 
-def option(*names: str, **how: Any) -> click.Option:
-    """Make an option with a variable: `--n-ctx` is LOCALEVAL_N_CTX. Click names both in an error."""
+def option(*names: str, **settings: Any) -> click.Option:
+    """Return an option with an environment variable: LOCALEVAL_N_CTX for `--n-ctx`. Errors name both."""
     variable = names[0].partition("/")[0].lstrip("-").replace("-", "_").upper()
-    return click.Option(names, envvar=f"LOCALEVAL_{variable}", show_envvar=True, **how)
+    return click.Option(names, envvar=f"LOCALEVAL_{variable}", show_envvar=True, **settings)
 
 
 def _of_field(settings: Any, name: str) -> dict[str, Any]:
-    """Take type, bounds, default and help of an option from the field of that name."""
+    """Return type, bounds, default and help of an option, from the field `name` of `settings`."""
     field = settings.__pydantic_fields__[name]
     ends = (("min", "ge"), ("max", "le"))
-    bounds = {end: getattr(one, own) for one in field.metadata for end, own in ends if hasattr(one, own)}
+    bounds = {key: getattr(item, end) for item in field.metadata for key, end in ends if hasattr(item, end)}
     kind: Any = field.annotation
     if get_origin(kind) is Literal:
         kind = click.Choice(get_args(kind))
@@ -36,15 +36,15 @@ def _of_field(settings: Any, name: str) -> dict[str, Any]:
     return {"type": kind, "default": field.default, "show_default": True, "help": field.description}
 
 
-def _names(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[str] | None:
-    names = [name.strip() for part in given for name in part.split(",") if name.strip()]
-    if given:
-        choose_metrics(names)  # raises for none, or an unknown one
+def _split_names(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[str] | None:
+    names = [name.strip() for value in values for name in value.split(",") if name.strip()]
+    if values:
+        choose_metrics(names)  # raises for no name and for an unknown one
     return names or None
 
 
 class _Output(click.Path):
-    """What is to be written, by a name that is not empty."""
+    """A path to be written, which may not be empty."""
 
     what: str
 
@@ -61,42 +61,42 @@ class OutputFolder(_Output):
 
 
 class OutputFile(_Output):
-    """A file to be written: refused before anything is computed where it can't be, or would replace data.
+    """A file to be written; refused before anything is computed if that can't be done or would replace data.
 
-    own  the name of a file that the command may replace in the run that it is given
+    own  name of a file of the given run that the command may replace
     """
 
     what = "file"
 
     def __init__(self, own: str = "") -> None:
         super().__init__(dir_okay=False, writable=True)
-        self._own = own
+        self._replaceable = own
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = super().convert(value, param, ctx)
-        given = ctx.params if ctx else {}
+        params = ctx.params if ctx else {}
         try:
             real = path.resolve()
-            moved = real.is_file() or not real.exists()  # into its place; a pipe is written to
-            able = not moved or (real.parent.is_dir() and os.access(real.parent, os.W_OK))
+            in_place = real.exists() and not real.is_file()  # a pipe is written to, a file is replaced
+            writable = in_place or (real.parent.is_dir() and os.access(real.parent, os.W_OK))
         except (OSError, RuntimeError):  # RuntimeError: a link to itself
-            able = False
-        if not able:
+            writable = False
+        if not writable:
             self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
-        read = (one for some in given.values() for one in (some if isinstance(some, tuple) else (some,)))
-        if any(is_same(path, one) for one in read if isinstance(one, str | Path)):
+        inputs = [p for value in params.values() for p in (value if isinstance(value, tuple) else (value,))]
+        if any(is_same(path, p) for p in inputs if isinstance(p, str | Path)):
             self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
-        allowed = "run" in given and real == (given["run"] / self._own).resolve()
+        allowed = "run" in params and real == (params["run"] / self._replaceable).resolve()
         if real.name in FILES and is_run(real.parent) and not allowed:
-            self.fail(f"{path}: this is a file of a run, which has to stay.", param, ctx)
+            self.fail(f"{path}: this is a file of a run, which may not be replaced.", param, ctx)
         return path
 
 
 METRICS = option(
     *("--metrics", "-m"),
     multiple=True,
-    callback=_names,
-    help="Metric names, with commas between; may be given several times.",
+    callback=_split_names,
+    help="Metric names, separated by commas; may be given several times.",
 )
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
 
@@ -110,8 +110,8 @@ EMBEDDER = option(
     "--embedder",
     default=DEFAULT_EMBEDDER,
     show_default=True,
-    help="For answer_relevance: a catalog name, or the path of a folder; auto is bge-m3 where it is here, "
-    "else a smaller one that is.",
+    help="For answer_relevance: a catalog name, or the path of a folder; auto is bge-m3 if it is here, else "
+    "a smaller one that is.",
 )
 CLASSIFIER = option(
     "--classifier",
@@ -120,7 +120,7 @@ CLASSIFIER = option(
     help="For HHEM: a catalog name, or the path of a folder.",
 )
 THREADS = option("--threads", "n_threads", **_of_field(EngineSettings, "n_threads"))
-_OF_JUDGE = (
+_JUDGE_OPTIONS = (
     JUDGE,
     EMBEDDER,
     CLASSIFIER,
@@ -133,27 +133,27 @@ _OF_JUDGE = (
         "cache_prefix",
         default=True,
         show_default=True,
-        help="Keep what is computed of the prompts in the user's cache folder, for the next run.",
+        help="Keep the computed states of the prompts in the user's cache folder, for the next run.",
     ),
 )
-_OF_JUDGING = [
+_JUDGING_OPTIONS = [
     option(f"--{name.replace('_', '-')}", is_flag=name == "explain", **_of_field(Options, name))
     for name in vars(DEFAULTS)
     if name != "prompts"
 ]
-JUDGING = [METRICS, *_OF_JUDGE, *_OF_JUDGING, JSON]  # of every command that judges: see `split_options`
-RESCORING = [  # what can be changed without judging again; what is not given is as in the run
+JUDGING = [METRICS, *_JUDGE_OPTIONS, *_JUDGING_OPTIONS, JSON]  # of commands that judge: see `split_options`
+RESCORING = [  # can be changed without judging again; the default is the value of the run
     click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC
 ]
 
 
 def take_options(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
-    """Take the values of these options out of `given`."""
-    return {str(one.name): given.pop(str(one.name)) for one in options}
+    """Remove the values of these options from `given`, and return them."""
+    return {str(param.name): given.pop(str(param.name)) for param in options}
 
 
 def split_options(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (what `Judge.load` takes, what `evaluate` takes), the latter checked before a model loads."""
-    judge, options = take_options(given, _OF_JUDGE), take_options(given, _OF_JUDGING)
+    """Return the arguments of `Judge.load` and of `evaluate`, the latter checked before a model is loaded."""
+    judge, options = take_options(given, _JUDGE_OPTIONS), take_options(given, _JUDGING_OPTIONS)
     Options.read(options)
     return judge, options

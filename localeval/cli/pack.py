@@ -1,4 +1,4 @@
-"""`localeval pack` and `localeval unpack`: over an air gap on a disk."""
+"""`localeval pack` and `localeval unpack`: carry localeval over an air gap on a disk."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from localeval.system.terminal import say
 @click.command()
 @click.option("--to", "target", required=True, type=OutputFolder(), help="A new or empty folder.")
 @click.option(
-    "--judge", metavar="NAME", help="A judge of the catalog; by default `evaluate`'s, if it is here."
+    "--judge", metavar="NAME", help="A judge of the catalog.  [default: that of `evaluate`, if it is here]"
 )
-@click.option("--embedder", metavar="NAME", help="Likewise an embedder.")
-@click.option("--models", "names", metavar="A,B", help="These models of the catalog instead.")
-@click.option("--no-models", is_flag=True, help="No models: only the program.")
+@click.option("--embedder", metavar="NAME", help="An embedder of the catalog, likewise.")
+@click.option("--models", "names", metavar="A,B", help="Pack these models of the catalog instead.")
+@click.option("--no-models", is_flag=True, help="Pack the program without models.")
 @click.option(
-    "--native", is_flag=True, help="Compile llama.cpp for this very processor: faster, and runs only there."
+    "--native", is_flag=True, help="Compile llama.cpp for this processor: faster, but it runs on no other."
 )
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before fetching.")
 def pack(
     target: Path,
     judge: str | None,
@@ -35,8 +35,8 @@ def pack(
     native: bool,
     yes: bool,
 ) -> None:
-    """Program, models and an installer go into a folder. It is for machines with this Python version, system
-    and processor type. An interrupted pack goes on where it stopped.
+    """The pack is a folder with program, models and an installer, for machines with this Python version,
+    system and processor type. The same command resumes an interrupted pack.
     """
     from localeval.pack import collect, install
     from localeval.pack.build import LlamaBuild
@@ -45,14 +45,14 @@ def pack(
         raise InputError(
             "--models, --no-models, and --judge with --embedder exclude one another; give one of them."
         )
-    chosen = [name.strip() for name in names.split(",")] if names else []
+    models = [name.strip() for name in names.split(",")] if names else []
     if not (names or no_models):
-        chosen = collect.default_models(judge, embedder)
-        if not chosen:
-            say("the default models are not here (localeval models fetch); the pack will hold none")
+        models = collect.default_models(judge, embedder)
+        if not models:
+            say("the default models are not here (localeval models fetch); the pack will have no models")
     target = whole_path(target)
-    collect.PartialManifest.open(target)  # what else lies there is refused before anything is said
-    contents = collect.choose_contents(chosen, LlamaBuild(native))
+    collect.PartialManifest.open(target)  # refuses a folder with other files before anything is printed
+    contents = collect.choose_contents(models, LlamaBuild(native))
     for line in contents.lines(target):
         say(line)
     if not yes:
@@ -61,8 +61,8 @@ def pack(
         click.confirm("Go on?", default=True, abort=True, err=True)
     manifest = collect.pack(contents, target)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    say(f"{target} is whole: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
-    say("sha256 of its manifest.json, to compare there (install.py --sha256 SUM):")
+    say(f"{target} is complete: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
+    say("sha256 of its manifest.json, for a check there (install.py --sha256 SUM):")
     click.echo(install.file_sha256(manifest))
 
 
@@ -71,7 +71,7 @@ def pack(
 @click.option(
     "--into", type=click.Path(path_type=Path), help="Install all of the pack there, as its install.py does."
 )
-@click.option("--sha256", default="", metavar="SUM", help="What manifest.json must have, as pack printed it.")
+@click.option("--sha256", default="", metavar="SUM", help="Of manifest.json, as printed by pack.")
 def unpack(folder: Path, into: Path | None, sha256: str) -> None:
     """FOLDER is the pack; its files are checked first."""
     from localeval.pack import unpack as unpacking

@@ -1,4 +1,4 @@
-"""What commands do that end in a result: print it, and hold it against gates."""
+"""Functions of commands that end in a result: print it, and check it against gates."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ GATES = [
         ["--fail-over"],
         multiple=True,
         metavar="METRIC=NUMBER",
-        help="The same for a rate of a fault: exit 1 if it is above; METRIC:upper, METRIC:soft.",
+        help="For metrics where lower is better: exit 1 if the mean is above; METRIC:upper, METRIC:soft.",
     ),
     click.Option(
         ["--fail-on-drop"],
         type=click.Path(path_type=Path),
         metavar="RUN",
-        help="Exit 1 if a metric is worse than in this run by more than chance (p < 0.05), or fewer than "
-        "half of the samples that it scored were scored again.",
+        help="Exit 1 if a metric is worse than in RUN by more than chance (p < 0.05), or fewer than half of "
+        "the samples scored there were scored again.",
     ),
     click.Option(["--junit"], type=OutputFile(), metavar="FILE", help="Write the gates as JUnit XML."),
 ]
 
 
 def show(result: Result, as_json: bool = False) -> None:
-    """Print a result, and explain on stderr the reasons in it."""
+    """Print a result, and explain its reason codes on stderr."""
     click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
     for line in reasons_told(result):
         say(line)
 
 
 class Gates:
-    """What a result is held against. It is read, with the baseline, before anything is judged."""
+    """The gates of a command. They are read, with the baseline, before anything is judged."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Gates:
         self._baseline = None if fail_on_drop is None else (str(fail_on_drop), load(fail_on_drop))
         self._junit = junit
         if junit is not None and not self._bounds and self._baseline is None:
-            raise InputError("--junit lists gates, and there is none; add --fail-under METRIC=NUMBER, say.")
+            raise InputError("--junit lists gates, and there is none; add --fail-under or --fail-over.")
 
     def check(self, metrics: Sequence[str]) -> None:
         """Raise InputError for a bound on a metric that is not computed."""
@@ -75,18 +75,18 @@ class Gates:
                 )
 
     def enforce(self, result: Result) -> None:
-        """Name each gate on stderr, and write them as JUnit XML; exit 1 where one was missed.
+        """Report each gate on stderr, and write JUnit XML if asked; exit 1 if a gate was missed.
 
-        Raises InputError as `check` does: a metric whose model is not here may have been left out.
+        Raises InputError as `check` does, since a metric whose model is not here may have been left out.
         """
         self.check(result.metrics)
         outcomes = [bound.check(result) for bound in self._bounds]
         if self._baseline is not None:
-            where, baseline = self._baseline
-            dropped, warnings = gates_against(result, baseline, where)
-            outcomes += dropped
+            path, baseline = self._baseline
+            drop_outcomes, warnings = gates_against(result, baseline, path)
+            outcomes += drop_outcomes
             for warning in warnings:
-                say(f"{where}: {warning}")
+                say(f"{path}: {warning}")
         missed = some_missed(outcomes)
         if self._junit is not None:
             with writing_to(self._junit, "gates"):
@@ -96,7 +96,7 @@ class Gates:
 
 
 def some_missed(outcomes: Sequence[Outcome]) -> bool:
-    """Name each gate on stderr, and tell whether one was missed."""
+    """Report each gate on stderr, and return whether one was missed."""
     for outcome in outcomes:
         say(str(outcome))
     return any(outcome.missed for outcome in outcomes)

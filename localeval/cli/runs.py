@@ -1,4 +1,4 @@
-"""What is done with a finished run: `report`, `rescore`, `verify` and `compare`."""
+"""Commands for finished runs: `report`, `rescore`, `merge`, `verify` and `compare`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _RUN = click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--html",
     type=OutputFile(folder.REPORT),
-    help="Where the page is written.  [default: report.html in the run's folder]",
+    help="Path of the page.  [default: report.html in the run's folder]",
 )
 def report(run: Path, html: Path | None) -> None:
     """RUN is the folder of a finished run; no model is needed."""
-    result, place = folder.load(run), html or run / folder.REPORT
+    result, path = folder.load(run), html or run / folder.REPORT
     show(result)
-    folder.write_report(run, result, place)
-    say(f"report: {place}")
+    folder.write_report(run, result, path)
+    say(f"report: {path}")
 
 
 @click.command(params=[METRICS, *RESCORING, JSON, *GATES])
@@ -44,12 +44,12 @@ def report(run: Path, html: Path | None) -> None:
     "-o",
     "--output",
     type=OutputFile(folder.RESULTS),
-    help="Also write a file in the form of results.json; the run's own is overwritten only if it is named.",
+    help="Also write a file like results.json; the run's own is overwritten only if it is named here.",
 )
-def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **given: Any) -> None:
-    """RUN is the folder of a run, with its journal. What is not said is as in the run."""
-    gates = Gates(**take_options(given, GATES))
-    options = {name: value for name, value in given.items() if value is not None}
+def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: bool, **values: Any) -> None:
+    """RUN is the folder of a run, with its journal. Options that are not given are those of the run."""
+    gates = Gates(**take_options(values, GATES))
+    options = {name: value for name, value in values.items() if value is not None}
     result = rescore_run(run, metrics, **options)
     gates.check(result.metrics)
     show(result, as_json)
@@ -64,7 +64,7 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=OutputFolder(), help="The whole run's folder.")
+@click.option("-o", "--output", required=True, type=OutputFolder(), help="The folder of the merged run.")
 def merge(runs: tuple[Path, ...], output: Path) -> None:
     """RUNS are the folders of the shards; no model is needed."""
     show(merge_runs(runs, output))
@@ -73,26 +73,26 @@ def merge(runs: tuple[Path, ...], output: Path) -> None:
 
 @click.command()
 @_RUN
-@click.option("--share", default=0.1, show_default=True, help="Of the judgements, above 0 and up to 1.")
-@click.option("--seed", default=0, show_default=True, help="Of the draw.")
-@click.option("-q", "--quiet", is_flag=True, help="No live line.")
+@click.option("--share", default=0.1, show_default=True, help="Share of the judgements, above 0 and up to 1.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the draw.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
-    """RUN is the folder of a finished run; exit 1 if a judgement comes out differently."""
+    """RUN is the folder of a finished run; exit 1 if a judgement differs."""
     with live_line(quiet, "Verifying") as progress:
-        found = verification.verify(run, share, seed, progress=progress)
-    if found.difference:
-        say(f"{run}: {found.difference}")
+        result = verification.verify(run, share, seed, progress=progress)
+    if result.difference:
+        say(f"{run}: {result.difference}")
         sys.exit(1)
-    told = f"{found.again} of {found.judged} judgements made again: the same, byte for byte"
-    if found.left_out:
-        told += f" ({found.left_out} left out: the engine failed there; the run's `evaluate` makes them anew)"
-    click.echo(told)
+    message = f"{result.again} of {result.judged} judgements were repeated: the same, byte for byte"
+    if result.left_out:
+        message += f" ({result.left_out} left out, as the engine failed there; `evaluate` judges them again)"
+    click.echo(message)
 
 
 @click.command(params=[JSON])
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Compare runs that were made differently, too.")
+@click.option("--force", is_flag=True, help="Also compare runs that differ in what moves numbers.")
 @click.option(
     "--fail-on-drop",
     is_flag=True,
@@ -100,10 +100,10 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     "were scored in B.",
 )
 def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) -> None:
-    """A and B are the runs' folders, and a difference is B minus A. Runs that differ in what moves numbers
-    (judge, prompts, versions, options, seed) are refused, with the fields that differ: exit 1.
+    """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves
+    numbers (judge, prompts, versions, options, seed) are refused with exit 1 and the fields that differ.
     """
-    found = compare_runs(a, b, force=force)
-    click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else str(found))
-    if fail_on_drop and some_missed(drop_gates(found, str(a))):
+    comparison = compare_runs(a, b, force=force)
+    click.echo(json.dumps(comparison.to_dict(), ensure_ascii=False, indent=1) if as_json else str(comparison))
+    if fail_on_drop and some_missed(drop_gates(comparison, str(a))):
         sys.exit(1)

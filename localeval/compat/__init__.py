@@ -6,8 +6,8 @@
     result = evaluate(dataset=dataset, metrics=[Faithfulness()], llm="qwen2.5-coder-1.5b")
     print(result)                       # {'faithfulness': 0.9090}
 
-Nothing is judged or computed here: it is the same as with `localeval.evaluate`, but for the default of
-`relevance` in `AnswerRelevance`. ragas is never imported.
+The scores are those of `localeval.evaluate`, but `AnswerRelevance` has another default of `relevance`. The
+package ragas is never imported.
 """
 
 from __future__ import annotations

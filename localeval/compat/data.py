@@ -1,4 +1,4 @@
-"""Data sets under their original names; ragas' own objects are read as they are."""
+"""Data sets under their original names; objects of ragas are accepted too."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from localeval.samples import ALIASES, Sample, read_samples
 
 
 class EvaluationDataset:
-    """Samples in their order, each with an id of its own: its line or place where it has none.
+    """Samples in order, each with a unique id: its line or position (from 1) if it has none.
 
-    `samples` may be our samples or ragas' ones, dicts, or a whole data set of ragas. Raises InputError for
-    what is none of these, with its place, and for no sample at all.
+    `samples` may be samples of localeval or ragas, dicts, or a whole data set of ragas. Raises InputError
+    for anything else, with its position, and for no samples.
 
     >>> EvaluationDataset([{"question": "Where?", "answer": "In Assam."}])
     EvaluationDataset(features=['user_input', 'response'], len=1)
     """
 
     def __init__(self, samples: Iterable[Any]) -> None:
-        plain = [as_columns(item) for item in samples]
-        # Data sets that were joined have numbered their samples each for itself.
-        given = [
-            str(one.get("id") or "") if isinstance(one, Mapping) else getattr(one, "id", "") for one in plain
-        ]
-        taken, seen = {*given}, set[str]()
-        free = (name for name in map(str, count(len(plain) + 1)) if name not in taken)
-        for place, name in enumerate(given):
-            if name in seen and isinstance(plain[place], Sample):
-                plain[place] = plain[place].model_copy(update={"id": next(free)})
-            seen |= {name} - {""}
-        self.samples: list[Sample] = [*read_samples(plain)]
+        rows = [as_columns(item) for item in samples]
+        # Data sets that were joined may have numbered their samples alike.
+        ids = [str(r.get("id") or "") if isinstance(r, Mapping) else getattr(r, "id", "") for r in rows]
+        used, seen = {*ids}, set[str]()
+        free_ids = (number for number in map(str, count(len(rows) + 1)) if number not in used)
+        for i, row_id in enumerate(ids):
+            if row_id in seen and isinstance(rows[i], Sample):
+                rows[i] = rows[i].model_copy(update={"id": next(free_ids)})
+            seen |= {row_id} - {""}
+        self.samples: list[Sample] = [*read_samples(rows)]
 
     @classmethod
     def from_jsonl(cls, path: str | Path) -> EvaluationDataset:
@@ -44,11 +42,11 @@ class EvaluationDataset:
         return cls(data)
 
     def features(self) -> list[str]:
-        """List the columns that some sample has, ids aside."""
+        """List the columns that any sample has, without `id`."""
         return list(dict.fromkeys(name for row in self.to_list() for name in row if name != "id"))
 
     def to_list(self) -> list[dict[str, Any]]:
-        """Give each sample as a dict, without the columns that it lacks."""
+        """Return each sample as a dict, without its empty columns."""
         return [sample.model_dump(exclude_none=True) for sample in self.samples]
 
     def __len__(self) -> int:
@@ -65,7 +63,7 @@ class EvaluationDataset:
 
 
 def as_columns(given: Any) -> Any:
-    """Name the columns of an object that has them: a pydantic model (ragas' samples are), or any other."""
+    """Return a pydantic model (as of ragas), or another object with our fields, as a dict of its columns."""
     if isinstance(given, Sample | Mapping):
         return given
     if callable(dump := getattr(given, "model_dump", None)):

@@ -1,4 +1,4 @@
-"""A data set scored by metrics under their original names."""
+"""Evaluation of a data set by metrics under their original names."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from localeval.system.arguments import STRICT, Number, Settings, Whole
 
 @dataclass(frozen=True, config=STRICT)
 class RunConfig(Settings):
-    """How a data set is evaluated. Raises InputError for a timeout that is not above 0.
+    """Settings of an evaluation. Raises InputError for a timeout that is not above 0.
 
-    timeout  seconds for the judgements that a metric needs of one sample, and for loading the model at the
-             first; None for no limit. The judgement that passes it is finished, none is made after it, and
-             the score is *failed*, `timeout`
-    seed     of every draw; the metric's own, unless said
+    timeout  seconds for all judgements of a sample that a metric needs, with loading the model for the first
+             sample; None for no limit. The judgement that exceeds it is finished, none follows it, and the
+             score is *failed*, `timeout`
+    seed     of every draw; None for that of the metric
 
-    The other fields are accepted and change nothing.
+    The other fields are accepted and have no effect.
     """
 
     timeout: Annotated[Number, Field(gt=0)] | None = 180
@@ -46,30 +46,30 @@ class RunConfig(Settings):
 
 
 class EvaluationResult:
-    """The scores of a data set; it prints the means, as `{'faithfulness': 0.9090}`.
+    """The scores of a data set; printed as the means, such as `{'faithfulness': 0.9090}`.
 
     scores   a dict for each sample: column -> number, nan where there is no score
-    judged   column -> for each sample its `Score`, with the reason of a nan, and the records behind it
+    judged   column -> for each sample its `Score`, with the reason of a nan, and its records
     """
 
     def __init__(self, judged: dict[str, list[SampleResult]], dataset: EvaluationDataset) -> None:
         self.judged, self.dataset = judged, dataset
         self.scores: list[dict[str, float]] = [{} for _ in dataset]
-        for column, found in judged.items():
-            for row, one in zip(self.scores, found, strict=True):
-                value = one.scores[column].value
+        for column, sample_results in judged.items():
+            for row, sample_result in zip(self.scores, sample_results, strict=True):
+                value = sample_result.scores[column].value
                 row[column] = math.nan if value is None else value
 
     def __getitem__(self, column: str) -> list[float]:
-        """Give the numbers of a column, one a sample; a column with one mode is found without it too."""
-        found = [name for name in self.judged if name == column]
-        found = found or [name for name in self.judged if name.partition("(mode=")[0] == column]
-        if len(found) != 1:
+        """Return a column, a number for each sample; one that has a single mode is found without it too."""
+        names = [name for name in self.judged if name == column]
+        names = names or [name for name in self.judged if name.partition("(mode=")[0] == column]
+        if len(names) != 1:
             raise InputError(f"{column!r} is no column of this result; it has: {', '.join(self.judged)}.")
-        return [row[found[0]] for row in self.scores]
+        return [row[names[0]] for row in self.scores]
 
     def to_pandas(self) -> Any:
-        """Put samples and scores into a data frame; a sample's column called as a score is `sample_NAME`."""
+        """Return samples and scores as a data frame; a sample's column named as a score is `sample_NAME`."""
         try:
             import pandas
         except ImportError as error:
@@ -96,11 +96,11 @@ def evaluate(
     """Score every sample by every metric.
 
     dataset          also one of ragas, a list of samples or dicts, or the path of a JSONL file
-    llm, embeddings  for the metrics that were given none
+    llm, embeddings  for the metrics that have none
     run_config       also one of ragas; None for no time limit
 
-    What is loaded for this is freed at the end; a `Judge`, and what a metric had loaded before, stays open.
-    Which samples have no score, and why, is logged, and which are in a language that a model does not read.
+    Models loaded by this call are freed at the end; a `Judge`, and models loaded before, stay open. Samples
+    without a score are logged with the reason, as are samples in a language that a model does not read.
     Raises InputError or ModelError before any sample is judged.
     """
     if isinstance(dataset, str | Path):
@@ -113,20 +113,20 @@ def evaluate(
     judged: dict[str, list[SampleResult]] = {metric.column: [] for metric in chosen}
     if len(judged) < len(chosen):
         raise InputError(f"two metrics have one name ({', '.join(judged)}); give one another with name=.")
-    limits = run_config or RunConfig(timeout=None)
-    seed = {} if limits.seed is None else {"seed": limits.seed}
+    config = run_config or RunConfig(timeout=None)
+    seed = {} if config.seed is None else {"seed": config.seed}
     for metric in chosen:
         metric.llm = llm if metric.llm is None else metric.llm
         metric.embedding_model = embeddings if metric.embedding_model is None else metric.embedding_model
         check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
-    before = set(OPENED)
+    open_before = set(OPENED)
     try:
         for metric in chosen:
             metric.judge().ready([metric.metric], metric.options)
         with live_line(not show_progress) as progress:
             for done, sample in enumerate(data, 1):
                 for metric in chosen:
-                    judged[metric.column].append(metric.judged(sample, limits.timeout, **seed))
+                    judged[metric.column].append(metric.judged(sample, config.timeout, **seed))
                 progress(done, data.samples)
         for metric in chosen:
             metric.log(judged[metric.column])
@@ -134,5 +134,5 @@ def evaluate(
             for line in language_warnings(Result(judged[metric.column], [metric.row], signature)):
                 LOG.warning("%s: %s.", metric.column, line)
     finally:
-        close(OPENED.keys() - before)
+        close(OPENED.keys() - open_before)
     return EvaluationResult(judged, data)

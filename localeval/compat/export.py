@@ -1,8 +1,8 @@
 """The records of one sample of any result in the original schemas, by judgement.
 
-One that could not be made is left out. A verdict is 1 where the probability that the score was counted from
-(calibrated, where a calibration is in force) reaches the threshold: the mean of them is that score. A reason
-is "" unless `explain=True` (of the response on the contexts) or `verdict="reasoned"` asked for it.
+A failed judgement is left out. A verdict is 1 where the probability behind the score (calibrated, where a
+calibration is in force) reaches the threshold, so the mean of the verdicts is the score. A reason is ""
+except with `explain=True` (for the response and the contexts) or `verdict="reasoned"`.
 """
 
 from __future__ import annotations
@@ -19,55 +19,56 @@ from localeval.runs.result import SampleResult
 
 
 def to_original(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
-    """Give the records as the original replies; `threshold` is that of the score, unless said."""
-    found: dict[str, Any] = {}
-    least = sample.threshold if threshold is None else threshold
+    """Return the records as the original replies; `threshold` is by default that of the score."""
+    replies: dict[str, Any] = {}
+    threshold = sample.threshold if threshold is None else threshold
     records = sample.calibrated()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
             sentences = [
-                {"origin_sentence": s.sentence, "statements": [{"description": one} for one in s.statements]}
+                {"origin_sentence": s.sentence, "statements": [{"description": d} for d in s.statements]}
                 for s in record.sentences
             ]
-            found[name] = {"sentence_and_statements": sentences}
+            replies[name] = {"sentence_and_statements": sentences}
         elif isinstance(record, SupportRecord):
-            own = ("statement", "verdication_reasoning", "verdication_result")
-            found[name] = {"statement_verdications": _verdicts(records, name, least, own)}
+            keys = ("statement", "verdication_reasoning", "verdication_result")
+            replies[name] = {"statement_verdications": _verdicts(records, name, threshold, keys)}
         elif isinstance(record, QuestionsRecord):
-            found[name] = [
+            replies[name] = [
                 {
                     "query": draw.question,
                     "answer_sufficiency": draw.analysis or "",
-                    "answer_sufficiency_result": int(draw.sufficient >= least),
+                    "answer_sufficiency_result": int(draw.sufficient >= threshold),
                 }
                 for draw in record.draws
             ]
         elif isinstance(record, NeededRecord):
-            needed = compress(record.sentences, record.decided(least))
-            found[name] = "\n".join(one.text for one in needed) or "Insufficient Information"
-    return found
+            needed = compress(record.sentences, record.decided(threshold))
+            replies[name] = "\n".join(s.text for s in needed) or "Insufficient Information"
+    return replies
 
 
 def to_ragas(sample: SampleResult, threshold: float | None = None) -> dict[str, Any]:
-    """Give the same in ragas' own schemas, which there are for statements and verdicts."""
-    found: dict[str, Any] = {}
-    least = sample.threshold if threshold is None else threshold
+    """Return the records in ragas' own schemas, which exist for statements and verdicts."""
+    replies: dict[str, Any] = {}
+    threshold = sample.threshold if threshold is None else threshold
     records = sample.calibrated()
     for name, record in records.items():
         if isinstance(record, StatementsRecord):
-            found[name] = {"statements": [text for _, text in record.flat()]}
+            replies[name] = {"statements": [text for _, text in record.flat()]}
         elif isinstance(record, SupportRecord):
-            found[name] = {"statements": _verdicts(records, name, least, ("statement", "reason", "verdict"))}
-    return found
+            keys = ("statement", "reason", "verdict")
+            replies[name] = {"statements": _verdicts(records, name, threshold, keys)}
+    return replies
 
 
 def _verdicts(
-    records: Mapping[str, Any], name: str, least: float, keys: tuple[str, str, str]
+    records: Mapping[str, Any], name: str, threshold: float, keys: tuple[str, str, str]
 ) -> list[dict[str, Any]]:
-    """List statement, reason and 1 or 0 under these keys; written reasons are of `support` only."""
-    written = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
-    found = []
-    for one, reason in zip(records[name].verdicts, written or repeat(""), strict=False):
-        row = (one.statement, reason or one.reason or "", int(one.probability >= least))
-        found.append(dict(zip(keys, row, strict=True)))
-    return found
+    """Return statement, reason and 1 or 0 under these keys; only `support` has separate reasons."""
+    reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
+    rows = []
+    for verdict, reason in zip(records[name].verdicts, reasons or repeat(""), strict=False):
+        row = (verdict.statement, reason or verdict.reason or "", int(verdict.probability >= threshold))
+        rows.append(dict(zip(keys, row, strict=True)))
+    return rows

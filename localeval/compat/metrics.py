@@ -33,7 +33,7 @@ try:
 except ImportError:
 
     class Runnable:  # type: ignore[no-redef]
-        """What the metrics use of LangChain's, where it is not installed."""
+        """The methods of LangChain's Runnable that the metrics use, where it is not installed."""
 
         def _call_with_config(self, call: Callable[..., Any], inputs: Any, _: Any, **options: Any) -> Any:
             return call(inputs, **options)
@@ -47,43 +47,43 @@ LOG = logging.getLogger(__name__)
 Model = str | os.PathLike[str]
 Prompts = str | Path | Mapping[str, str | Path]
 
-OPENED: dict[Hashable, Any] = {}  # models that were opened by name, for every metric that names the same
+OPENED: dict[Hashable, Any] = {}  # models loaded by name, shared by all metrics that name them
 _LOCK = threading.RLock()
 
 
 def close(models: Iterable[Hashable]) -> None:
-    """Free these of the models in `OPENED`."""
+    """Free those of the models that are in `OPENED`."""
     with _LOCK:
         for key in OPENED.keys() & {*models}:
             OPENED.pop(key).close()
 
 
 def _with_models(judge: Judge, companions: AuxiliaryModels) -> Judge:
-    """Give the same judge, with its engine, lock and memory, other models beside it."""
-    other = copy.copy(judge)
-    other.companions = companions
-    return other
+    """Return a judge with the same engine, lock and memory, and with these companion models."""
+    new_judge = copy.copy(judge)
+    new_judge.companions = companions
+    return new_judge
 
 
 class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[misc]
-    """Root of the metrics here; where langchain-core is installed, a Runnable, whose run is called as it.
+    """Base class of the metrics; where langchain-core is installed, a Runnable whose runs have its name.
 
-    llm          a `Judge`, which stays the caller's to close; or a catalog name or a path to a GGUF file,
-                 which is loaded at the first question, shared with other metrics of the same llm, and freed
-                 by `close()` or at the end of a `with` block; who needs it afterwards loads it again
+    llm          a `Judge`, which the caller closes; or a catalog name or a path to a GGUF file, which is
+                 loaded when it is first needed, shared with other metrics of the same llm, and freed by
+                 `close()` or at the end of a `with` block; a metric that needs it afterwards loads it again
     name         the column in a result
-    max_retries  accepted, and changes nothing: a reply that is bound by a grammar needs none
+    max_retries  accepted, without effect: a reply under a grammar needs no retry
     options      those of `localeval.prompts.options.Options`, such as verdict="reasoned" or threshold=0.6
 
-    Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of ours or
-    ragas'. Raises InputError for an unknown option.
+    Inputs are a dict with the original names (query, answer, document_list) or ours, or a sample of localeval
+    or ragas. Raises InputError for an unknown option.
     """
 
     row: ClassVar[str]  # its name in `localeval.METRICS`
-    called: ClassVar[str] = ""  # its original name, where that is another one
+    called: ClassVar[str] = ""  # its original name, if that is different
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
-    InputType, OutputType = Any, float  # as LangChain asks for them
+    InputType, OutputType = Any, float  # required by LangChain
 
     def __init__(
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
@@ -91,11 +91,11 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         self.llm = llm
         self.name, self.max_retries = name or self.called or self.row, max_retries
         self.options = self.read(options)
-        self._chosen = {option: getattr(self.options, option) for option in options}
-        self._models: set[Hashable] = set()
+        self._own_options = {option: getattr(self.options, option) for option in options}
+        self._models: set[Hashable] = set()  # keys in `OPENED`
 
     def read(self, given: Mapping[str, Any]) -> Options:
-        """Add to the options what this metric has by itself. Raises InputError for what is none of it."""
+        """Read options, with the defaults of this metric. Raises InputError for an unknown one."""
         return Options.read(given)
 
     @property
@@ -104,26 +104,26 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
 
     @property
     def required_columns(self) -> dict[str, set[str]]:
-        """Tell the columns as ragas does. The question of faithfulness helps its first step only."""
+        """The columns in the form of ragas. Faithfulness uses the question in its first step only."""
         return {"SINGLE_TURN": set(self.columns)}
 
     @property
     def column(self) -> str:
-        """Its column in the result of `evaluate`."""
+        """The column in the result of `evaluate`."""
         return self.name
 
     def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:
-        """Score one sample, 0 to 1; nan where that is undefined or failed, and why is logged.
+        """Score one sample, 0 to 1; nan if the score is undefined or failed, with the reason logged.
 
         `config` is LangChain's RunnableConfig, and `options` replace the metric's own.
         """
-        score: float = self._call_with_config(self._scored, inputs, config, **options)
+        score: float = self._call_with_config(self._score, inputs, config, **options)
         return score
 
-    def _scored(self, inputs: Any, **options: Any) -> float:
-        judged = self.judged(inputs, **options)
-        self.log([judged])
-        return self.number(judged.scores[self.column])
+    def _score(self, inputs: Any, **options: Any) -> float:
+        sample_result = self.judged(inputs, **options)
+        self.log([sample_result])
+        return self.number(sample_result.scores[self.column])
 
     def single_turn_score(self, sample: Any) -> float:
         return self.invoke(sample)
@@ -133,58 +133,58 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         return score
 
     def judged(self, inputs: Any, timeout: float | None = None, **options: Any) -> SampleResult:
-        """Score one sample, with the records behind the score, as `to_original` takes them.
+        """Score one sample, and return the score with its records, as `to_original` accepts them.
 
-        Where judgements took more seconds than `timeout`, the score is *failed* (see `RunConfig`).
+        If the judgements take more than `timeout` seconds, the score is *failed* (see `RunConfig`).
         """
         sample = Sample.read(as_columns(inputs), self.name)
-        choices = self.read({**self._chosen, **options})
+        settings = self.read({**self._own_options, **options})
         if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {})
         judge, start = self.judge(), time.monotonic()
         records: Records = {}
-        for name in judgements_for([self.metric], choices):
-            records |= judge.judge(sample, [name], choices, judge.memory)
+        for name in judgements_for([self.metric], settings):
+            records |= judge.judge(sample, [name], settings, judge.memory)
             if timeout is not None and time.monotonic() - start > timeout:
                 return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
-        curves = judge.curves(choices)
-        score = compute(self.metric, records, choices, curves)
-        return SampleResult(sample, {self.column: score}, records, curves, choices.threshold)
+        curves = judge.curves(settings)
+        score = compute(self.metric, records, settings, curves)
+        return SampleResult(sample, {self.column: score}, records, curves, settings.threshold)
 
     def number(self, score: Score) -> float:
-        """Give the value, or what the original's `invoke` gives for an undefined or failed score."""
+        """Return the value, or the number that the original returns for an undefined or failed score."""
         return math.nan if score.value is None else score.value
 
     def log(self, judged: Sequence[SampleResult]) -> None:
-        """Log which samples have no score, and why, and which are in no language of the prompts."""
+        """Log the samples that have no score, with the reason, and those in no language of the prompts."""
         notes: dict[str, list[str]] = {}
-        for one in judged:
-            score, name = one.scores[self.column], one.sample.id or "this sample"
+        for sample_result in judged:
+            score, name = sample_result.scores[self.column], sample_result.sample.id or "this sample"
             if score.status != "scored":
                 notes.setdefault(f"{score.status} ({score.reason})", []).append(name)
-            if getattr(one.records.get("statements"), "language", "") == "other":
+            if getattr(sample_result.records.get("statements"), "language", "") == "other":
                 notes.setdefault("neither English nor Chinese", []).append(name)
         for note, ids in notes.items():
             LOG.warning("%s: %s: %s.", self.column, note, join_some(ids, MOST_NAMED))
 
     def judge(self) -> Judge:
-        """Give the judge, and load it first if need be. Raises ModelMissing, ModelBroken or InputError."""
+        """Return the judge; load it if needed. Raises ModelMissing, ModelBroken or InputError."""
         if isinstance(self.llm, Judge):
             return self.llm
-        judge: Judge = self._opened(Judge.load, DEFAULT_JUDGE if self.llm is None else self.llm)
+        judge: Judge = self._open(Judge.load, DEFAULT_JUDGE if self.llm is None else self.llm)
         return judge
 
-    def _opened(self, load: Callable[..., Any], model: Any, **how: Hashable) -> Any:
-        """Load a model, unless a metric did that already."""
-        key = (load, str(model), *how.values())
+    def _open(self, load: Callable[..., Any], model: Any, **options: Hashable) -> Any:
+        """Return a model; load it unless a metric has already."""
+        key = (load, str(model), *options.values())
         self._models.add(key)
         with _LOCK:
             if key not in OPENED:
-                OPENED[key] = load(model, **how)
+                OPENED[key] = load(model, **options)
             return OPENED[key]
 
     def close(self) -> None:
-        """Free what was loaded by name."""
+        """Free the models that were loaded by name."""
         close(self._models)
 
     def __exit__(self, *raised: Any) -> None:
@@ -218,15 +218,15 @@ class Faithfulness(OriginalMetric):
         form = "support_reasoned" if rest.get("verdict") == "reasoned" else "support"
         for name, prompt in (("statements", statement_generator_prompt), (form, nli_prompt)):
             if prompt is not None:
-                own = prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
-                rest["prompts"] = {**rest.get("prompts", {}), name: own}
+                by_language = prompt if isinstance(prompt, Mapping) else dict.fromkeys(LANGUAGES, prompt)
+                rest["prompts"] = {**rest.get("prompts", {}), name: by_language}
         super().__init__(llm, **rest)
 
 
 class FaithfulnesswithHHEM(Faithfulness):
-    """`Faithfulness` with the verdicts of the classifier HHEM-2.1-Open: that of the judge, unless said.
+    """`Faithfulness` with the verdicts of the classifier HHEM-2.1-Open, by default that of the judge.
 
-    device, batch_size  where it computes, and how many pairs together
+    device, batch_size  its device, and the number of pairs in a batch
     """
 
     row = "faithfulness_hhem"
@@ -241,18 +241,18 @@ class FaithfulnesswithHHEM(Faithfulness):
     def judge(self) -> Judge:
         judge = super().judge()
         if (self.device, self.batch_size) == ("cpu", 10):
-            return judge  # as its own classifier is, unless the caller chose another
+            return judge  # with the judge's own classifier, which has these settings by default
         from localeval.engine.hhem import Classifier
 
         source, threads = judge.companions.sources()["classifier"], judge.engine.settings.n_threads
-        how = {"device": self.device, "batch_size": self.batch_size, "threads": threads}
-        return _with_models(judge, AuxiliaryModels(classifier=self._opened(Classifier.load, source, **how)))
+        options = {"device": self.device, "batch_size": self.batch_size, "threads": threads}
+        return _with_models(judge, AuxiliaryModels(classifier=self._open(Classifier.load, source, **options)))
 
 
 class ContextRelevance(OriginalMetric):
     """Sentences of the contexts that the question needs / all of them.
 
-    0 where the question can't be answered from them; `invoke` gives it also where they have no sentence.
+    0 where the question can't be answered from them; `invoke` also returns 0 where they have no sentence.
     """
 
     row = "context_relevance"
@@ -266,7 +266,7 @@ class AnswerRelevance(OriginalMetric):
     """Mean over questions drawn from the answer of cos(query, question) x sufficiency of that question.
 
     embedding_model  a catalog name, a path to a sentence-transformer's folder, or an `Embedder` of
-                     `localeval.engine.embedder`; that of the judge, unless said
+                     `localeval.engine.embedder`; by default that of the judge
     """
 
     row = "answer_relevance"
@@ -282,15 +282,15 @@ class AnswerRelevance(OriginalMetric):
         self.embedding_model = embedding_model
 
     def read(self, given: Mapping[str, Any]) -> Options:
-        drawn = {"questions": 3} if given.get("relevance") == "ragas" else {}
-        return super().read({"relevance": "draws", **drawn, **given})
+        questions = {"questions": 3} if given.get("relevance") == "ragas" else {}
+        return super().read({"relevance": "draws", **questions, **given})
 
     def invoke(self, inputs: Any, config: Any = None, num_of_gen: int | None = None, **options: Any) -> float:
-        """Score as every metric does, with `num_of_gen` questions instead of its own number."""
+        """Score one sample, with `num_of_gen` questions instead of the number in the options."""
         if isinstance(config, int):  # the original's second argument
             config, num_of_gen = None, config
-        drawn = {} if num_of_gen is None else {"questions": num_of_gen}
-        return super().invoke(inputs, config, **drawn, **options)
+        questions = {} if num_of_gen is None else {"questions": num_of_gen}
+        return super().invoke(inputs, config, **questions, **options)
 
     def judge(self) -> Judge:
         judge, model = super().judge(), self.embedding_model
@@ -299,7 +299,7 @@ class AnswerRelevance(OriginalMetric):
         if isinstance(model, str | os.PathLike):
             from localeval.engine.embedder import Embedder
 
-            model = self._opened(Embedder.load, model, threads=judge.engine.settings.n_threads)
+            model = self._open(Embedder.load, model, threads=judge.engine.settings.n_threads)
         return _with_models(judge, AuxiliaryModels(embedder=model))
 
 
@@ -318,5 +318,5 @@ class FactualCorrectness(OriginalMetric):
 
     @property
     def column(self) -> str:
-        """Its name with its mode, as ragas writes it."""
+        """The name with the mode, as in ragas."""
         return f"{self.name}(mode={self.mode})"

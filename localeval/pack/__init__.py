@@ -1,1 +1,1 @@
-"""Carry localeval to a machine with no network, in a folder (see README.md)."""
+"""Carry localeval to a machine without a network, in a folder (see README.md)."""

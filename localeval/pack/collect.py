@@ -1,4 +1,4 @@
-"""`pack`: decide what a pack holds, and fill a folder with it, so that an interrupted call goes on."""
+"""`pack`: choose the contents of a pack, and fill a folder with them; an interrupted call can be resumed."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from localeval.system.terminal import say
 from localeval.system.versions import own_version
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-PACKED_SHARE = 0.3  # bytes of wheels for a byte of installed packages, about
-LLAMA_BYTES = 12_000_000  # of its wheel, about
-SCRATCH = "collecting.part"  # where pip works
+PACKED_SHARE = 0.3  # approximate bytes of wheels for a byte of installed packages
+LLAMA_BYTES = 12_000_000  # of its wheel, approximately
+SCRATCH = "collecting.part"  # the folder that pip writes to
 _GPU = re.compile(r"(nvidia|cuda)[-_]|triton$")
 
 
 @dataclass(frozen=True)
 class PackContents:
-    """`wheels`: name to version of what pip downloads; `unpacked`: bytes of all packages, installed."""
+    """`wheels`: package -> version, as pip downloads them; `unpacked`: bytes of all packages, installed."""
 
     wheels: dict[str, str]
     unpacked: int
@@ -46,16 +46,16 @@ class PackContents:
     models: tuple[ModelFiles, ...]
 
     def lines(self, target: Path) -> list[str]:
-        """Tell what will be fetched, compiled and copied, with sizes, and the space at the target."""
+        """Describe what will be fetched, compiled and copied, with sizes, and the free space at `target`."""
         wheels, models = self.unpacked * PACKED_SHARE, sum(model.size for model in self.models)
-        there = next(folder for folder in (target, *target.parents) if folder.exists())
-        free = shutil.disk_usage(there).free
+        parent = next(folder for folder in (target, *target.parents) if folder.exists())
+        free = shutil.disk_usage(parent).free
         compiled = "compiled before, from the cache" if self.llama.cached_wheel else "compiled now"
         return [
             f"a pack for {platform.python_implementation()} {platform.python_version()} on "
             f"{platform.system()} {platform.machine()}, in {target}",
-            f"  {len(self.wheels) + 1} wheels: about {_mb(wheels)}, by pip as it is set up here; "
-            f"torch, if need be, from {CPU_INDEX}",
+            f"  {len(self.wheels) + 1} wheels: about {_mb(wheels)}, by pip as it is configured here; "
+            f"torch from {CPU_INDEX} if pip does not find it",
             f"  {LLAMA} {self.llama.version}: about {_mb(LLAMA_BYTES)}, {compiled}",
             *(f"  {model.name}: {_mb(model.size)}, copied" for model in self.models),
             f"in all about {_mb(wheels + LLAMA_BYTES + models)}; {_mb(free)} are free there; "
@@ -68,76 +68,76 @@ def _mb(size: float) -> str:
 
 
 def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
-    """Choose the packages as they are installed here, with torch's CPU build, and these catalog models.
+    """Choose the packages installed here, with torch's CPU build, and these catalog models.
 
     Raises ModelError for a model that cannot be packed, InputError where a package is not installed.
     """
     packages = closure("localeval")
     cpu_torch = platform.system() == "Linux" and "torch" in packages
     if cpu_torch:
-        packages = {name: each for name, each in packages.items() if not _GPU.match(name)}
-    unpacked = sum(file.size or 0 for each in packages.values() for file in each.files or [])
-    wheels = {name: each.version for name, each in packages.items() if name not in ("localeval", LLAMA)}
-    wheels["pip"] = ""  # any
+        packages = {name: package for name, package in packages.items() if not _GPU.match(name)}
+    unpacked = sum(file.size or 0 for package in packages.values() for file in package.files or [])
+    others = [name for name in packages if name not in ("localeval", LLAMA)]
+    wheels = {name: packages[name].version for name in others} | {"pip": ""}  # any version of pip
     if cpu_torch:
         wheels["torch"] = f"{wheels['torch'].partition('+')[0]}+cpu"
-    known = catalog.entries()
-    if unknown := [name for name in models if name not in known]:
+    entries = catalog.entries()
+    if unknown := [name for name in models if name not in entries]:
         raise ModelMissing(
-            f"{unknown[0]!r} is not in the catalog, and a pack holds only its models: {', '.join(known)}; "
-            "carry another GGUF file beside the pack, and give its path to --judge."
+            f"{unknown[0]!r} is not in the catalog, and a pack holds only its models: {', '.join(entries)}; "
+            "copy another GGUF file separately, and give its path to --judge."
         )
     return PackContents(dict(sorted(wheels.items())), unpacked, llama, tuple(map(store.resolve, models)))
 
 
 def default_models(judge: str | None, embedder: str | None) -> list[str]:
-    """List the named judge and embedder; for one that is not named the default one, if it is here."""
-    here = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
+    """Return the named judge and embedder; in place of one that is None, the default if it is here."""
+    present = [row["name"] for row in store.listing() if row["state"] in ("present", "verified")]
     names = (judge or DEFAULT_JUDGE, embedder or auto_embedder())
-    return [name for name in names if name in (judge, embedder, *here)]
+    return [name for name in names if name in (judge, embedder, *present)]
 
 
 def closure(name: str) -> dict[str, Distribution]:
-    """Find a package and all that it needs on this machine, by normalized name, as they are installed.
+    """Return a package and all its dependencies as installed here, by normalized name.
 
     >>> sorted(closure("jinja2"))
     ['jinja2', 'markupsafe']
     """
-    found: dict[str, Distribution] = {}
+    packages: dict[str, Distribution] = {}
     seen = set()
-    waiting = [Requirement(name)]
-    while waiting:
-        wanted = waiting.pop()
-        key = (canonicalize_name(wanted.name), frozenset(wanted.extras))
+    pending = [Requirement(name)]
+    while pending:
+        requirement = pending.pop()
+        key = (canonicalize_name(requirement.name), frozenset(requirement.extras))
         if key in seen:
             continue
         seen.add(key)
         try:
-            found[key[0]] = distribution(wanted.name)
+            packages[key[0]] = distribution(requirement.name)
         except PackageNotFoundError as error:
             raise InputError(
-                f"{wanted.name} is not installed here and cannot be packed; install all that localeval needs."
+                f"{requirement.name} is not installed and cannot be packed; install all that localeval needs."
             ) from error
-        extras = wanted.extras or {""}
-        for needed in map(Requirement, found[key[0]].requires or []):
-            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
-                waiting.append(needed)
-    return found
+        extras = requirement.extras or {""}
+        for item in map(Requirement, packages[key[0]].requires or []):
+            if item.marker is None or any(item.marker.evaluate({"extra": extra}) for extra in extras):
+                pending.append(item)
+    return packages
 
 
 @dataclass
 class PartialManifest:
-    """The pack so far. It is in a file beside the pack's, and what matches it is kept by the next call."""
+    """The files of an unfinished pack, stored in its folder; the next call keeps those that match."""
 
     target: Path
-    known: dict[str, dict[str, Any]]  # every file that `pack` put there, or began to
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # those of this pack
+    known: dict[str, dict[str, Any]]  # every file that `pack` wrote or began to write
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # those of the current pack
 
     @classmethod
     def open(cls, target: Path) -> PartialManifest:
-        """Read what `pack` left in the folder. Raises InputError unless it is new, empty, or a pack."""
+        """Read the manifest in the folder. Raises InputError unless it is new, empty, or a pack."""
         if target.exists() and not target.is_dir():
-            raise InputError(f"{target} is no folder; give pack a new or an empty one.")
+            raise InputError(f"{target} is not a folder; give pack a new or an empty one.")
         for name in (install.PART, install.MANIFEST):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 known = dict(json.loads((target / name).read_text(encoding="utf-8"))["files"])
@@ -154,15 +154,15 @@ class PartialManifest:
         atomic_write(self.target / install.PART, [part])
 
     def keep(self, name: str) -> bool:
-        """Take a known file into this pack if it is there and whole; tell whether it was."""
+        """Add a known file to this pack if it is there and intact; return whether it was."""
         path, entry = self.target / name, self.known[name]
-        whole = path.is_file() and install.file_sha256(path) == entry["sha256"]
-        if whole:
+        intact = path.is_file() and install.file_sha256(path) == entry["sha256"]
+        if intact:
             self.files[name] = entry
-        return whole
+        return intact
 
     def add(self, source: Path, name: str, sha256: str = "") -> None:
-        """Put the file `source` at `name`, by a copy that is read again; a whole one is kept."""
+        """Copy the file `source` to `name` and check the copy; one that is there and intact is kept."""
         sha256 = sha256 or install.file_sha256(source)
         self.known[name] = {"size": source.stat().st_size, "sha256": sha256}
         self.write()
@@ -175,7 +175,7 @@ class PartialManifest:
                 raise ModelBroken(f"{source} is damaged; run: localeval models verify")
 
     def finish(self, facts: dict[str, Any]) -> Path:
-        """Remove what only an earlier pack needed, and write the manifest."""
+        """Remove files of an earlier pack that this one does not have, and write the manifest."""
         for name in self.known.keys() - self.files.keys():
             (self.target / name).unlink(missing_ok=True)
         manifest = self.target / install.MANIFEST
@@ -185,41 +185,41 @@ class PartialManifest:
 
 
 def pack(contents: PackContents, target: Path) -> Path:
-    """Fill `target` and return its manifest; what an earlier call left there whole is kept.
+    """Fill `target` and return the path of its manifest; intact files of an earlier call are kept.
 
-    Raises InputError for a folder with other things in it, a disk that is full, and no compiler;
-    DownloadFailed with pip's last words; ModelError for a model that is not what it should be.
+    Raises InputError for a folder with other files in it, a full disk, and no compiler; DownloadFailed with
+    the error of pip; ModelError for a missing or damaged model.
     """
-    so_far = PartialManifest.open(target)
-    # Beside the pack and not in /tmp, which is often small or in memory. A killed call leaves it there.
+    manifest = PartialManifest.open(target)
+    # In the target and not in /tmp, which is often small or in memory. A killed call leaves it behind.
     scratch = target / SCRATCH
     try:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
-        so_far.write()  # from here on no half-changed pack can be taken for a whole one
+        manifest.write()  # from here on a half-changed pack is not mistaken for a finished one
         (target / install.MANIFEST).unlink(missing_ok=True)
-        _make_own_wheel(scratch)  # first: where it can't be made, nothing has to be fetched
+        _make_own_wheel(scratch)  # first, so that nothing is fetched if it can't be made
         for model in contents.models:
             say(f"copying {model.name}")
             entry, folder = catalog.entries()[model.name], store.models_dir()
             paths = [store.catalog_file_path(entry, file) for file in entry.files]
             for source in filter(Path.is_file, [*paths, folder / model.name / store.SUMS]):
                 name = source.relative_to(folder).as_posix()
-                so_far.add(source, f"models/{name}", file_sha256(source))
-        _download_wheels(contents, so_far, scratch)
+                manifest.add(source, f"models/{name}", file_sha256(source))
+        _download_wheels(contents, manifest, scratch)
         for wheel in sorted(scratch.glob("*.whl")):
-            so_far.add(wheel, f"wheels/{wheel.name}")
+            manifest.add(wheel, f"wheels/{wheel.name}")
             wheel.unlink()
         if not contents.llama.cached_wheel:
             say(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
         llama = build_wheel(contents.llama)
-        so_far.add(llama, f"wheels/{llama.name}")
-        so_far.add(Path(install.__file__), "install.py")
-        so_far.add(catalog.catalog_path(), "catalog.toml")
-        return so_far.finish(_facts(contents, so_far, needed_glibc(llama)))
+        manifest.add(llama, f"wheels/{llama.name}")
+        manifest.add(Path(install.__file__), "install.py")
+        manifest.add(catalog.catalog_path(), "catalog.toml")
+        return manifest.finish(_facts(contents, manifest, needed_glibc(llama)))
     except OSError as error:
         raise InputError(
-            f"{error.filename or target}: {error.strerror or error}; mend that and pack again: "
+            f"{error.filename or target}: {error.strerror or error}; repair that and pack again: "
             "it goes on from there."
         ) from error
     finally:
@@ -227,51 +227,51 @@ def pack(contents: PackContents, target: Path) -> Path:
 
 
 def _make_own_wheel(folder: Path) -> None:
-    """Make localeval's own wheel, of the checkout, else of what pip installed.
+    """Make localeval's own wheel, from the checkout, else from what pip installed.
 
-    No index is asked for it: it is on none, and who took its name there would get into every pack.
+    No index is asked for it: it is on none, and whoever took its name there would get into every pack.
     """
-    place = str(catalog.checkout() or "")
-    if not place:
+    source = str(catalog.checkout() or "")
+    if not source:
         origin = json.loads(distribution("localeval").read_text("direct_url.json") or "{}")
-        place = origin.get("url", "")
+        source = origin.get("url", "")
         if "vcs_info" in origin:
-            place = f"{origin['vcs_info']['vcs']}+{place}@{origin['vcs_info']['commit_id']}"
-        if not place:
+            source = f"{origin['vcs_info']['vcs']}+{source}@{origin['vcs_info']['commit_id']}"
+        if not source:
             raise InputError("pip does not know from where localeval was installed; pack from a checkout.")
     try:
-        run_pip("wheel", "--wheel-dir", str(folder), place)
+        run_pip("wheel", "--wheel-dir", str(folder), source)
     except DownloadFailed as error:
-        raise InputError(f"no wheel can be made of {place} ({error}); pack from a checkout.") from error
+        raise InputError(f"no wheel can be made of {source} ({error}); pack from a checkout.") from error
 
 
-def _download_wheels(contents: PackContents, so_far: PartialManifest, scratch: Path) -> None:
-    wanted = dict(contents.wheels)
-    for path in so_far.known:
+def _download_wheels(contents: PackContents, manifest: PartialManifest, scratch: Path) -> None:
+    missing = dict(contents.wheels)
+    for path in manifest.known:
         if path.startswith("wheels/"):
             name, version, *_ = parse_wheel_filename(Path(path).name)
-            if wanted.get(name) in ("", str(version)) and so_far.keep(path):
-                del wanted[name]
-    say(f"wheels: {len(contents.wheels) - len(wanted)} are there; {len(wanted)} to download")
-    torch = wanted.pop("torch", None)
+            if missing.get(name) in ("", str(version)) and manifest.keep(path):
+                del missing[name]
+    say(f"wheels: {len(contents.wheels) - len(missing)} are there; {len(missing)} to download")
+    torch = missing.pop("torch", None)
     download = ("download", "--only-binary", ":all:", "--dest", str(scratch))
-    if wanted:
-        run_pip(*download, *(f"{name}=={version}" if version else name for name, version in wanted.items()))
+    if missing:
+        run_pip(*download, *(f"{name}=={version}" if version else name for name, version in missing.items()))
     if torch:
         try:
             run_pip(*download, f"torch=={torch}")
-        except DownloadFailed:  # its makers' index has the CPU build, if the user's pip knows no other place
+        except DownloadFailed:  # the index of PyTorch has the CPU build, if the user's pip finds none
             run_pip(*download, f"torch=={torch}", "--index-url", CPU_INDEX)
 
 
-def _facts(contents: PackContents, so_far: PartialManifest, glibc: str) -> dict[str, Any]:
-    """Gather what the manifest says beside the files."""
+def _facts(contents: PackContents, manifest: PartialManifest, glibc: str) -> dict[str, Any]:
+    """Return the entries of the manifest other than its files."""
     packages, unpacked, pip = dict[str, str](), 0, ""
-    for path in sorted(name for name in so_far.files if name.startswith("wheels/")):
+    for path in sorted(name for name in manifest.files if name.startswith("wheels/")):
         name, version, *_ = parse_wheel_filename(Path(path).name)
         packages[name] = str(version)
         pip = path if name == "pip" else pip
-        with zipfile.ZipFile(so_far.target / path) as archive:
+        with zipfile.ZipFile(manifest.target / path) as archive:
             unpacked += sum(member.file_size for member in archive.infolist())
     return {
         "localeval_pack": install.FORMAT,

@@ -1,10 +1,10 @@
 """Install the localeval pack that this file lies in. It needs Python, no network and no compiler.
 
-Exit codes: 0 done; 2 this pack and this machine do not fit, or a folder is not usable; 3 a file of the pack
-is damaged or missing; 130 interrupted (the same command starts the environment anew).
+Exit codes: 0 done; 2 the pack does not fit this machine, or a folder is not usable; 3 a file of the pack is
+damaged or missing; 130 interrupted (the same command makes the environment again from the start).
 
-The file is copied into every pack, so it is one file and imports nothing but the standard library. It is
-written so that an older Python still reads it, to say in one sentence which Python the pack is for.
+This file is copied into every pack, so it stands alone and imports only the standard library. It runs in an
+older Python too, to report which Python the pack is for.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from typing import Any
 FORMAT = 1
 MANIFEST = "manifest.json"
 PART = MANIFEST + ".part"  # the manifest while the pack is not finished
-MARKER = "localeval-pack.txt"  # in an environment: of which pack it was made, or that it is not finished
-GROWTH = 1.4  # bytes on the disk for a byte of unpacked wheels: compiled Python comes to them
+MARKER = "localeval-pack.txt"  # in an environment: its pack's sha256, or that it is not finished
+GROWTH = 1.4  # bytes on disk for a byte of unpacked wheels, as pip adds compiled Python
 SMOKE = "import llama_cpp, numpy, outlines_core, pysbd, sentence_transformers, sklearn"
 
 
 class Refused(Exception):
-    """What cannot be done, as one sentence, and the exit code: 2 (usage, machine) or 3 (damaged pack)."""
+    """A fault as one sentence, with the exit code: 2 (usage, machine) or 3 (damaged pack)."""
 
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
@@ -39,21 +39,21 @@ class Refused(Exception):
 
 
 def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
-    """Read the manifest, of this sha256 if one is given; Refused if it is damaged or names unsafe paths."""
+    """Read the manifest. Raises Refused if it is damaged, names unsafe paths, or has another `sha256`."""
     path = folder / MANIFEST
     if not path.is_file():
         if (folder / PART).is_file():
             raise Refused(f"{folder} is not finished; run localeval pack again: it has no {MANIFEST}.", 3)
         raise Refused(f"{folder} is no pack of localeval's: it has no {MANIFEST}.")
-    found = file_sha256(path)
-    if sha256 and found != sha256.lower():
+    actual = file_sha256(path)
+    if sha256 and actual != sha256.lower():
         raise Refused(
-            f"{path} has the sha256 {found}, expected {sha256}: it is not the pack you were told of.", 3
+            f"{path} has the sha256 {actual}, expected {sha256}: it is not the pack you were told of.", 3
         )
     try:
-        manifest = dict(json.loads(path.read_text(encoding="utf-8")), sha256=found)
+        manifest = dict(json.loads(path.read_text(encoding="utf-8")), sha256=actual)
         if manifest["localeval_pack"] != FORMAT:
-            raise Refused(f"{path} is of a newer kind of pack; use the install.py beside it.")
+            raise Refused(f"{path} is of a newer kind of pack; use the install.py in its folder.")
         manifest["files"][manifest["pip"]]
         for fact in (*this_machine(), "localeval"):
             manifest[fact]
@@ -69,7 +69,7 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
 
 
 def is_safe(name: str) -> bool:
-    """Tell whether a manifest's path stays inside the pack, in the places that a pack has.
+    """Return whether a path in a manifest stays inside the pack, in a folder that packs have.
 
     >>> is_safe("models/a.gguf"), is_safe("models/../../.bashrc"), is_safe("/etc/passwd")
     (True, False, False)
@@ -78,7 +78,7 @@ def is_safe(name: str) -> bool:
 
 
 def check_files(folder: Path, manifest: dict[str, Any], beginning: str = "") -> int:
-    """Read the pack's files whose names begin so; return their bytes. Refused names the first bad file."""
+    """Check the files whose names start with `beginning`, and return their bytes. Refused names a bad one."""
     files = {name: file for name, file in sorted(manifest["files"].items()) if name.startswith(beginning)}
     for name, expected in files.items():
         path = folder / name
@@ -100,7 +100,7 @@ def file_sha256(path: Path) -> str:
 
 
 def this_machine() -> dict[str, str]:
-    """Describe what wheels depend on, as a manifest says it."""
+    """Return what wheels depend on, under the keys of a manifest."""
     return {
         "implementation": platform.python_implementation(),
         "python": ".".join(map(str, sys.version_info[:2])),
@@ -110,7 +110,7 @@ def this_machine() -> dict[str, str]:
 
 
 def check_machine(manifest: dict[str, Any]) -> None:
-    """Refused unless the pack's wheels run on this Python, system, processor and C library."""
+    """Raise Refused unless the pack's wheels run on this Python, system, processor and C library."""
     here = this_machine()
     if any(manifest[fact] != here[fact] for fact in here):
         packed = " ".join(manifest[fact] for fact in here)
@@ -124,36 +124,36 @@ def check_machine(manifest: dict[str, Any]) -> None:
             f"this pack needs glibc {manifest['glibc']} or newer, and this system has "
             f"{glibc or 'another C library'}; pack on a machine that is as old."
         )
-    lacking = sorted(set(manifest["cpu"]) - cpu_flags()) if cpu_flags() else []
-    if lacking:
+    missing = sorted(set(manifest["cpu"]) - cpu_flags()) if cpu_flags() else []
+    if missing:
         raise Refused(
-            f"this processor has no {', '.join(lacking)}, which the pack's llama.cpp needs; "
+            f"this processor has no {', '.join(missing)}, which the pack's llama.cpp needs; "
             "pack on such a machine with: localeval pack --native."
         )
 
 
 def numbers(version: str) -> list[int]:
-    """Read a version as numbers, to compare it: 2.9 is below 2.28."""
+    """Split a version into numbers, for comparison: 2.9 is below 2.28."""
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def cpu_flags() -> set[str]:
-    """List what the processor can do, as Linux tells it; empty where it does not tell."""
+    """Return the processor's flags in /proc/cpuinfo; empty where there is no such file or line."""
     path = Path("/proc/cpuinfo")
-    found = re.search(r"(?m)^(?:flags|Features)\s*:(.*)$", path.read_text() if path.exists() else "")
-    return set(found.group(1).split()) if found else set()
+    match = re.search(r"(?m)^(?:flags|Features)\s*:(.*)$", path.read_text() if path.exists() else "")
+    return set(match.group(1).split()) if match else set()
 
 
 def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
-    """Make the environment `into` of a pack whose files are checked, try it out, and put the models in place.
+    """Install a pack with checked files into the environment `into`, test it, and unpack the models.
 
-    Returns the environment's `localeval`; Refused says what stands in the way.
+    Returns the path of the environment's `localeval`. Raises Refused with the reason if that fails.
     """
     marker, python = into / MARKER, str(into / "bin" / "python")
-    made_of = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
-    if made_of == manifest["sha256"]:
+    installed = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
+    if installed == manifest["sha256"]:
         say(f"{into} is made of this pack already; its packages are left as they are.")
-    elif made_of != "unfinished" and into.exists() and any(into.iterdir()):
+    elif installed != "unfinished" and into.exists() and any(into.iterdir()):
         raise Refused(
             f"{into} is there already, and not of this pack; remove it, or give another folder with --into."
         )
@@ -170,10 +170,10 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
         marker.write_text("unfinished\n", encoding="utf-8")
         wheels = [str(folder / name) for name in sorted(manifest["files"]) if name.startswith("wheels/")]
         say(f"installing {len(wheels)} packages into {into}")
-        # pip runs from its wheel: Debian's Python comes without ensurepip.
+        # pip runs from its wheel, as Debian's Python has no ensurepip.
         venv.EnvBuilder(symlinks=True, with_pip=False).create(str(into))
         pip = [python, "-I", str(folder / manifest["pip"] / "pip"), "install", "--isolated", "--quiet"]
-        # The checked wheels by name, and no folder to search: nothing else can get in.
+        # The checked wheels are named, and no folder is searched, so that nothing else is installed.
         pip += ["--no-index", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
         run("pip could not install", [*pip, *wheels])
         run("the installed packages do not load here", [python, "-I", "-c", SMOKE])
@@ -187,11 +187,11 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
 
 
 def run(fault: str, command: list[str]) -> None:
-    """Run a command. Where it fails, Refused tells the fault and the last that it said."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
-    if done.returncode:
-        said = [line for line in done.stdout.decode("utf-8", "replace").split("\n") if line]
-        errors = [line for line in said if line.startswith("ERROR")] or said or [str(done.returncode)]
+    """Run a command. Raises Refused with `fault` and the last line of the output if it fails."""
+    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
+    if process.returncode:
+        lines = [line for line in process.stdout.decode("utf-8", "replace").split("\n") if line]
+        errors = [line for line in lines if line.startswith("ERROR")] or lines or [str(process.returncode)]
         raise Refused(f"{fault}: {errors[-1]}", 3)
 
 
@@ -199,40 +199,40 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main() -> int:
     parser = argparse.ArgumentParser(description="Install the localeval pack that this file lies in.")
     into = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "localeval" / "venv"
     parser.add_argument("--into", type=Path, default=into, help="folder of the environment")
     parser.add_argument("--models", type=Path, help="folder of the models; by default the user's own")
     parser.add_argument("--check", action="store_true", help="check every file, and do nothing else")
-    parser.add_argument("--sha256", default="", help=f"what {MANIFEST} must have, as pack printed it")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--sha256", default="", help=f"required sha256 of {MANIFEST}, as pack printed it")
+    options = parser.parse_args()
     folder = Path(__file__).resolve().parent
     try:
-        manifest = read_manifest(folder, given.sha256)
-        if not given.check:
+        manifest = read_manifest(folder, options.sha256)
+        if not options.check:
             check_machine(manifest)
         say(f"checking {len(manifest['files'])} files")
         size = check_files(folder, manifest)
         say(f"all {size:,} bytes are as packed; {MANIFEST} has the sha256 {manifest['sha256']}")
-        if given.check:
+        if options.check:
             return 0
-        if given.models:
-            os.environ["LOCALEVAL_MODELS"] = str(given.models.expanduser().absolute())
-        program = install(folder, given.into.expanduser().absolute(), manifest)
+        if options.models:
+            os.environ["LOCALEVAL_MODELS"] = str(options.models.expanduser().absolute())
+        program = install(folder, options.into.expanduser().absolute(), manifest)
     except Refused as error:
         say(f"install.py: {error}")
         return error.exit_code
-    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home folder
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
         say(f"install.py: {error}; say where with --into and --models.")
         return 2
     except KeyboardInterrupt:
-        say("\nInterrupted; the same command starts the environment anew.")
+        say("\nInterrupted; the same command makes the environment again from the start.")
         return 130
     print(f"localeval {manifest['localeval']} is installed. Go on with:")
     print(f"  {program} doctor")
     print(f"  {program} evaluate --example -m faithfulness -o example-run")
-    if given.models:
+    if options.models:
         print(f"with LOCALEVAL_MODELS={os.environ['LOCALEVAL_MODELS']} in the environment")
     return 0
 

@@ -1,4 +1,4 @@
-"""`unpack`: take the models of a pack into this machine's models folder, or install all of the pack."""
+"""`unpack`: copy the models of a pack into this machine's models folder, or install all of the pack."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from localeval.system.terminal import say
 
 
 def unpack(folder: Path, sha256: str = "", progress: Progress | None = None) -> list[store.ModelFiles]:
-    """Check the pack's models and put them into the models folder; those that are there already are kept.
+    """Check the models of a pack and copy them into the models folder; models that are there are kept.
 
-    `sha256` is what the pack's manifest must have. Raises InputError for a folder that is no pack and for
-    models that this localeval does not know; PackBroken for a file that is missing or damaged.
+    `sha256` is the required one of the pack's manifest. Raises InputError for a folder that is no pack and
+    for models that this localeval does not know; PackBroken for a file that is missing or damaged.
     """
     with _translated_errors():
         manifest = install.read_manifest(folder, sha256)
@@ -34,7 +34,7 @@ def unpack(folder: Path, sha256: str = "", progress: Progress | None = None) -> 
 
 
 def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:
-    """Do what the pack's install.py does. Raises as `unpack` does, and InputError for another machine."""
+    """Run the steps of the pack's install.py. Raises as `unpack`, and InputError on an unfit machine."""
     with _translated_errors():
         manifest = install.read_manifest(folder, sha256)
         install.check_machine(manifest)
@@ -44,7 +44,7 @@ def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Raise the installer's refusals, and what the system refuses, as localeval's errors."""
+    """Raise errors of the installer and of the system as errors of localeval."""
     try:
         yield
     except install.Refused as error:

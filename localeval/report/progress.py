@@ -1,4 +1,4 @@
-"""The live line of a run: samples done, the time left, the means so far. Never a text."""
+"""The live line of a run: samples done, time left, means so far. It never shows a text of a sample."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from localeval.runs.plan import Plan
 
 SECONDS_BETWEEN_LINES = 30.0
-LAST_SAMPLES = 10  # whose pace tells the time left: what came from the journal tells nothing
-WIDTH_WITHOUT_MEANS = 66  # title, bar, count, time taken and time left
+LAST_SAMPLES = 10  # whose pace gives the time left, since samples from the journal take no time
+WIDTH_WITHOUT_MEANS = 66  # title, bar, count, elapsed time and time left
 
 
 class LiveLine:
-    """Show a run on stderr: its plan, then a line that a terminal draws again; elsewhere one now and then.
+    """Show the progress of a run on stderr: its plan, then a bar on a terminal, else a line now and then.
 
-    A `Watch` for `evaluate`, and a progress callback where there are no scores.
+    This is a `Watch` for `evaluate`, and a progress callback where there are no scores.
     """
 
     def __init__(self, title: str, quiet: bool, clock: Callable[[], float] = monotonic) -> None:
         self._title, self._clock = title, clock
         self._quiet = quiet or sys.stderr is None  # None where the shell closed it, as 2>&- does
         self.bar = _bar(title) if not self._quiet and sys.stderr.isatty() else None
-        self._said = clock()
-        self._sizes: list[int] = []  # what the samples up to each one cost together
-        self._ends = deque([(clock(), 0)], LAST_SAMPLES + 1)  # when samples ended, and their sizes so far
+        self._last_line = clock()
+        self._sizes: list[int] = []  # cumulative sizes of the samples, from 0
+        self._ends = deque([(clock(), 0)], LAST_SAMPLES + 1)  # (time, cumulative size) of finished samples
         self._sums: dict[str, tuple[float, int]] = {}
 
     def begin(self, plan: Plan) -> None:
-        """Say what the run will take; nothing is shown before this or the first sample."""
+        """Show the plan of the run; nothing is shown before this or the first sample."""
         self._ends[0] = (self._clock(), 0)
         for line in [] if self._quiet else plan.summary():
             say(line)
@@ -51,9 +51,9 @@ class LiveLine:
     def took(
         self, done: int, samples: Sequence[Sample], scores: Mapping[str, Score], workers: str = ""
     ) -> None:
-        """Take note that `done` of `samples` are judged, the last one with these scores, and show it.
+        """Record and show that `done` of `samples` are judged, the last of them with these scores.
 
-        workers  who judges now, as "3 workers on 2 nodes"
+        workers  which workers judge now, such as "3 workers on 2 nodes"
         """
         self._sizes = self._sizes or [0, *accumulate(map(_size, samples))]
         self._ends.append((self._clock(), self._sizes[done]))
@@ -62,32 +62,32 @@ class LiveLine:
                 total, n = self._sums.get(metric, (0.0, 0))
                 self._sums[metric] = (total + score.value, n + 1)
         self._draw(done, len(samples), workers)
-        due = done == len(samples) or self._clock() - self._said >= SECONDS_BETWEEN_LINES
+        due = done == len(samples) or self._clock() - self._last_line >= SECONDS_BETWEEN_LINES
         if due and not self._quiet and self.bar is None:
-            self._said = self._clock()
-            line = _joined(", ", f"{self._title}: {done}/{len(samples)}", workers, self.time_left())
-            say(_joined("; ", line, self.means()))
+            self._last_line = self._clock()
+            line = _join(", ", f"{self._title}: {done}/{len(samples)}", workers, self.time_left())
+            say(_join("; ", line, self.means()))
 
     def __call__(self, done: int, samples: Sequence[Sample]) -> None:
         self.took(done, samples, {})
 
     def time_left(self) -> str:
-        """Say the time left, by the characters and the pace of the last samples; "" while it is unknown."""
-        (began, before), (now, after) = self._ends[0], self._ends[-1]
+        """Estimate the time left by the size and pace of the last samples; "" while it is unknown."""
+        (start, before), (now, after) = self._ends[0], self._ends[-1]
         if after <= before:
             return ""
-        seconds = round((now - began) * (self._sizes[-1] - after) / (after - before))
+        seconds = round((now - start) * (self._sizes[-1] - after) / (after - before))
         minutes = f"{seconds // 3600}:{seconds // 60 % 60:02}" if seconds >= 3600 else f"{seconds // 60}"
         return f"about {minutes}:{seconds % 60:02} left"
 
     def means(self) -> str:
-        """Show the mean of `value` of each metric, over the samples scored so far."""
+        """Return the mean value of each metric over the samples scored so far, as text."""
         return ", ".join(f"{printable(metric)} {total / n:.3f}" for metric, (total, n) in self._sums.items())
 
     def _draw(self, done: int, total: int, workers: str) -> None:
         if self.bar is not None:
             self.bar.start()
-            left = _joined(", ", workers, self.time_left())
+            left = _join(", ", workers, self.time_left())
             room, means = self.bar.console.width - WIDTH_WITHOUT_MEANS, self.means()
             if len(means) > room:
                 means = means[: room - 1] + "…" if room > 1 else ""
@@ -97,7 +97,7 @@ class LiveLine:
 def _bar(title: str) -> bars.Progress:
     console = Console(stderr=True)
     middle: list[bars.ProgressColumn] = [bars.MofNCompleteColumn()]
-    if console.width >= WIDTH_WITHOUT_MEANS:  # on a narrower line the count and the time left come first
+    if console.width >= WIDTH_WITHOUT_MEANS:  # a narrower line keeps the count and the time left
         middle = [bars.BarColumn(bar_width=console.width // 8), *middle, bars.TimeElapsedColumn()]
     ends = [bars.TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("left", "means")]
     bar = bars.Progress(bars.TextColumn(title), *middle, *ends, console=console)
@@ -107,7 +107,7 @@ def _bar(title: str) -> bars.Progress:
 
 @contextmanager
 def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLine]:
-    """Open what shows a run: a bar on a terminal's stderr, else a line now and then."""
+    """Show progress on stderr: a bar on a terminal, else a line now and then."""
     line = LiveLine(title, quiet)
     try:
         yield line
@@ -116,11 +116,11 @@ def live_line(quiet: bool = False, title: str = "Evaluating") -> Iterator[LiveLi
             line.bar.stop()
 
 
-def _joined(mark: str, *parts: str) -> str:
-    """Join those that are not empty."""
-    return mark.join(filter(None, parts))
+def _join(separator: str, *parts: str) -> str:
+    """Join the parts that are not empty."""
+    return separator.join(filter(None, parts))
 
 
 def _size(sample: Sample) -> int:
-    """Guess what a sample costs: its characters, and some for what every sample needs."""
+    """Estimate the cost of a sample in characters, with a constant part for every sample."""
     return 200 + len(sample.response or "") * 2 + sum(map(len, sample.retrieved_contexts or []))

@@ -1,7 +1,7 @@
 """A result as tables: `scores.csv`, `statements.csv` (see localeval/runs/README.md), and a DataFrame.
 
-In statements.csv contexts count from 0, and unknown numbers are those that the other text names nowhere. Rows
-are made one sample at a time, so that memory does not grow.
+In statements.csv contexts count from 0, and unknown numbers are those that the other text does not contain.
+Rows are made one sample at a time, so that memory does not grow.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ STATEMENT_COLUMNS = (
     *("evidence", "context", "unknown_numbers", "reason"),
 )
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
-_INSIDE = re.compile(rf'([;\t\n][\s"]*)(?=[{re.escape("".join(_FORMULA))}])')
+_CELL_START = re.compile(rf'([;\t\n][\s"]*)(?=[{re.escape("".join(_FORMULA))}])')
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 Cell = str | float | None
 
 
 def as_csv(result: Result) -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield (name of the file, its lines) for both files; a line is made when it is asked for."""
+    """Yield (file name, lines) for both files; the lines are made lazily."""
     yield SCORES, _lines(_score_columns(result.metrics), _score_rows(result))
     yield STATEMENTS, _lines(STATEMENT_COLUMNS, _statement_rows(result))
 
@@ -46,43 +46,43 @@ def _score_columns(metrics: Sequence[str]) -> list[str]:
 
 
 def _score_rows(result: Result) -> Iterator[list[Cell]]:
-    for one in result.samples:
-        scores = [one.scores[name] for name in result.metrics]
-        yield [one.sample.id, *(part for s in scores for part in (s.value, s.soft, s.status, s.reason))]
+    for sample_result in result.samples:
+        scores = [sample_result.scores[name] for name in result.metrics]
+        yield [sample_result.sample.id, *(x for s in scores for x in (s.value, s.soft, s.status, s.reason))]
 
 
 def _statement_rows(result: Result) -> Iterator[list[Cell]]:
-    """Yield a row for each statement, or each sentence that was read, of each judgement of each sample."""
-    for one in result.samples:
-        records = one.calibrated()
+    """Yield a row for each statement, or each sentence that a head decided, of each judgement and sample."""
+    for sample_result in result.samples:
+        records = sample_result.calibrated()
         for name, record in records.items():
-            for sentence, statement, decided, *more in _decided(name, record, records):
-                p, seen = decided.probability, decided.evidence
-                evidence = [seen.text, seen.context] if seen else ["", None]
-                verdict = int(p >= result.signature.threshold)
-                yield [one.sample.id, name, sentence, statement, p, verdict, *evidence, *more]
+            for sentence, statement, verdict, *rest in _verdicts(name, record, records):
+                p, evidence = verdict.probability, verdict.evidence
+                cells = [evidence.text, evidence.context] if evidence else ["", None]
+                decision = int(p >= result.signature.threshold)
+                yield [sample_result.sample.id, name, sentence, statement, p, decision, *cells, *rest]
 
 
-def _decided(name: str, record: Any, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield (sentence, statement, what was decided, unknown numbers, reason) of a judgement's record."""
+def _verdicts(name: str, record: Any, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield (sentence, statement, verdict, unknown numbers, reason) for each verdict in a record."""
     if isinstance(record, GroundingRecord):
-        for read in record.sentences:
-            yield read.sentence, read.sentence, read, "", ""
+        for item in record.sentences:
+            yield item.sentence, item.sentence, item, "", ""
     elif name in JUDGEMENTS and isinstance(record, SupportRecord):
-        made = records.get(JUDGEMENTS[name].needs[0])
-        if isinstance(made, StatementsRecord):
+        statements = records.get(JUDGEMENTS[name].needs[0])
+        if isinstance(statements, StatementsRecord):
             reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
             for verdict, reason in zip(record.verdicts, chain(reasons, repeat("")), strict=False):
-                sentence, numbers = made.sentences[verdict.sentence].sentence, verdict.unknown_numbers
-                why = reason or verdict.reason or ""
-                yield sentence, verdict.statement, verdict, " ".join(numbers), why
+                sentence = statements.sentences[verdict.sentence].sentence
+                numbers, reason = " ".join(verdict.unknown_numbers), reason or verdict.reason or ""
+                yield sentence, verdict.statement, verdict, numbers, reason
 
 
 def cell(content: Cell) -> Cell:
-    """Write a cell so that text that a spreadsheet would calculate begins with an apostrophe.
+    """Put an apostrophe before text that a spreadsheet would read as a formula.
 
-    That is text whose first sign, after white space, is one of `_FORMULA`, also behind a semicolon, a tab or
-    a line end, where some spreadsheets begin a cell. Other control characters become spaces.
+    That is text whose first character after white space is one of `_FORMULA`, also after a semicolon, a tab
+    or a line end, where some spreadsheets begin a cell. Other control characters become spaces.
 
     >>> cell("=1+1"), cell("a-b; =2"), cell(-0.5)
     ("'=1+1", "a-b; '=2", -0.5)
@@ -90,20 +90,20 @@ def cell(content: Cell) -> Cell:
     if not isinstance(content, str):
         return content
     text = content if content.isprintable() else content.replace("\r\n", "\n").translate(_CONTROLS)
-    before = "'" if text.lstrip().startswith(_FORMULA) else ""
-    return before + _INSIDE.sub(r"\1'", text)
+    prefix = "'" if text.lstrip().startswith(_FORMULA) else ""
+    return prefix + _CELL_START.sub(r"\1'", text)
 
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    echo: Any = SimpleNamespace(write=str)  # `writerow` returns what `write` does: the line
-    writer = csv.writer(echo, lineterminator="\n")
+    stream: Any = SimpleNamespace(write=str)  # `writerow` returns what `write` returns: the line
+    writer = csv.writer(stream, lineterminator="\n")
     yield "\ufeff"
     for row in chain([columns], rows):
         yield writer.writerow(map(cell, row))
 
 
 def to_pandas(result: Result) -> Any:
-    """Return `scores.csv` as a DataFrame, with the samples' own columns, `renamed`, after `id`.
+    """Return `scores.csv` as a DataFrame, with the columns of the samples (see `renamed`) after `id`.
 
     Raises InputError without pandas.
     """
@@ -116,20 +116,20 @@ def to_pandas(result: Result) -> Any:
     columns = _score_columns(result.metrics)
     frame = pandas.DataFrame(
         [
-            renamed(one.sample.model_dump(exclude_none=True), columns) | dict(zip(columns, row, strict=True))
-            for one, row in zip(result.samples, _score_rows(result), strict=True)
+            renamed(item.sample.model_dump(exclude_none=True), columns) | dict(zip(columns, row, strict=True))
+            for item, row in zip(result.samples, _score_rows(result), strict=True)
         ]
     )
-    own = [name for name in frame.columns if name not in columns]
-    return frame[["id", *own, *columns[1:]]]
+    sample_columns = [name for name in frame.columns if name not in columns]
+    return frame[["id", *sample_columns, *columns[1:]]]
 
 
 def renamed(own: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
-    """Put `sample_` before the columns of a sample whose names are taken, as labels under a metric's name."""
-    found = {}
+    """Prefix `sample_` to the columns in `own` that are taken, such as a label with a metric's name."""
+    columns = {}
     for name, value in own.items():
         new = name
         while (name != "id" and new in taken) or (new != name and new in own):
             new = f"sample_{new}"
-        found[new] = value
-    return found
+        columns[new] = value
+    return columns

@@ -1,4 +1,4 @@
-"""Tables as plain text, and a result as one. Text from samples is shown, never interpreted."""
+"""Tables and results as plain text. Text from samples is shown, never interpreted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_NAMED = 5
 
 
 def new_table(first: str, *numbers: str) -> Table:
-    """Make a table with its first column, and columns of numbers, which stand at their right."""
+    """Return a table with a first column, and columns of `numbers`, aligned right."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column(first)
     for column in numbers:
@@ -37,17 +37,17 @@ def new_table(first: str, *numbers: str) -> Table:
 
 
 def printed(table: Table, width: int) -> list[str]:
-    """Return its lines, at most `width` wide, without space at their ends."""
+    """Return the lines of `table`, at most `width` wide, without trailing space."""
     out = io.StringIO()
-    # In Jupyter rich would show the table by itself, and write nothing.
+    # In Jupyter, rich would display the table and write nothing.
     Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False).print(table)
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
 def as_text(result: Result) -> str:
-    """Show one row a sample (the first 50), means with 95 % intervals, counts, notes and signature.
+    """Show a row for each of the first 50 samples, means with 95 % intervals, counts, notes and signature.
 
-    With more than four metrics one row a metric instead: the scores of each sample would fit no screen.
+    With more than four metrics, show a row for each metric instead: the scores of a sample would not fit.
     """
     means = [(name, result[name]) for name in result.metrics]
     if len(means) > MOST_COLUMNS:
@@ -66,9 +66,9 @@ def as_text(result: Result) -> str:
                 f"were 0) and {number(mean.highest)} (if all were 1)"
             )
     notes: dict[str, list[str]] = {}
-    for one in islice(result.samples, rows, None):  # those without a row
-        for note in _notes_on_texts(one, result):
-            notes.setdefault(note.partition(":")[0], []).append(one.sample.id)
+    for sample_result in islice(result.samples, rows, None):  # those without a row
+        for note in _notes_on_texts(sample_result, result):
+            notes.setdefault(note.partition(":")[0], []).append(sample_result.sample.id)
     lines += [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
     lines += language_warnings(result)
     if result.signature.raw:
@@ -76,9 +76,9 @@ def as_text(result: Result) -> str:
             "probabilities of support are raw: no calibration is in force for this judge and these options"
         )
     if skipped := result.skipped:
-        many = "1 row" if len(skipped) == 1 else f"{len(skipped):,} rows"
-        lines.append(f"skipped: {many} of the data that can't be read")
-        lines += [f"  {printable(one.reason)}" for one in skipped[:MOST_NAMED]]
+        count = "1 row" if len(skipped) == 1 else f"{len(skipped):,} rows"
+        lines.append(f"skipped: {count} of the data that can't be read")
+        lines += [f"  {printable(row.reason)}" for row in skipped[:MOST_NAMED]]
         lines += [f"  and {len(skipped) - MOST_NAMED:,} more"] * (len(skipped) > MOST_NAMED)
     network = result.network
     if network.watched:
@@ -97,25 +97,25 @@ def _by_sample(result: Result) -> Table:
     for metric in result.metrics:
         table.add_column(Text(printable(metric)), justify="right")
         table.add_column("soft", justify="right")
-    counted = _uses_support(result)
-    if counted:
+    show_statements = _uses_support(result)
+    if show_statements:
         table.add_column("statements", justify="right")
     table.add_column("note")
-    for one in islice(result.samples, MOST_ROWS):
-        cells, why = [one.sample.id], dict[str, list[str]]()
+    for sample_result in islice(result.samples, MOST_ROWS):
+        cells, reasons = [sample_result.sample.id], dict[str, list[str]]()
         for metric in result.metrics:
-            score = one.scores[metric]
+            score = sample_result.scores[metric]
             cells += [number(score.value), number(score.soft)]
             if score.status != "scored":
-                why.setdefault(f"{score.status}: {score.reason}", []).append(metric)
-        if counted:
-            verdicts = getattr(one.records.get("support"), "verdicts", None)
+                reasons.setdefault(f"{score.status}: {score.reason}", []).append(metric)
+        if show_statements:
+            verdicts = getattr(sample_result.records.get("support"), "verdicts", None)
             cells.append("" if verdicts is None else str(len(verdicts)))
         single = len(result.metrics) == 1
-        notes = [told if single else f"{', '.join(metrics)} {told}" for told, metrics in why.items()]
-        if (windows := most_windows(one.records)) > 1:
+        notes = [text if single else f"{', '.join(names)} {text}" for text, names in reasons.items()]
+        if (windows := most_windows(sample_result.records)) > 1:
             notes.append(f"contexts read in windows: {windows}")
-        notes += _notes_on_texts(one, result)
+        notes += _notes_on_texts(sample_result, result)
         table.add_row(*(Text(printable(cell)) for cell in [*cells, "; ".join(notes)]))
     table.add_section()
     means = [result[metric] for metric in result.metrics]
@@ -138,12 +138,12 @@ def _by_metric(result: Result) -> Table:
 
 
 def number(value: float | None) -> str:
-    """Show three decimals; a dash for none."""
+    """Format a number with three decimals; None as a dash."""
     return "-" if value is None else f"{value:.3f}"
 
 
 def span(interval: tuple[float, float] | None) -> str:
-    """Show an interval with three decimals; a dash for none."""
+    """Format an interval with three decimals; None as a dash."""
     return "-" if interval is None else f"{number(interval[0])}–{number(interval[1])}"
 
 
@@ -151,47 +151,48 @@ def _uses_support(result: Result) -> bool:
     return any("support" in METRICS[name].judgements for name in result.metrics if name in METRICS)
 
 
-def _notes_on_texts(one: SampleResult, result: Result) -> list[str]:
-    notes = []
-    statements = one.records.get("statements")
-    made = statements or one.records.get("grounding")
-    spoken, calibrated = getattr(made, "language", ""), result.signature.calibration
-    if spoken == "other":
+def _notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
+    notes, records = [], sample_result.records
+    statements = records.get("statements")
+    response_record = statements or records.get("grounding")
+    language_code, calibrated = getattr(response_record, "language", ""), result.signature.calibration
+    if language_code == "other":
         notes.append("neither English nor Chinese")
-    if getattr(one.records.get("support"), "by", "llm") == "head" and _uses_support(result):
+    if getattr(records.get("support"), "by", "llm") == "head" and _uses_support(result):
         notes.append("read")
-    elif calibrated and spoken not in ("", *calibrated):
+    elif calibrated and language_code not in ("", *calibrated):
         notes.append("raw probabilities")
-    if getattr(made, "thinking_removed", False):
+    if getattr(response_record, "thinking_removed", False):
         notes.append("<think> removed")
     if any(s.cut in ("budget", "repetition") for s in getattr(statements, "sentences", ())):
         notes.append("statements cut")
-    if columns := dict.fromkeys(found.column for found in find_injections(one.sample, FENCES)):
+    if columns := dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")
     return notes
 
 
 def language_warnings(result: Result) -> list[str]:
-    """Say which samples were read by a model that does not know their language; a line for each model."""
+    """List the samples that a model read without knowing their language; a line for each model."""
     embedded = result.signature.embedder.get("languages") == ["en"]
     if not (embedded or result.signature.classifier):
-        return []  # no record is read in vain
-    met: dict[str, list[str]] = {"the embedder": [], "HHEM": []}
-    for one in result.samples:
-        if language(f"{one.sample.user_input or ''} {one.sample.response or ''}") == "en":
+        return []  # before any record is read
+    ids_by_model: dict[str, list[str]] = {"the embedder": [], "HHEM": []}
+    for sample_result in result.samples:
+        sample, records = sample_result.sample, sample_result.records
+        if language(f"{sample.user_input or ''} {sample.response or ''}") == "en":
             continue
-        if embedded and "similarity" in one.records:
-            met["the embedder"].append(one.sample.id)
-        if any(getattr(record, "by", "") == "hhem" for record in one.records.values()):
-            met["HHEM"].append(one.sample.id)
+        if embedded and "similarity" in records:
+            ids_by_model["the embedder"].append(sample.id)
+        if any(getattr(record, "by", "") == "hhem" for record in records.values()):
+            ids_by_model["HHEM"].append(sample.id)
     return [
         f"{model} reads English only, and this is another language: {join_some(ids, MOST_NAMED)}"
-        for model, ids in met.items()
+        for model, ids in ids_by_model.items()
         if ids
     ]
 
 
 def reasons_told(result: Result) -> list[str]:
-    """Explain each reason code in the result, a line each."""
-    codes = {s.reason for one in result.samples for s in one.scores.values() if s.reason}
+    """Explain the reason codes in the result, a line each."""
+    codes = {score.reason for item in result.samples for score in item.scores.values() if score.reason}
     return [explain(code) for code in sorted(codes)]

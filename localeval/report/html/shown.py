@@ -1,4 +1,4 @@
-"""The report's own words in English and Chinese, and texts from outside made fit to be looked at."""
+"""The words of the report in English and Chinese, and filters that make texts from outside safe to show."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ else:
 
 LANGUAGES = ("en", "zh")
 _SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
-_NAMED = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x80, 0xA0))
-_SIGNS: dict[int, str] = {
+_INVISIBLE = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x80, 0xA0))
+_REPLACEMENTS: dict[int, str] = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
-    **{code: f"[U+{code:04X}]" for code in _NAMED},
+    **{code: f"[U+{code:04X}]" for code in _INVISIBLE},
     0x7F: "\u2421",
     0x0D: "",
     0x2028: "\n",
     0x2029: "\n",
 }
-_IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_SCRIPT_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def own_file(name: str) -> str:
-    """Read a file of this folder."""
+    """Read a file in this folder."""
     return resources.files("localeval.report.html").joinpath(name).read_text(encoding="utf-8")
 
 
 @lru_cache
 def labels() -> dict[str, dict[str, Any]]:
-    """Read labels.toml: language -> key -> words, with tables "metrics" and "reasons" by their names."""
-    read: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
-    return read
+    """Read labels.toml: language -> key -> words; "metrics" and "reasons" are tables in each language."""
+    tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
+    return tables
 
 
 def words(key: str, language: str, **values: object) -> str:
@@ -66,72 +66,71 @@ def in_both_languages(key: str, **values: object) -> Markup:
 
 
 def spans(texts: Mapping[str, str]) -> Markup:
-    """Return language -> text as HTML of which the page shows its own language; the text is escaped."""
+    """Return language -> text as HTML, escaped; the page shows only the language it is set to."""
     return Markup("").join(_SPAN.format(language, text) for language, text in texts.items())
 
 
 def definition(metric: str) -> Markup | str:
-    """Say what a metric is; one of the caller's own only in the language in which it was given."""
+    """Return the definition of a metric; a caller's own metric has only the text it was given."""
     english = METRICS[metric].definition if metric in METRICS else ""
     chinese = labels()["zh"]["metrics"].get(metric)
     return spans({"en": english, "zh": chinese}) if english and chinese else english
 
 
 def reason(code: str) -> Markup | str:
-    """Say what a reason code means; one of the caller's own stands for itself."""
+    """Return the meaning of a reason code; a code of the caller's own is returned as it is."""
     if code.startswith("missing_"):
         column = code.removeprefix("missing_")
-        return spans({x: labels()[x]["reasons"]["missing"].format(column=column) for x in LANGUAGES})
+        texts = {language: labels()[language]["reasons"]["missing"] for language in LANGUAGES}
+        return spans({language: text.format(column=column) for language, text in texts.items()})
     return spans({"en": REASONS[code], "zh": labels()["zh"]["reasons"][code]}) if code in REASONS else code
 
 
 def known_agreement(signature: Signature) -> dict[str, Markup]:
-    """Tell it by metric, where a shipped calibration or head was in force.
+    """Return metric -> its agreement with people, where a shipped calibration or head was in force.
 
-    The figures were cross-validated on the labels that it was fitted on. Those of a calibration are of P(all
-    supported); beside `faithfulness`, whose mean they are not of, that is said.
+    The figures were cross-validated on the labels of the fit. Those of a calibration are of P(all supported);
+    as this is not the mean of `faithfulness`, its text says so.
     """
-    told, curves = {}, curves_of(signature.calibration)
-    fitted = [
-        one
-        for one in shipped()
-        if one.judge.sha256 == signature.judge["sha256"] and curves.get(one.language) == one.curve
-    ]
-    if fitted:
-        figures = _figures("agreement_figures", fitted)
-        told["full_support"] = spans(figures)
-        told["faithfulness"] = spans({x: words("of_full_support", x, figures=figures[x]) for x in LANGUAGES})
+    agreement, curves = {}, curves_of(signature.calibration)
+    of_judge = [item for item in shipped() if item.judge.sha256 == signature.judge["sha256"]]
+    in_force = [item for item in of_judge if curves.get(item.language) == item.curve]
+    if in_force:
+        figures = _figures("agreement_figures", in_force)
+        agreement["full_support"] = spans(figures)
+        texts = {key: words("of_full_support", key, figures=text) for key, text in figures.items()}
+        agreement["faithfulness"] = spans(texts)
     used = [head for head in heads.shipped() if signature.heads.get(head.language) == head.sha256]
     if used:
-        told["groundedness"] = spans(_figures("head_figures", used))
-    return told
+        agreement["groundedness"] = spans(_figures("head_figures", used))
+    return agreement
 
 
 def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str, str]:
-    """Word in each language of the page what these were measured to be worth."""
-    told = {}
-    for x in LANGUAGES:
+    """Return the figures of calibrations or heads as a text in each language of the page."""
+    texts = {}
+    for language in LANGUAGES:
         parts = []
-        for one in fitted:
-            spoken, n = words(f"spoken_{one.language}", x), one.fitted_on["labels"]
-            parts.append(words(label, x, spoken=spoken, n=n, **one.figures))
-        told[x] = words("and", x).join(parts)
-    return told
+        for item in fitted:
+            name, n = words(f"spoken_{item.language}", language), item.fitted_on["labels"]
+            parts.append(words(label, language, spoken=name, n=n, **item.figures))
+        texts[language] = words("and", language).join(parts)
+    return texts
 
 
 def show_controls(text: str) -> str:
-    """Show control characters as their signs, and marks of writing direction by their numbers.
+    """Show control characters as symbols, and marks of writing direction as code points.
 
-    Line ends stay. It is text still: whoever puts it into a page escapes it.
+    Line ends stay. The result is plain text, not HTML: the caller escapes it.
 
     >>> show_controls("a\\x00b\\u202ec")
     'a␀b[U+202E]c'
     """
-    return text.translate(_SIGNS)
+    return text.translate(_REPLACEMENTS)
 
 
 def truncate(text: str, room: int) -> str:
-    """Cut `text` to at most `room` bytes of UTF-8, with the sign that it goes on.
+    """Cut `text` to at most `room` bytes of UTF-8, with an ellipsis where it was cut.
 
     >>> truncate("abcdef", 6), truncate("abcdefg", 6), truncate("茶茶茶", 8)
     ('abcdef', 'abc…', '茶…')
@@ -141,7 +140,7 @@ def truncate(text: str, room: int) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Show a length of time.
+    """Format a length of time.
 
     >>> clock(42.26), clock(61), clock(3 * 3600 + 125)
     ('42.3 s', '1:01 min', '3:02:05 h')
@@ -154,9 +153,9 @@ def clock(seconds: float) -> str:
 
 
 def for_script(value: Any) -> str:
-    """Write `value` as JSON that can stand inside a script element: it holds no mark that could end one.
+    """Write `value` as JSON that is safe inside a script element: nothing in it can end the element.
 
     >>> for_script("</script>")
     '"\\\\u003c/script\\\\u003e"'
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_IN_SCRIPT)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_SCRIPT_ESCAPES)
