@@ -140,8 +140,9 @@ class PartialManifest:
             raise InputError(f"{target} is not a folder; give pack a new or an empty one.")
         for name in (install.PART, install.MANIFEST):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                known = dict(json.loads((target / name).read_text(encoding="utf-8"))["files"])
-                if all(map(install.is_safe, known)):
+                manifest = json.loads((target / name).read_text(encoding="utf-8"))
+                is_ours = name == install.PART or "localeval_pack" in manifest
+                if is_ours and all(map(install.is_safe, known := dict(manifest["files"]))):
                     return cls(target, known)
         if target.is_dir() and (other := next(target.iterdir(), None)):
             raise InputError(
