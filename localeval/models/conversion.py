@@ -38,9 +38,9 @@ def convert_to_safetensors(files: ModelFiles) -> None:
     source, target, note = (files.path / name for name in (PICKLE, SAFE, NOTE))
     if target.is_file() and read_sums(note) == {SAFE: file_sha256(target), PICKLE: pickle.sha256}:
         return
-    if (found := hash_file(source)) != pickle.sha256:
+    if (source_sha256 := hash_file(source)) != pickle.sha256:
         raise ModelBroken(
-            f"{source} is not the catalog's file: found sha256 {found}, expected {pickle.sha256}; "
+            f"{source} is not the catalog's file: found sha256 {source_sha256}, expected {pickle.sha256}; "
             f"run: localeval models fetch {files.name}"
         )
     import torch
@@ -60,7 +60,7 @@ def convert_to_safetensors(files: ModelFiles) -> None:
             converted, new_note = Path(folder) / SAFE, Path(folder) / NOTE
             save_file(tensors, converted, metadata={"format": "pt"})  # transformers asks for the metadata
             sha256 = hash_file(converted)
-            new_note.write_text(f"{sha256}  {SAFE}\n{found}  {PICKLE}\n", encoding="utf-8")
+            new_note.write_text(f"{sha256}  {SAFE}\n{source_sha256}  {PICKLE}\n", encoding="utf-8")
             converted.replace(target)
             new_note.replace(note)
     except Exception as error:  # torch and safetensors raise errors of any class

@@ -54,7 +54,7 @@ def fetch(
     progress: Progress | None = None,
     elsewhere: bool = True,
 ) -> ModelFiles:
-    """Fetch the files of a catalog model into the models folder, and check them; right ones are kept.
+    """Fetch the files of a catalog model into the models folder, and check them; those that are right stay.
 
     source     a file, or a folder with the files, to try before the hub
     elsewhere  whether to try the hub at all

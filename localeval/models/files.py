@@ -159,10 +159,10 @@ def listing() -> list[dict[str, Any]]:
         path, expected = catalog_file_path(entry, file), expected_sha256(entry, file)
         if not path.is_file():
             return "missing"
-        found = _remembered(path)
-        if file.size not in (None, path.stat().st_size) or (found and expected and found != expected):
+        actual = _remembered(path)
+        if file.size not in (None, path.stat().st_size) or (actual and expected and actual != expected):
             return "wrong"
-        return "verified" if found and expected else "present"
+        return "verified" if actual and expected else "present"
 
     worst_first = ("missing", "wrong", "present", "verified")
     return [
@@ -182,8 +182,8 @@ def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bo
         return f"found {size:,} bytes, expected {file.size:,}"
     if size == 0:
         return "found an empty file"
-    found = file_sha256(path, read_again)
-    return f"found sha256 {found}, expected {expected}" if expected and found != expected else ""
+    actual = file_sha256(path, read_again)
+    return f"found sha256 {actual}, expected {expected}" if expected and actual != expected else ""
 
 
 def expected_sha256(entry: CatalogEntry, file: CatalogFile) -> str | None:

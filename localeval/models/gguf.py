@@ -34,8 +34,8 @@ def check_gguf(path: Path) -> None:
     Damage after the metadata is found by the probe, in which llama.cpp first loads the file.
     """
     if not path.is_file():
-        found = "a folder" if path.is_dir() else "no regular file"
-        raise ModelBroken(f"{path}: found {found}, expected one GGUF file (see: localeval models list).")
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise ModelBroken(f"{path}: found {kind}, expected one GGUF file (see: localeval models list).")
     try:
         if path.stat().st_size < HEADER.size:
             raise ValueError(f"found {path.stat().st_size} bytes, expected a GGUF header and more")

@@ -195,7 +195,7 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
     try:
         table = parquet.read_table(io.BytesIO(file.read()))
         unnamed = [column for column in table.column_names if column.startswith("__index_level_")]
-        yield from table_rows(table.drop_columns(unnamed), name, names)  # pandas writes a nameless index so
+        yield from table_rows(table.drop_columns(unnamed), name, names)  # pandas' index without a name
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(
             f"{name}: can't be read as Parquet ({shorten(error)}); write the file again."
@@ -203,7 +203,7 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
 
 
 def table_rows(table: Any, name: str, names: Names) -> Rows:
-    """Yield the rows of a table, whose kind its methods show. A named index of pandas is a column too."""
+    """Yield the rows of a pandas, Polars, pyarrow or Hugging Face table. A named pandas index is a column."""
     rows: Iterable[Mapping[str, Any]] = table
     if hasattr(table, "iter_rows"):
         rows = table.iter_rows(named=True)
@@ -234,7 +234,7 @@ _LANGSMITH_FIELDS = {
 def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     """Return a LangSmith row with the columns of a sample; a row that has any of them stays as it is.
 
-    A field has one of its names in its object, or is alone there; everything else is kept.
+    A field is found by its names in its object, or as the only text there; everything else is kept.
 
     >>> from localeval.samples.sample import NAMES
     >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)

@@ -33,7 +33,7 @@ _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and 
 def extract_claims(text: str) -> list[Sentence]:
     """Find the sentences of a text that make claims.
 
-    Where there are none, returns headings and mentions ("[3]", "(3)"): some answers are no more than that.
+    Where there are none, returns headings and mentions ("[3]", "(3)"), since an answer may be no more.
 
     >>> [s.text for s in extract_claims("# Tea\\nIt grows.")]
     ['It grows.']
@@ -52,7 +52,7 @@ def extract_claims(text: str) -> list[Sentence]:
 
 
 def is_claim(text: str) -> bool:
-    """Return whether `text` claims something: not so marks, lead-ins, questions, or a bare "(Passage 1)".
+    """Return whether `text` is a claim: no bare marks or "(Passage 1)", no lead-in and no question.
 
     >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
     (False, False, True)
@@ -80,7 +80,8 @@ def _is_lead_in(text: str) -> bool:
 def _is_heading(sentence: Sentence, text: str) -> bool:
     """Return whether it is a line after number signs, a table's header, or a bold line above plain text.
 
-    Not so the last line, what ends like a sentence, bold text within a line, and one bold item of a list.
+    The last line, a line that ends like a sentence, bold text within a line and one bold item of a list are
+    no headings.
     """
     start = text.rfind("\n", 0, sentence.start) + 1
     before = text[start : min(sentence.start, start + _MAX_NEARBY)]

@@ -73,7 +73,7 @@ def joined(spaced: str) -> str:
 
 
 def apply_scale(text: str) -> dict[str, set[str]]:
-    """Map each number in digits before a scale word to the values that it has with such words.
+    """Map each number in digits that a scale word follows to its scaled values, one or more.
 
     >>> apply_scale("1.5 Million of 3千万") == {"1.5": {"1500000"}, "3": {"30000000"}}
     True

@@ -134,8 +134,8 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
 def _sentence_ends(line: str, script_name: str, budget: int) -> tuple[list[int], int]:
     """Return where the sentences of a line end (the last at its length), and the remaining budget.
 
-    The last sentence of a window is dropped, and the next window begins there, so that no window's edge cuts
-    a sentence that is shorter than a window.
+    The last sentence of a window is left to the next one, which begins there, so that no window's edge cuts a
+    sentence that is shorter than a window.
     """
     ends: list[int] = []
     position = 0
