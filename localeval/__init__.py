@@ -5,7 +5,7 @@
     result = evaluate("samples.jsonl", metrics=["faithfulness"])
     print(result)
 
-Importing it loads nothing; a name loads its module when it is first used.
+Importing the package loads none of its modules: each is loaded when one of its names is first used.
 """
 
 from __future__ import annotations

@@ -1,42 +1,42 @@
-"""Every error that localeval raises for a caller. Catch `LocalevalError` to catch them all.
+"""The exceptions that localeval raises. Catch `LocalevalError` to catch them all.
 
-Each message is one sentence that says what is wrong, where, and what to do about it. What goes wrong with
-*one sample* is no exception: it is a `Score` with the status "failed" and a reason, and the run goes on.
+Each message is one sentence that says what is wrong, where, and what to do about it. A fault in *one sample*
+raises nothing: it becomes a `Score` with the status "failed" and a reason, and the run goes on.
 """
 
 from __future__ import annotations
 
 
 class LocalevalError(Exception):
-    """Root of the tree. `exit_code` is what the command line ends with."""
+    """The base class. `exit_code` is the exit status of the command line."""
 
     exit_code = 1
 
 
 class NetworkRefused(LocalevalError, OSError):
-    """Something in this process tried to use the network while `localeval.offline()` stands."""
+    """Code in this process tried to use the network after `localeval.offline()` was called."""
 
 
 class NotComparable(LocalevalError):
-    """Two runs were made with different judges, prompts, versions or options; the message names them."""
+    """Two runs differ in judge, prompts, versions or options; the message names the differences."""
 
 
 class InputError(LocalevalError):
-    """A file, a line, a field or an argument is not usable."""
+    """A file, a line, a field or an argument can't be used."""
 
     exit_code = 2
 
 
 class FolderError(InputError):
-    """A run's folder can't be written (no room, no leave), is in use, or is gone; nothing judged is lost."""
+    """A run's folder can't be written (no space, no permission), is in use or gone; no judgement is lost."""
 
 
 class PromptError(InputError):
-    """A replaced prompt lacks a part that it needs, or has one that is not known."""
+    """A custom prompt lacks a required part, or has an unknown one."""
 
 
 class ModelError(LocalevalError):
-    """A model file is not usable."""
+    """A model file can't be used."""
 
     exit_code = 3
 
@@ -46,7 +46,7 @@ class ModelMissing(ModelError):
 
 
 class ModelBroken(ModelError):
-    """The file is there, but truncated, of another format, or with other bytes than the catalog names."""
+    """The file exists, but is truncated, has another format, or has other bytes than the catalog names."""
 
 
 class PackBroken(ModelError):
@@ -54,4 +54,4 @@ class PackBroken(ModelError):
 
 
 class DownloadFailed(ModelError):
-    """No source gave the right bytes; the message lists what each one answered."""
+    """No source had the right bytes; the message lists the answer of each."""

@@ -1,4 +1,4 @@
-"""Model files: the catalog of known models, where they lie, how they are fetched and checked."""
+"""Model files: the catalog of known models, their folder, and how they are fetched and checked."""
 
 from localeval.models.files import SUMS, ModelFiles, catalog_file_path, listing, models_dir, resolve
 

@@ -22,12 +22,12 @@ else:
 
 Kind = Literal["judge", "embedder", "classifier"]
 
-# What is taken where a caller names no other; `auto` is the first of EMBEDDERS that is on this machine.
+# The defaults; `auto` is the first of EMBEDDERS that is on this machine.
 DEFAULT_JUDGE = "qwen2.5-coder-1.5b"
 DEFAULT_EMBEDDER = AUTO = "auto"
 DEFAULT_CLASSIFIER = "hhem-2.1-open"
 EMBEDDERS = ("bge-m3", "multilingual-e5-small", "multilingual-e5-small-q4", "all-minilm-l6-v2")
-QUICK_START = (DEFAULT_JUDGE, "multilingual-e5-small")  # what `localeval models fetch` gets by itself
+QUICK_START = (DEFAULT_JUDGE, "multilingual-e5-small")  # what `localeval models fetch` gets without a name
 
 
 class _Frozen(BaseModel):
@@ -35,7 +35,7 @@ class _Frozen(BaseModel):
 
 
 class CatalogFile(_Frozen):
-    """One file of a model. `size` and `sha256` are None where they are not known (unpinned)."""
+    """One file of a model. `size` and `sha256` are None if they are not known (unpinned)."""
 
     name: str
     size: int | None = Field(None, gt=0)
@@ -43,7 +43,7 @@ class CatalogFile(_Frozen):
 
 
 class HubSource(_Frozen):
-    """Files of one repository on the hub; `files` is empty when it offers all of the model's files."""
+    """Files of one repository on the hub; `files` is empty if it holds all files of the model."""
 
     repo: str = Field(alias="hub")
     revision: str
@@ -54,7 +54,7 @@ class HubSource(_Frozen):
 
 
 class CatalogEntry(_Frozen):
-    """One model of the catalog. `prefix` is what an embedder wants before each text."""
+    """One model of the catalog. An embedder needs `prefix` before each text."""
 
     name: str = Field(pattern="^[a-z0-9.-]+$")
     kind: Kind
@@ -64,22 +64,22 @@ class CatalogEntry(_Frozen):
     ram_gb: float = Field(gt=0)
     note: str
     prefix: str = ""
-    sources: tuple[HubSource, ...] = ()  # none: `fetch` takes the files from a folder alone
+    sources: tuple[HubSource, ...] = ()  # empty: `fetch` needs a folder with the files
 
     @property
     def is_folder(self) -> bool:
-        """Tell whether the files lie in a folder of the model's name, as all but those of judges do."""
+        """Return whether the files are in a folder with the model's name, as all but judges' are."""
         return self.kind != "judge"
 
     @property
     def size(self) -> int | None:
-        """Sum the bytes of all files; None if the size of one is not known."""
+        """Return the bytes of all files; None if the size of one is not known."""
         sizes = [file.size for file in self.files if file.size]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
     def source(self, file: CatalogFile) -> HubSource | None:
         """Return the repository that holds the file, if one does."""
-        return next((one for one in self.sources if not one.files or file.name in one.files), None)
+        return next((s for s in self.sources if not s.files or file.name in s.files), None)
 
 
 class _Catalog(_Frozen):
@@ -87,14 +87,14 @@ class _Catalog(_Frozen):
 
 
 def checkout() -> Path | None:
-    """Return the root of the git checkout that this package lies in, None for an installed package."""
+    """Return the root of the git checkout that holds this package; None for an installed package."""
     root = Path(__file__).resolve().parents[2]
-    inside = (root / "pyproject.toml").is_file() and (root / "models" / "catalog.toml").is_file()
-    return root if inside else None
+    is_checkout = (root / "pyproject.toml").is_file() and (root / "models" / "catalog.toml").is_file()
+    return root if is_checkout else None
 
 
 def catalog_path() -> Path:
-    """Return where the catalog is read from: the checkout's `models/`, else inside the package."""
+    """Return the path of the catalog: in the checkout's `models/`, else inside the package."""
     root = checkout()
     return root / "models" / "catalog.toml" if root else Path(__file__).with_name("catalog.toml")
 
@@ -108,7 +108,7 @@ def entries() -> Mapping[str, CatalogEntry]:
 def read_catalog(path: Path) -> Mapping[str, CatalogEntry]:
     """Read a catalog file. Raises InputError if it cannot be read or a field is missing or wrong."""
     try:
-        read = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        catalog = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the model catalog cannot be read ({shorten(error)}).") from error
-    return {entry.name: entry for entry in read.model}
+    return {entry.name: entry for entry in catalog.model}

@@ -1,6 +1,6 @@
-"""`models fetch`: bring a catalog model's files here, from the hub or from the user's own file or folder.
+"""Fetch a catalog model's files, from the hub or from the user's own file or folder.
 
-Each file grows as `NAME.part`, goes on where it was interrupted, and takes its name once its bytes are right.
+A file is written as `NAME.part`, resumes where it was interrupted, and is renamed once its bytes are right.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from localeval.text.display import shorten
 
 TRIES = 3
 PAUSE_S = 1.0  # before the second try; twice as long before the third
-TIMEOUT_S = 10  # a machine without network must hear of it within seconds
+TIMEOUT_S = 10  # a machine without network must learn of it within seconds
 BLOCK = 1 << 18
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers that another try may change
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # HTTP errors that may pass with another try
 
-Progress = Callable[[int, int], None]  # bytes done and bytes in all (0 while that is not known)
+Progress = Callable[[int, int], None]  # bytes done and bytes in total (0 if unknown)
 
 
 def fetch(
@@ -54,36 +54,36 @@ def fetch(
     progress: Progress | None = None,
     elsewhere: bool = True,
 ) -> ModelFiles:
-    """Put the files of a catalog model in the models folder and check them; those that are right are kept.
+    """Fetch the files of a catalog model into the models folder, and check them; those that are right stay.
 
-    source     a file, or a folder of the files, that is tried before the hub
-    elsewhere  whether the hub is tried at all
+    source     a file, or a folder with the files, to try before the hub
+    elsewhere  whether to try the hub at all
 
     Raises ModelMissing for an unknown name, InputError if `source` does not exist, ModelError if the disk is
-    too small, DownloadFailed where the right bytes could not be had.
+    too small, and DownloadFailed if no source has the right bytes.
     """
     entry = catalog.entries().get(name)
     if entry is None:
         raise ModelMissing(f"{name!r} is not in the catalog; it has: {', '.join(catalog.entries())}.")
     if not elsewhere:
         entry = entry.model_copy(update={"sources": ()})
-    given = None if source is None else whole_path(source)
-    if given is not None and not given.exists():
-        raise InputError(f"--from {given}: there is no such file or folder.")
+    local = None if source is None else whole_path(source)
+    if local is not None and not local.exists():
+        raise InputError(f"--from {local}: there is no such file or folder.")
     try:
-        if not _wanted(entry):
+        if not _missing_files(entry):
             say(f"{name} is already in {models_dir()} and checked; nothing to do.")
             return resolve(name)
         models_dir().mkdir(parents=True, exist_ok=True)
-        path = models_dir() / f".{name}.lock"
+        lock_path = models_dir() / f".{name}.lock"
         try:
-            lock = lock_file(path, 0)  # two processes would write one file
+            lock = lock_file(lock_path, 0)  # two processes would write to the same file
         except Timeout:
             say(f"another process is fetching {name}; waiting until it is done.")
-            lock = lock_file(path, -1)
+            lock = lock_file(lock_path, -1)
         try:
-            if wanted := _wanted(entry):  # the other process may have fetched it
-                _fetch_files(entry, wanted, given, progress)
+            if missing := _missing_files(entry):  # another process may have fetched them
+                _fetch_files(entry, missing, local, progress)
         finally:
             lock.release()
     except OSError as error:
@@ -91,8 +91,8 @@ def fetch(
     return resolve(name)
 
 
-def _wanted(entry: CatalogEntry) -> list[CatalogFile]:
-    """List the model's files that are not here with the right bytes."""
+def _missing_files(entry: CatalogEntry) -> list[CatalogFile]:
+    """Return the model's files that are not here with the right bytes."""
 
     def is_right(file: CatalogFile) -> bool:
         path = catalog_file_path(entry, file)
@@ -102,44 +102,44 @@ def _wanted(entry: CatalogEntry) -> list[CatalogFile]:
 
 
 def _fetch_files(
-    entry: CatalogEntry, wanted: list[CatalogFile], given: Path | None, progress: Progress | None
+    entry: CatalogEntry, missing: list[CatalogFile], local: Path | None, progress: Progress | None
 ) -> None:
-    if not (given or entry.sources):
+    if not (local or entry.sources):
         raise DownloadFailed(
             f"{entry.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give "
             f"a folder that holds it with --from, or choose another {entry.kind}."
         )
-    size, unknown = sum(file.size or 0 for file in wanted), any(file.size is None for file in wanted)
-    more = " and more" if unknown else ""
-    say(f"{entry.name}: {len(wanted)} file(s), {size:,} bytes{more}, to {models_dir()}")
-    say(f"from: {'; then '.join(map(str, filter(None, [given, *entry.sources])))}")
-    there = sum(part.stat().st_size for file in wanted if (part := _part(entry, file)).exists())
-    needed, free = size - there, shutil.disk_usage(models_dir()).free
-    if given is None and needed > free:  # a link to a file of the user's takes no space
+    size, unknown = sum(file.size or 0 for file in missing), any(file.size is None for file in missing)
+    suffix = " and more" if unknown else ""
+    say(f"{entry.name}: {len(missing)} file(s), {size:,} bytes{suffix}, to {models_dir()}")
+    say(f"from: {'; then '.join(map(str, filter(None, [local, *entry.sources])))}")
+    partial = sum(part.stat().st_size for file in missing if (part := _part(entry, file)).exists())
+    needed, free = size - partial, shutil.disk_usage(models_dir()).free
+    if local is None and needed > free:  # a link to the user's file takes no space
         raise ModelError(
             f"{entry.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
             "make room, or set LOCALEVAL_MODELS to a folder on another disk."
         )
     done = 0
 
-    def report(more: int) -> None:
+    def report(received: int) -> None:
         if progress:
-            progress(done + more, 0 if unknown else size)
+            progress(done + received, 0 if unknown else size)
 
-    for file in wanted:
+    for file in missing:
         final = catalog_file_path(entry, file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        made = _get(entry, file, given, report)
-        sha256 = file_sha256(made)
-        with made.open("rb") as stream:
-            os.fsync(stream.fileno())  # a name must never outlive a power cut that its bytes did not
-        made.replace(final)
+        part = _get(entry, file, local, report)
+        sha256 = file_sha256(part)
+        with part.open("rb") as stream:
+            os.fsync(stream.fileno())  # so that no power cut leaves the final name without its bytes
+        part.replace(final)
         remember_sha256(final, sha256)
         _part(entry, file).unlink(missing_ok=True)
         if file.sha256 is None:
-            notes = models_dir() / entry.name / SUMS
-            sums = {**read_sums(notes), file.name: sha256}
-            notes.write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
+            path = models_dir() / entry.name / SUMS
+            sums = {**read_sums(path), file.name: sha256}
+            path.write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
             say(f"unpinned: {file.name}, sha256 {sha256}: not in the catalog, now in {SUMS}")
         done += final.stat().st_size
     if progress:
@@ -148,88 +148,88 @@ def _fetch_files(
 
 
 def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
-    """Return where a file of the hub grows."""
+    """Return the path that a file is downloaded to."""
     path = catalog_file_path(entry, file)
     return path.with_name(f"{path.name}.part")
 
 
-def _get(entry: CatalogEntry, file: CatalogFile, given: Path | None, report: Callable[[int], None]) -> Path:
-    """Get one file with the right bytes beside its place, from the first source that has it."""
+def _get(entry: CatalogEntry, file: CatalogFile, local: Path | None, report: Callable[[int], None]) -> Path:
+    """Get one file with the right bytes from the first source that has it; return its temporary path."""
     answers: list[str] = []
-    sources = [source for source in (given, entry.source(file)) if source]
+    sources = [source for source in (local, entry.source(file)) if source]
     for source in sources:
         try:
             if isinstance(source, Path):
-                made = _take_given(entry, file, source)
+                part = _link_local(entry, file, source)
             else:
-                made = _part(entry, file)
-                _download(source, file, made, report)
-            if wrong := mismatch(file, made, file.sha256):
-                made.unlink()
-                raise DownloadFailed(f"wrong bytes: {wrong}")
-            return made
+                part = _part(entry, file)
+                _download(source, file, part, report)
+            if fault := mismatch(file, part, file.sha256):
+                part.unlink()
+                raise DownloadFailed(f"wrong bytes: {fault}")
+            return part
         except DownloadFailed as error:
             answers.append(f"{source}: {error}")
             if source is not sources[-1]:
                 say(f"{answers[-1]}; trying the next source")
     raise DownloadFailed(
-        f"{entry.name}: {file.name} could not be had ({'; '.join(answers)}); try again where the hub can be "
-        "reached, or give a file or folder that holds it with --from."
+        f"{entry.name}: {file.name} could not be fetched ({'; '.join(answers)}); try again where the hub "
+        "can be reached, or give a file or folder that holds it with --from."
     )
 
 
-def _take_given(entry: CatalogEntry, file: CatalogFile, given: Path) -> Path:
-    """Link or copy the file from the user's file or folder to a name beside its place, which is returned."""
-    candidates = [given / entry.name / file.name, given / file.name]
-    if len(entry.files) == 1 or given.name == file.name:
-        candidates.append(given)
-    found = next((path for path in candidates if path.is_file()), None)
-    if found is None:
+def _link_local(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
+    """Link or copy the file from the user's file or folder to a temporary path, which is returned."""
+    candidates = [local / entry.name / file.name, local / file.name]
+    if len(entry.files) == 1 or local.name == file.name:
+        candidates.append(local)
+    source = next((path for path in candidates if path.is_file()), None)
+    if source is None:
         raise DownloadFailed(f"does not hold {file.name}")
-    # Not the hub's part: going on with that one would write into the user's file.
+    # Not the path of downloads: resuming one there would write into the user's file.
     part = _part(entry, file).with_suffix(".given")
     part.unlink(missing_ok=True)
     try:
-        os.link(found.resolve(), part)
+        os.link(source.resolve(), part)
     except OSError:
-        shutil.copyfile(found, part)
+        shutil.copyfile(source, part)
     return part
 
 
 def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable[[int], None]) -> None:
-    """Fetch the file into `part`, which stays for a later call where DownloadFailed is raised."""
+    """Download the file to `part`, which is kept for a later call if DownloadFailed is raised."""
     base = os.environ.get("LOCALEVAL_HUB") or "https://huggingface.co"
     if urllib.parse.urlsplit(base).scheme not in ("http", "https"):
         raise InputError(f"LOCALEVAL_HUB is {base!r}; it must begin with https:// or http://.")
     name = urllib.parse.quote(file.name)
     url = f"{base.rstrip('/')}/{source.repo}/resolve/{source.revision}/{name}"
     if file.sha256 is None:
-        part.unlink(missing_ok=True)  # it may be of another version, and no sum would tell
+        part.unlink(missing_ok=True)  # it may be of another version, which no sha256 would show
     answer = ""
     for attempt in range(TRIES):
         time.sleep(PAUSE_S * attempt)
-        have = part.stat().st_size if part.exists() else 0
-        if file.size is not None and have >= file.size:
-            return  # whole, or too long: the caller's check tells
+        received = part.stat().st_size if part.exists() else 0
+        if file.size is not None and received >= file.size:
+            return  # complete, or too long, which the caller checks
         request = urllib.request.Request(url, headers={"User-Agent": "localeval"})  # noqa: S310 (http or https)
-        if have:
-            request.add_header("Range", f"bytes={have}-")
+        if received:
+            request.add_header("Range", f"bytes={received}-")
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
                 if response.status != http.HTTPStatus.PARTIAL_CONTENT:
-                    have = 0  # the server sends the whole file, so start over
+                    received = 0  # the server sends the whole file, so start over
                 length = response.headers.get("Content-Length")
-                total = have + int(length) if length else None
-                if None not in (file.size, total) and file.size != total:  # what is here already is kept
+                total = received + int(length) if length else None
+                if None not in (file.size, total) and file.size != total:  # keep the part
                     raise DownloadFailed(f"wrong bytes: offers {total:,} bytes, expected {file.size:,}")
-                with part.open("ab" if have else "wb") as stream:
+                with part.open("ab" if received else "wb") as stream:
                     while block := response.read(BLOCK):
-                        have += len(block)
+                        received += len(block)
                         stream.write(block)
-                        report(have)
-            if total is None or have >= total:
+                        report(received)
+            if total is None or received >= total:
                 return
-            answer = f"the connection ended after {have:,} of {total:,} bytes"
+            answer = f"the connection ended after {received:,} of {total:,} bytes"
         except urllib.error.HTTPError as error:
             error.close()
             answer = f"HTTP {error.code} {shorten(error.reason)}"

@@ -1,4 +1,4 @@
-"""Where model files live, and how a name or path becomes files whose bytes are known."""
+"""Find model files by name or path, and check and remember the sha256 of each."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from localeval.system.files import atomic_write
 from localeval.system.versions import digest
 from localeval.text.display import suggested
 
-SUMS = "SHA256SUMS"  # what `fetch` got for the unpinned files of a folder, in sha256sum's format
+SUMS = "SHA256SUMS"  # the sums of a folder's unpinned files as fetched, in sha256sum's format
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model on this machine whose bytes are known.
+    """A model on this machine, and the sha256 of its files.
 
-    path    what the engine opens: the GGUF file (of a split model the first), or the folder
-    sha256  the file's; of several files taken over their sorted "sha256  name" lines
-    entry   the catalog's; None for a path of the user's
+    path    what the engine opens: the GGUF file (the first of a split model), or the folder
+    sha256  of the file; for several files, of their sorted "sha256  name" lines
+    entry   of the catalog; None for a path of the user's
     """
 
     name: str
@@ -40,30 +40,30 @@ class ModelFiles:
 
     @property
     def source(self) -> str:
-        """Return what `resolve` finds the model by again, from any folder."""
+        """Return the name or absolute path by which `resolve` finds the model again, from any folder."""
         return self.name if self.entry else str(self.path)
 
     @property
     def unpinned(self) -> bool:
-        """Tell whether the catalog lacks the sha256 of some file of the model."""
+        """Return whether the catalog lacks the sha256 of a file of the model."""
         return self.entry is not None and any(file.sha256 is None for file in self.entry.files)
 
 
 def models_dir() -> Path:
     """Return the models folder: `LOCALEVAL_MODELS`, the checkout's `models/`, or the user's data folder."""
-    if chosen := os.environ.get("LOCALEVAL_MODELS"):
-        return whole_path(chosen)
+    if folder := os.environ.get("LOCALEVAL_MODELS"):
+        return whole_path(folder)
     root = catalog.checkout()
     return root / "models" if root else platformdirs.user_data_path("localeval") / "models"
 
 
 def whole_path(given: str | os.PathLike[str]) -> Path:
-    """Return the path from the root on, a `~` at its beginning being a home folder."""
+    """Return the absolute path, with a leading `~` expanded to the home folder."""
     return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
 
 
 def catalog_file_path(entry: CatalogEntry, file: CatalogFile) -> Path:
-    """Return where a catalog file lies, or will lie, in the models folder."""
+    """Return the path of a catalog file in the models folder, whether it exists or not."""
     return models_dir() / entry.name / file.name if entry.is_folder else models_dir() / file.name
 
 
@@ -73,10 +73,9 @@ def resolve(
     """Find and check the files of a catalog name, of `auto`, or of a path to any GGUF or model folder.
 
     kind        also refuse a model of another kind; without it a folder with a `config.json` passes
-    read_again  compute every sha256 anew, whatever is remembered
+    read_again  compute every sha256 again, even if it is remembered
 
-    Raises ModelMissing for an unknown name or files that are not there, ModelBroken for files that are not
-    what they should be.
+    Raises ModelMissing for an unknown name or missing files, and ModelBroken for files with wrong contents.
     """
     if name_or_path == catalog.AUTO and kind == "embedder":
         name_or_path = auto_embedder()
@@ -95,10 +94,11 @@ def resolve(
 
 
 def auto_embedder() -> str:
-    """Return the first of the catalog's embedders whose files are here; else the small one, to be fetched."""
-    known = [entry for name in catalog.EMBEDDERS if (entry := catalog.entries().get(name))]
-    here = (e.name for e in known if all(catalog_file_path(e, file).is_file() for file in e.files))
-    return next(here, catalog.QUICK_START[1])
+    """Return the first of EMBEDDERS whose files are here; else the small one, to be fetched."""
+    for entry in map(catalog.entries().get, catalog.EMBEDDERS):
+        if entry and all(catalog_file_path(entry, file).is_file() for file in entry.files):
+            return entry.name
+    return catalog.QUICK_START[1]
 
 
 def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
@@ -114,17 +114,17 @@ def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
     return _model_files(entry.name, path, paths, entry)
 
 
-def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
-    path = whole_path(given)
+def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
+    path = whole_path(source)
     if not path.exists():
-        if isinstance(given, str) and os.sep not in given and not given.endswith(".gguf"):
-            hint = suggested(given, list(catalog.entries()))
-            raise ModelMissing(f"{given!r} is no model of the catalog and no file; {hint}")
+        if isinstance(source, str) and os.sep not in source and not source.endswith(".gguf"):
+            hint = suggested(source, list(catalog.entries()))
+            raise ModelMissing(f"{source!r} is no model of the catalog and no file; {hint}")
         raise ModelMissing(f"{path} is not there; give a GGUF file, a model folder or a name of the catalog.")
     if kind != "judge" and (path / "config.json").is_file():
         names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
-        shown = [name for name in names if not any(part.startswith(".") for part in name.parts)]
-        paths = {name.as_posix(): path / name for name in shown}
+        visible = [name for name in names if not any(part.startswith(".") for part in name.parts)]
+        paths = {name.as_posix(): path / name for name in visible}
         return _model_files(path.name, path, paths, None, read_again)
     if kind not in (None, "judge"):
         raise ModelBroken(
@@ -134,7 +134,7 @@ def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: 
     for file in files:
         if not file.exists():
             raise ModelMissing(
-                f"{path} is one of {len(files)} files; {file.name} is missing: put it beside it."
+                f"{path} is one of {len(files)} files; {file.name} is missing: put it next to it."
             )
         check_gguf(file)
     return _model_files(path.stem, files[0], {file.name: file for file in files}, None, read_again)
@@ -143,26 +143,26 @@ def _resolve_path(given: str | os.PathLike[str], kind: Kind | None, read_again: 
 def _model_files(
     name: str, path: Path, paths: Mapping[str, Path], entry: CatalogEntry | None, read_again: bool = False
 ) -> ModelFiles:
-    sums = {file: file_sha256(each, read_again) for file, each in paths.items()}
+    sums = {file_name: file_sha256(file, read_again) for file_name, file in paths.items()}
     sha256 = next(iter(sums.values()))
     if len(sums) > 1:
-        lines = sorted(f"{of_one}  {file}\n" for file, of_one in sums.items())
+        lines = sorted(f"{file_sum}  {file_name}\n" for file_name, file_sum in sums.items())
         sha256 = hashlib.sha256("".join(lines).encode()).hexdigest()
-    name = os.fsencode(name).decode("utf-8", "replace")  # of a file on the disk: of any bytes
-    return ModelFiles(name, path, sha256, sum(each.stat().st_size for each in paths.values()), entry)
+    name = os.fsencode(name).decode("utf-8", "replace")  # a file's name may hold any bytes
+    return ModelFiles(name, path, sha256, sum(file.stat().st_size for file in paths.values()), entry)
 
 
 def listing() -> list[dict[str, Any]]:
-    """List the catalog with each model's state, reading no model file: `present` is one not hashed yet."""
+    """Return the catalog with each model's state, reading no model file; `present` means not hashed yet."""
 
     def state(entry: CatalogEntry, file: CatalogFile) -> str:
         path, expected = catalog_file_path(entry, file), expected_sha256(entry, file)
         if not path.is_file():
             return "missing"
-        found = _remembered(path)
-        if file.size not in (None, path.stat().st_size) or (found and expected and found != expected):
+        actual = _remembered(path)
+        if file.size not in (None, path.stat().st_size) or (actual and expected and actual != expected):
             return "wrong"
-        return "verified" if found and expected else "present"
+        return "verified" if actual and expected else "present"
 
     worst_first = ("missing", "wrong", "present", "verified")
     return [
@@ -176,23 +176,23 @@ def listing() -> list[dict[str, Any]]:
 
 
 def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bool = False) -> str:
-    """Say what is wrong with the bytes at `path`, as "found ..., expected ..."; empty if nothing is."""
+    """Describe what is wrong with the bytes at `path`, as "found ..., expected ..."; "" if nothing is."""
     size = path.stat().st_size
     if file.size is not None and size != file.size:
         return f"found {size:,} bytes, expected {file.size:,}"
     if size == 0:
         return "found an empty file"
-    found = file_sha256(path, read_again)
-    return f"found sha256 {found}, expected {expected}" if expected and found != expected else ""
+    actual = file_sha256(path, read_again)
+    return f"found sha256 {actual}, expected {expected}" if expected and actual != expected else ""
 
 
 def expected_sha256(entry: CatalogEntry, file: CatalogFile) -> str | None:
-    """Return the sha256 that the file must have: the catalog's, else what `fetch` got, else None."""
+    """Return the sha256 that the file must have: the catalog's, else that of the fetched file, else None."""
     return file.sha256 or read_sums(models_dir() / entry.name / SUMS).get(file.name)
 
 
 def read_sums(path: Path) -> dict[str, str]:
-    """Read a file in sha256sum's format: name to sum; nothing where it can't be read."""
+    """Read a file in sha256sum's format: names to sums; empty if it can't be read."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -201,12 +201,12 @@ def read_sums(path: Path) -> dict[str, str]:
 
 
 def file_sha256(path: Path, read_again: bool = False) -> str:
-    """Return the file's sha256, which is remembered until something touches the file."""
-    if not read_again and (known := _remembered(path)):
-        return known
-    before = _memory(path)
+    """Return the file's sha256, which is remembered until the file changes."""
+    if not read_again and (remembered := _remembered(path)):
+        return remembered
+    before = _sha256_path(path)
     sha256 = hash_file(path)
-    if before == _memory(path):  # a file that changed while it was read has no sha256 worth remembering
+    if before == _sha256_path(path):  # the sha256 of a file that changed meanwhile is not worth remembering
         remember_sha256(path, sha256)
     return sha256
 
@@ -221,23 +221,23 @@ def hash_file(path: Path) -> str:
 
 
 def remember_sha256(path: Path, sha256: str) -> None:
-    """Note that the file at `path`, as it is now, has this sha256; where nothing can be noted, do nothing."""
-    memory = _memory(path)
+    """Remember the sha256 of the file at `path` as it is now; do nothing if that can't be written."""
+    sha256_path = _sha256_path(path)
     with contextlib.suppress(OSError):
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(memory, [sha256])
+        sha256_path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(sha256_path, [sha256])
 
 
 def _remembered(path: Path) -> str | None:
-    """Return the sha256 that is remembered for the file as it is now, without reading it."""
+    """Return the remembered sha256 of the file as it is now, without reading the file."""
     try:
-        return _memory(path).read_text(encoding="ascii")
+        return _sha256_path(path).read_text(encoding="ascii")
     except (OSError, ValueError):
         return None
 
 
-def _memory(path: Path) -> Path:
-    """Return where the sha256 of the file as it is now is remembered; a file that was touched has another."""
-    status = path.stat()  # a program can set a file's mtime as it likes, and not its ctime
-    facts = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
-    return platformdirs.user_cache_path("localeval") / "verified" / digest([str(path.absolute()), *facts])
+def _sha256_path(path: Path) -> Path:
+    """Return where the sha256 of the file as it is now is stored; a changed file has another path."""
+    status = path.stat()  # a program can set a file's mtime, but not its ctime
+    fields = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
+    return platformdirs.user_cache_path("localeval") / "verified" / digest([str(path.absolute()), *fields])

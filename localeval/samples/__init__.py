@@ -1,4 +1,4 @@
-"""The data: `Sample`, one row of it, and `read_samples`, which reads rows from files, tables and Python.
+"""The data: `Sample`, one row, and `read_samples`, which reads samples from files, tables and Python objects.
 
     {"question": "Who won?", "answer": "Ann won.", "contexts": ["Ann won the race."]}
 

@@ -1,4 +1,4 @@
-"""Reading samples from whatever holds them, and choosing among them."""
+"""Read samples from any source, and select among them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from localeval.system.arguments import whole_number
 from localeval.system.files import SpooledLines, StoredSequence
 from localeval.text.display import shorten, suggested
 
-# A file, or samples and mappings, or a table: a pandas or Polars DataFrame, a Dataset of Hugging Face.
+# A file, an iterable of samples or mappings, or a table (pandas or Polars DataFrame, Hugging Face Dataset).
 Source: TypeAlias = str | Path | Iterable[Any]
 
 
 class Skipped(NamedTuple):
-    """A row that `skip_bad` left out: its place, as "line 7", and the sentence that would have refused it."""
+    """A row that `skip_bad` left out: its place, as "line 7", and the message of its error."""
 
     place: str
     reason: str
 
 
 class Samples(StoredSequence[Sample]):
-    """The samples that were read. Many are kept in a temporary file: each look reads one of them.
+    """The samples that were read. Many are kept in a temporary file: each access reads one from it.
 
     name  of the file or source, for messages
     file  that they were read from; None for other sources
@@ -39,20 +39,20 @@ class Samples(StoredSequence[Sample]):
 
     def __init__(self, samples: Iterable[Sample], name: str, file: Path | None = None) -> None:
         self.name, self.file, self.skipped = name, file, list[Skipped]()
-        self._lines = SpooledLines(one.model_dump_json().encode() for one in samples)
-        self._chosen: Sequence[int] = range(len(self._lines))
+        self._lines = SpooledLines(sample.model_dump_json().encode() for sample in samples)
+        self._selected: Sequence[int] = range(len(self._lines))
 
     def __len__(self) -> int:
-        return len(self._chosen)
+        return len(self._selected)
 
     def _read(self, place: int) -> Sample:
-        return Sample.stored(self._lines[self._chosen[place]])
+        return Sample.stored(self._lines[self._selected[place]])
 
     def choose(self, places: Iterable[int]) -> Samples:
-        """Give the samples at these places, in this order."""
-        chosen = copy(self)
-        chosen._chosen = array("Q", (self._chosen[at] for at in places))
-        return chosen
+        """Return the samples at these indices, in this order."""
+        selection = copy(self)
+        selection._selected = array("Q", (self._selected[i] for i in places))
+        return selection
 
 
 def read_samples(
@@ -69,16 +69,15 @@ def read_samples(
 ) -> Samples:
     """Read the samples of a file, of stdin ("-"), of a table or of an iterable, at least one.
 
-    columns   for a field the column that it is read from, and from no other: {"user_input": "q"}
-    limit     read the first so many, and nothing behind them
-    ids       of these only the samples with these ids, each of which must be there
-    sample    of these choose so many, by `seed` and their ids; they stay in order, and a larger sample holds
-              the smaller ones
-    skip_bad  leave out rows that can't be read, and tell of them in `skipped`; two equal ids stay an error
+    columns   maps fields to the only columns that they are read from: {"user_input": "q"}
+    limit     read only the first `limit` rows
+    ids       keep only the samples with these ids, each of which must exist
+    sample    select this many of them by `seed` and their ids, in order; larger samples hold the smaller ones
+    skip_bad  leave out rows that can't be read, and list them in `skipped`; a duplicate id stays an error
     format    "jsonl", "json", "csv", "tsv" or "parquet"; by default by the file's name, else JSONL
-    encoding  of a file of text; by default UTF-8, or what its byte order mark says
+    encoding  of a text file; by default UTF-8, or what its byte order mark says
 
-    An id that is missing becomes the number of the line, or the place in a table, list or iterable, from 1.
+    A missing id becomes the number of the line, or the position in a table, list or iterable, from 1.
     `InputError` names file, line, field and value of what can't be read.
 
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
@@ -86,13 +85,13 @@ def read_samples(
     """
     limit = None if limit is None else min(whole_number("limit", limit, 1), sys.maxsize)
     sample = None if sample is None else whole_number("sample", sample, 1)
-    wanted = {*map(str, [ids] if isinstance(ids, str | int) else ids)}
+    required = {*map(str, [ids] if isinstance(ids, str | int) else ids)}
     names = dict(NAMES)
-    for given, column in (columns or {}).items():
-        field = next((field for field, known in NAMES.items() if given in known), None)
+    for name, column in (columns or {}).items():
+        field = next((field for field, aliases in NAMES.items() if name in aliases), None)
         if field is None:
-            remedy = suggested(given, list(NAMES))
-            raise InputError(f"columns: {shorten(given)} is no field of a sample; {remedy}")
+            remedy = suggested(name, list(NAMES))
+            raise InputError(f"columns: {shorten(name)} is no field of a sample; {remedy}")
         if names[field] != NAMES[field]:
             raise InputError(f"columns: {field} is named twice; keep one.")
         names[field] = (column,)
@@ -101,52 +100,53 @@ def read_samples(
     file: Path | None = None
     if hasattr(source, "collect"):  # a LazyFrame
         source = source.collect()
-    tabular = any(hasattr(source, own) for own in ("itertuples", "iter_rows", "to_pylist", "column_names"))
+    methods = ("itertuples", "iter_rows", "to_pylist", "column_names")
+    is_table = any(hasattr(source, method) for method in methods)
     if isinstance(source, str | Path):
         file, name = Path(source), source_name(source)
         rows = file_rows(source, format, encoding, names)
     elif format is not None or encoding is not None:
         raise InputError("samples: format and encoding are of files; leave them out here.")
-    elif tabular and not isinstance(source, Mapping):
+    elif is_table and not isinstance(source, Mapping):
         name = type(source).__name__
         rows = table_rows(source, name, names)
     elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
-        found, remedy = shorten(repr(source), 60), "put one into a list"
-        if tabular:  # a DatasetDict
+        shown, remedy = shorten(repr(source), 60), "put one into a list"
+        if is_table:  # a DatasetDict
             remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
-        raise InputError(f"samples: expected a path or a list of samples, not {found}; {remedy}.")
+        raise InputError(f"samples: expected a path or a list of samples, not {shown}; {remedy}.")
     else:
         name, file = (source.name, source.file) if isinstance(source, Samples) else ("samples", None)
         rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
 
     skipped, seen, places = list[Skipped](), dict[str, None](), dict[str, str]()
-    with closing(rows):  # now, and not when the last reference to an error is gone
-        read = _samples(rows, name, names, seen, places, skipped if skip_bad else None)
-        samples = Samples(islice(read, limit), name, file)
-    there = list(places)
-    if there and (missing := sorted(wanted.difference(there))):
-        within, remedy = "", shorten(suggested(missing[0], there))
-        if len(there) == limit:  # it may well stand behind, where nothing is looked at
-            within, remedy = f" among the first {limit}", "raise the limit, or leave the id out."
-        raise InputError(f"{name}: no sample{within} has the id {shorten(missing[0])}; {remedy}")
-    chosen = [at for at, one in enumerate(there) if not wanted or one in wanted]
+    with closing(rows):  # at once, and not when the last reference to an error is gone
+        parsed = _parse_rows(rows, name, names, seen, places, skipped if skip_bad else None)
+        samples = Samples(islice(parsed, limit), name, file)
+    sample_ids = list(places)
+    if sample_ids and (missing := sorted(required.difference(sample_ids))):
+        scope, remedy = "", shorten(suggested(missing[0], sample_ids))
+        if len(sample_ids) == limit:  # the id may be in a row after the limit
+            scope, remedy = f" among the first {limit}", "raise the limit, or leave the id out."
+        raise InputError(f"{name}: no sample{scope} has the id {shorten(missing[0])}; {remedy}")
+    selected = [i for i, sample_id in enumerate(sample_ids) if not required or sample_id in required]
     if sample is not None:
-        by_lot = sorted(chosen, key=lambda at: sha256(f"{seed}/{there[at]}".encode()).digest())
-        chosen = sorted(by_lot[:sample])
+        shuffled = sorted(selected, key=lambda i: sha256(f"{seed}/{sample_ids[i]}".encode()).digest())
+        selected = sorted(shuffled[:sample])
     for field, (column, *_) in names.items():
         if names[field] != NAMES[field] and column not in seen and seen:
             fault = f"no sample has the column {shorten(column)}, which was named for {field}"
-            raise InputError(f"{name}: {fault}; there are: {shorten(', '.join(map(str, seen)))}.")
-    if not chosen:
+            raise InputError(f"{name}: {fault}; the columns are: {shorten(', '.join(map(str, seen)))}.")
+    if not selected:
         remedy = "give at least one."
         if skipped:
             remedy = f"{len(skipped)} can't be used, the first of them as {skipped[0].reason}"
         raise InputError(f"{name}: there is no sample in it; {remedy}")
     samples.skipped = [*(source.skipped if isinstance(source, Samples) else []), *skipped]
-    return samples.choose(chosen)
+    return samples.choose(selected)
 
 
-def _samples(
+def _parse_rows(
     rows: Rows,
     name: str,
     names: Names,
@@ -154,11 +154,11 @@ def _samples(
     places: dict[str, str],
     skipped: list[Skipped] | None,
 ) -> Iterator[Sample]:
-    """Yield a sample for each row, with an id of its own.
+    """Yield a sample with a unique id for each row.
 
-    seen     takes the columns of all rows
-    places   takes the id of each sample, and where it stands
-    skipped  takes the rows that can't be read; None lets the first of them raise
+    seen     collects the columns of all rows
+    places   collects the id of each sample, and its place
+    skipped  collects the rows that can't be read; None raises for the first of them
     """
     for row in rows:
         value = row.value
@@ -171,15 +171,15 @@ def _samples(
         try:
             if isinstance(value, InputError):
                 raise InputError(f"{where}: {value}.")
-            read = Sample.read(value, where, names)
-        except InputError as fault:
+            sample = Sample.read(value, where, names)
+        except InputError as error:
             if skipped is None:
                 raise
-            skipped.append(Skipped(row.place, str(fault)))
+            skipped.append(Skipped(row.place, str(error)))
             continue
-        named = read if read.id else read.model_copy(update={"id": str(row.number)})
-        if named.id in places:
-            both = f"{places[named.id]} and {row.place} have the same id {shorten(named.id)}"
-            raise InputError(f"{name}: {both}; make every id unique.")
-        places[named.id] = row.place
-        yield named
+        sample = sample if sample.id else sample.model_copy(update={"id": str(row.number)})
+        if sample.id in places:
+            fault = f"{places[sample.id]} and {row.place} have the same id {shorten(sample.id)}"
+            raise InputError(f"{name}: {fault}; make every id unique.")
+        places[sample.id] = row.place
+        yield sample

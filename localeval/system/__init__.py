@@ -1,1 +1,1 @@
-"""What touches the machine: files, processes, versions, the network that is refused."""
+"""Access to the machine: files, processes, versions, and the guard that refuses the network."""

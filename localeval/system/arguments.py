@@ -1,4 +1,4 @@
-"""What a caller or a file gives: checked, and told in one sentence where it does not fit."""
+"""Check the values of callers and files, and describe in one sentence what does not fit."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ S = TypeVar("S", bound="Settings")
 STRICT = ConfigDict(strict=True, extra="forbid")
 
 
-def _plain(given: Any) -> Any:
-    """Turn numbers of other libraries, such as numpy's, into Python's own: JSON can hold no other."""
-    if isinstance(given, Integral):
-        return given if isinstance(given, bool) else int(given)
-    return float(given) if isinstance(given, Real) else given
+def _to_builtin(value: Any) -> Any:
+    """Convert numbers of other libraries, such as numpy's, to Python's own: JSON can hold no others."""
+    if isinstance(value, Integral):
+        return value if isinstance(value, bool) else int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
-Whole = Annotated[int, BeforeValidator(_plain)]
-Number = Annotated[float, BeforeValidator(_plain)]
+Whole = Annotated[int, BeforeValidator(_to_builtin)]
+Number = Annotated[float, BeforeValidator(_to_builtin)]
 
 
 @dataclass(frozen=True, config=STRICT)
 class Settings:
-    """Root of the classes whose fields a caller sets. Raises InputError for a value that does not fit."""
+    """Base class of options that a caller sets. Raises InputError for a value that does not fit."""
 
     @classmethod
     def read(cls: type[S], given: Mapping[str, Any]) -> S:
-        """Take keyword arguments. Raises InputError for an unknown name, with the nearest known one."""
+        """Create from keyword arguments. Raises InputError for an unknown name, and suggests a known one."""
         known = [field.name for field in fields(cls)]
         if unknown := sorted(set(given) - set(known)):
             raise InputError(f"{unknown[0]} is not an option; {suggested(unknown[0], known)}")
@@ -42,25 +42,25 @@ class Settings:
 
     @model_validator(mode="wrap")
     @classmethod
-    def _in_one_sentence(cls, given: Any, validate: ModelWrapValidatorHandler[Any]) -> Any:
+    def _report_first_fault(cls, data: Any, validate: ModelWrapValidatorHandler[Any]) -> Any:
         try:
-            return validate(given)
+            return validate(data)
         except ValidationError as error:
             raise InputError(f"{describe(error)}.") from None
 
 
 def whole_number(name: str, given: Any, low: int) -> int:
-    """Check a whole number of at least `low`. Raises InputError, which names it, for anything else."""
-    number = _plain(given)
+    """Return `given` if it is a whole number of at least `low`. Raises InputError, with `name`, otherwise."""
+    number = _to_builtin(given)
     if type(number) is not int or number < low:
         raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a whole number, at least {low}.")
     return number
 
 
 def describe(error: ValidationError, names: Mapping[str, str] | None = None) -> str:
-    """Tell the first fault, as "threshold is 1.5; it should be less than or equal to 1", with no full stop.
+    """Describe the first fault: "threshold is 1.5; it should be less than or equal to 1", with no full stop.
 
-    names  what the caller calls a field, where that is another name: {"response": "answer"}
+    names  the caller's names of fields, where they differ: {"response": "answer"}
     """
     first = error.errors(include_url=False)[0]
     field, *parts = first["loc"] or ("input",)
@@ -70,5 +70,5 @@ def describe(error: ValidationError, names: Mapping[str, str] | None = None) -> 
         return f"{where} is missing"
     if first["type"] == "extra_forbidden":
         return f"{where} is not known"
-    why = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
-    return f"{where} is {shorten(repr(first['input']), 60)}; {shorten(why)}"
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    return f"{where} is {shorten(repr(first['input']), 60)}; {shorten(reason)}"

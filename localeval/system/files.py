@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, reading files of our own, lines kept out of memory, and locks."""
+"""Write files atomically, parse localeval's own files, keep lines out of memory, and lock files."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ if TYPE_CHECKING:
 
 
 def write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
-    """Write a file beside `path` in UTF-8, on the disk, to be moved into its place.
+    """Write `parts` to a temporary file next to `path`, in UTF-8 and synced to the disk, and return its path.
 
-    `errors` is `open`'s. Raises OSError, and whatever `parts` raises; then nothing is left beside.
+    `errors` is `open`'s. Raises OSError, and whatever `parts` raises, and then leaves no file.
     """
-    beside = path.with_name(f".{path.name}.part")
+    temporary = path.with_name(f".{path.name}.part")
     try:
-        beside.unlink(missing_ok=True)  # of a call that was killed; and "x" follows no link that lies there
-        with beside.open("x", encoding="utf-8", errors=errors, newline="\n") as file:
+        temporary.unlink(missing_ok=True)  # left by a killed call; "x" follows no link
+        with temporary.open("x", encoding="utf-8", errors=errors, newline="\n") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-    return beside
+    return temporary
 
 
 def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
-    """Write `path`, as a caller named it, or leave it as it was. Raises as `write_temporary` does.
+    """Write all of `path`, or leave it as it was. Raises as `write_temporary` does.
 
-    A link is followed; what is no file (a pipe) is written as it goes, and so is /dev/stdout.
+    A link is followed; a pipe or a device, such as /dev/stdout, is written directly.
     """
-    same = None
+    output = None
     for stream in filter(None, (sys.stderr, sys.stdout)):
-        with suppress(OSError, ValueError, AttributeError):  # no file, or no stream of the system's
-            same = stream if os.path.samestat(path.stat(), os.fstat(stream.fileno())) else same
-    if same is None and (path.is_file() or not path.exists()):
-        place = Path(os.path.realpath(path))  # a link stays one
-        write_together(place.parent, [(place.name, parts)], errors)
+        with suppress(OSError, ValueError, AttributeError):  # no such file, or a stream without a descriptor
+            output = stream if os.path.samestat(path.stat(), os.fstat(stream.fileno())) else output
+    if output is None and (path.is_file() or not path.exists()):
+        real_path = Path(os.path.realpath(path))  # a link stays a link
+        write_together(real_path.parent, [(real_path.name, parts)], errors)
         return
-    if same:  # what was printed there stays
-        same.flush()
-    target = os.dup(same.fileno()) if same else path
+    if output:  # what was printed there stays
+        output.flush()
+    target = os.dup(output.fileno()) if output else path
     with open(target, "w", encoding="utf-8", errors=errors, newline="\n") as file:  # noqa: PTH123
         file.writelines(parts)
 
@@ -67,20 +67,20 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 def write_together(
     folder: Path, files: Iterable[tuple[str, Iterable[str]]], errors: str = "surrogatepass"
 ) -> None:
-    """Write files of a folder, none in its place before all are written. Raises as `write_temporary` does."""
-    made: list[tuple[Path, Path]] = []
+    """Write files of a folder, and move them into place once all are written. Raises as `write_temporary`."""
+    moves: list[tuple[Path, Path]] = []
     try:
-        made += ((write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
-        for beside, path in made:
-            beside.replace(path)
+        moves += ((write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
+        for temporary, path in moves:
+            temporary.replace(path)
     finally:
-        for beside, _ in made:
-            beside.unlink(missing_ok=True)
+        for temporary, _ in moves:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def writing_to(path: str | Path, what: str) -> Iterator[None]:
-    """Turn an OSError in writing a file that a caller named into an InputError."""
+    """Turn an OSError while writing the file that a caller named into an InputError."""
     try:
         yield
     except OSError as error:
@@ -89,7 +89,7 @@ def writing_to(path: str | Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Turn an OSError in writing a run's folder into a FolderError."""
+    """Turn an OSError while writing a run's folder into a FolderError."""
     try:
         yield
     except OSError as error:
@@ -104,30 +104,30 @@ def parsing(
     what: str,
     remedy: str = "give the run's `evaluate` command again, which asks nothing that is in the journal.",
 ) -> Iterator[None]:
-    """Turn what is missing in a file of our own, or of another type, into an InputError about `what`."""
+    """Turn a missing or mistyped value in one of localeval's own files into an InputError about `what`."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        why = describe(error) if isinstance(error, ValidationError) else shorten(error, 120)
-        why += " is missing" if isinstance(error, KeyError) else ""
+        reason = describe(error) if isinstance(error, ValidationError) else shorten(error, 120)
+        reason += " is missing" if isinstance(error, KeyError) else ""
         raise InputError(
-            f"{what} was made by another version or changed by hand ({why}); {remedy}"
+            f"{what} was made by another version or changed by hand ({reason}); {remedy}"
         ) from error
 
 
 Item = TypeVar("Item", covariant=True)
-IN_MEMORY = 16_000_000  # bytes of lines; more are kept in a file
+IN_MEMORY = 16_000_000  # bytes of lines; beyond that they are kept in a file
 
 
 class SpooledLines:
-    """Lines by their number; many are kept in a file of the temporary folder, which ends with them.
+    """Lines by their index; many are kept in a temporary file, which is deleted with the object.
 
-    One thread appends, any may read, and so may a process that was forked.
+    One thread appends; any thread may read, and so may a forked process.
     """
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
-        self._starts = array("Q", [0])  # where each line begins, and the next one would
-        self._held = bytearray()  # all lines, while they are few
+        self._starts = array("Q", [0])  # the offset of each line, and of the next one
+        self._buffer = bytearray()  # all lines, while they are few
         self._file: FileIO | None = None
         for line in lines:
             self.append(line)
@@ -137,16 +137,16 @@ class SpooledLines:
 
     def __getitem__(self, number: int) -> bytes:
         start, end = self._starts[number], self._starts[number + 1]
-        held, file = self._held, self._file  # in this order: what is in no file yet is held
-        return bytes(held[start:end]) if file is None else os.pread(file.fileno(), end - start, start)
+        buffer, file = self._buffer, self._file  # in this order: without a file the buffer is complete
+        return bytes(buffer[start:end]) if file is None else os.pread(file.fileno(), end - start, start)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SpooledLines, ([self[number] for number in range(len(self))],)
 
     def append(self, line: bytes) -> int:
-        """Keep a line, and give its number. Raises InputError where the temporary folder takes no more."""
-        if self._file is None and len(self._held) + len(line) <= IN_MEMORY:
-            self._held += line
+        """Store a line, and return its index. Raises InputError if the temporary file can't be written."""
+        if self._file is None and len(self._buffer) + len(line) <= IN_MEMORY:
+            self._buffer += line
         else:
             self._write(line)
         self._starts.append(self._starts[-1] + len(line))
@@ -157,8 +157,8 @@ class SpooledLines:
             if self._file is None:
                 file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
                 weakref.finalize(self, file.close)
-                write_all(file, self._held)
-                self._file, self._held = file, bytearray()
+                write_all(file, self._buffer)
+                self._file, self._buffer = file, bytearray()
             write_all(self._file, line)
         except OSError as error:
             raise InputError(
@@ -168,14 +168,14 @@ class SpooledLines:
 
 
 def write_all(file: FileIO, data: bytes | bytearray) -> None:
-    """Write to a file without a buffer, which may take less, and then says why at the next call."""
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) :]
+    """Write all of `data` to an unbuffered file, one call of which may write only a part of it."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 class StoredSequence(Sequence[Item]):
-    """What is read one item at a time; a slice is a list."""
+    """A sequence whose items are read one at a time; a slice is a list."""
 
     @abstractmethod
     def _read(self, place: int) -> Item:
@@ -198,7 +198,7 @@ class StoredSequence(Sequence[Item]):
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
-    """Tell whether both lead to one file that is there."""
+    """Return whether both paths lead to the same existing file."""
     try:
         return path.samefile(other)
     except (OSError, ValueError):
@@ -206,9 +206,9 @@ def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
 
 
 def lock_file(path: Path, seconds: float) -> BaseFileLock:
-    """Lock `path` for this process, until it calls `release` on what is returned, or ends.
+    """Lock `path` for this process, until it releases the returned lock, or ends.
 
-    Waits for another process as long as `seconds` (-1: for ever), then raises filelock's Timeout.
+    Waits for another process up to `seconds` (-1: for ever), then raises filelock's Timeout.
     """
     from filelock import FileLock, SoftFileLock
 
@@ -218,7 +218,7 @@ def lock_file(path: Path, seconds: float) -> BaseFileLock:
     except OSError as error:
         if error.errno != errno.ENOSYS:
             raise
-        # A file system without locks. filelock's own fallback removes the note that another holder left.
+        # A file system without locks. filelock's own fallback would remove another holder's lock file.
         lock = SoftFileLock(path.with_name(f"{path.name}.held"), thread_local=False)
         lock.acquire(timeout=seconds)
     return lock

@@ -1,8 +1,8 @@
-"""No network in this process: every outgoing connection and every look-up of a name is refused and counted.
+"""Refuse the network in this process: every outgoing connection and every name lookup, and count them.
 
 The guard is an audit hook of Python itself. It sits below `socket`, so it sees what any library does with
-Python's sockets, in any thread, and nothing can take it out again. What C code does with sockets of its own
-it does not see; `scripts/prove network` watches the system calls of a whole run for that.
+Python's sockets, in any thread, and nothing can remove it. It does not see sockets that C code opens itself;
+for those `scripts/prove network` watches the system calls of a whole run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from localeval.errors import NetworkRefused
 from localeval.text.display import shorten
 
-# What libraries read at their import, so that they do not even try.
+# Libraries read these at their import, and then do not even try.
 SWITCHES = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -24,37 +24,37 @@ SWITCHES = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
 }
-_TO_ADDRESS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
-_LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
+_OUTGOING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
 
 
 class _Guard:
-    """The audit hook, of which a process has one; from the first `offline` on it is shut."""
+    """The audit hook, one per process; from the first call of `offline` on it is shut."""
 
     def __init__(self) -> None:
         self.shut = self.hooked = False
         self.refused = 0
         self._lock = threading.Lock()
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse what would leave the process; without an address `sendmsg` goes where it is connected."""
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuse what would leave the process; `sendmsg` without an address uses a connection made before."""
         if not self.shut:
             return
-        if event in _LOOK_UPS:
-            what = f"look-up of {_shown(arguments[0])}"
-        elif event in _TO_ADDRESS and arguments[1] is not None and arguments[0].family != AF_UNIX:
-            what = f"{event.rpartition('.')[2]} to {_shown(arguments[1])}"
+        if event in _LOOKUPS:
+            action = f"look-up of {_format_address(arguments[0])}"
+        elif event in _OUTGOING and arguments[1] is not None and arguments[0].family != AF_UNIX:
+            action = f"{event.rpartition('.')[2]} to {_format_address(arguments[1])}"
         else:
             return
         with self._lock:
             self.refused += 1
         raise NetworkRefused(
-            f"{what} was refused: localeval uses no network here; only its `models fetch` and `pack` do."
+            f"{action} was refused: localeval uses no network here; only its `models fetch` and `pack` do."
         )
 
 
-def _shown(address: Any) -> str:
-    """Turn an address or a name into text that fits a message."""
+def _format_address(address: Any) -> str:
+    """Format an address or a name for a message."""
     parts = address[:2] if isinstance(address, tuple) else (address,)
     return shorten(":".join(p.decode(errors="replace") if isinstance(p, bytes) else str(p) for p in parts))
 
@@ -63,12 +63,12 @@ _GUARD = _Guard()
 
 
 def offline() -> None:
-    """Refuse, from now on and for as long as the process lives, all outgoing network in it.
+    """Refuse all outgoing network in this process, from now on and for as long as it lives.
 
-    Connections, datagrams and look-ups of names raise `NetworkRefused` (an `OSError`, so that a library which
-    can do without network does), to the machine's own address too; sockets of the AF_UNIX family, and so
-    socketpairs and event loops, work on. Connections that are open already stay open, and a program that is
-    started from here is not held. The hub's offline switches are set for what is imported later.
+    Connections, datagrams and name lookups raise `NetworkRefused` (an `OSError`, so that a library that can
+    do without network does), also to the machine's own address; AF_UNIX sockets, and so socketpairs and event
+    loops, go on working. Connections that are already open stay open, and programs that this process starts
+    are not guarded. The hub's offline switches are set for what is imported later.
     The command line does this in every command but `models fetch` and `pack`.
 
     >>> offline()                                                             # doctest: +SKIP
@@ -77,20 +77,20 @@ def offline() -> None:
     """
     set_switches()
     if not _GUARD.hooked:
-        sys.addaudithook(_GUARD.hear)
+        sys.addaudithook(_GUARD.audit)
     _GUARD.hooked = _GUARD.shut = True
 
 
 def set_switches() -> None:
-    """Set the offline switches of the libraries, for this process and the programs that it starts."""
+    """Set the libraries' offline switches, for this process and the programs that it starts."""
     os.environ.update(SWITCHES)
 
 
 def is_offline() -> bool:
-    """Tell whether the guard stands in this process."""
+    """Return whether the guard is active in this process."""
     return _GUARD.shut
 
 
 def attempts() -> int:
-    """Count how often something in this process tried to use the network and was refused."""
+    """Return how many attempts to use the network were refused in this process."""
     return _GUARD.refused

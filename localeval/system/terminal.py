@@ -1,4 +1,4 @@
-"""What is said to the person in front of the screen."""
+"""Messages to the user on stderr."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from localeval.text.display import printable_lines
 
 
 def say(line: str) -> None:
-    """Print a line on stderr, with nothing in it that a terminal would obey."""
-    with suppress(OSError):  # what can't be said, as where a disk is full, stops no work
+    """Print a line on stderr, without control characters that a terminal would obey."""
+    with suppress(OSError):  # a message that can't be written, as on a full disk, stops no work
         print(printable_lines(line), file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Versions that stand beside a number: of packages, of this machine, of a value (its digest)."""
+"""Versions that are recorded with a score: of packages, of this machine, of a value (its digest)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 
 
 def digest(value: Any) -> str:
-    """Compute the sha256 of a JSON value, the same whatever the order of its keys."""
+    """Return the sha256 of a JSON value, independent of the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def package_versions() -> dict[str, str]:
-    """Return the versions of the packages that can move a score."""
+    """Return the versions of the packages that can change a score."""
     return {name: _version(name) for name in DECIDING}
 
 
 def machine() -> str:
-    """Name system and processor type: bits are promised for one build, CPU type and thread count."""
+    """Return system and processor type: the same bits need the same build, CPU type and thread count."""
     return f"{platform.system()} {platform.machine()}"
 
 

@@ -1,1 +1,1 @@
-"""Pure functions of text: language, sentences, numbers, shared words. No model, no file."""
+"""Pure functions on text: language, sentences, numbers, shared words. They need no judge."""

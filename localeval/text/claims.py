@@ -1,4 +1,4 @@
-"""Which sentences of a text claim something: not its headings, questions, and what only introduces."""
+"""Find the sentences of a text that make claims: not headings, questions or lead-ins."""
 
 from __future__ import annotations
 
@@ -11,109 +11,109 @@ from localeval.text.sentences import Sentence, has_words, split_sentences
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _HEADING = re.compile(r"\s*#{1,6}\s")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,2}[.)、）])\s*")
-_RULE = re.compile(r"\s*\|?\s*:?-{2,}[\s:|-]*")  # below the head of a table
-_TITLE = re.compile(r"(\*{1,3}|_{1,3})(?=\S)[^*_]+[?\uff1f]\1\W*$")
-_LINE_END = re.compile(r"[ \t\r]*(?:(?:\n[ \t\r]*)*\n|\Z)")  # with the empty lines below
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,2}[.)、）])\s*")
+_TABLE_RULE = re.compile(r"\s*\|?\s*:?-{2,}[\s:|-]*")  # below the header of a table
+_QUESTION_TITLE = re.compile(r"(\*{1,3}|_{1,3})(?=\S)[^*_]+[?\uff1f]\1\W*$")
+_LINE_END = re.compile(r"[ \t\r]*(?:(?:\n[ \t\r]*)*\n|\Z)")  # and the empty lines below
 _NEXT_LINE = re.compile(r"[ \t\r]*\n")
-_BARE_MARK = re.compile(r"[(\uff08]\d{1,2}[)\uff09]$")  # as an answer: the option that it names
-_BRACKETS = str.maketrans("\uff08\uff09", "()")
+_OPTION_NUMBER = re.compile(r"[(\uff08]\d{1,2}[)\uff09]$")  # an answer may name only an option
+_ASCII_BRACKETS = str.maketrans("\uff08\uff09", "()")
 _BRACKETED = re.compile(r"\([^()]*\)|（[^（）]*）|\[[^\[\]]*\]|【[^【】]*】")
-_BETWEEN = re.compile(r"([,;:](?!\d)|[.!?](?=\s)|[，；：、。！？—–])")
-_MARKS = ",;:.!?，；：、。！？—– "
+_CLAUSE_MARK = re.compile(r"([,;:](?!\d)|[.!?](?=\s)|[，；：、。！？—–])")
+_PUNCTUATION = ",;:.!?，；：、。！？—– "
 _SPACE_BEFORE_MARK = re.compile(r" (?=[,;:.!?，；：、。！？])")
-_DEPTH = 4  # of brackets in brackets that are looked through
-_FEWEST = 2  # terms that asides have at least: "for example," has fewer
-_LOOK = 300  # characters that are looked at beside a sentence, so that the time grows with the text
-_STOPS = (".", "!", "\u3002", "\uff01")
-_OPEN = (":", "?", "\uff1a", "\uff1f")  # what ends so claims nothing
+_MAX_BRACKET_DEPTH = 4  # of nested brackets that are removed
+_MIN_DROPPED_TERMS = 2  # "for example," has fewer
+_MAX_NEARBY = 300  # characters examined around a sentence, which keeps the time linear
+_SENTENCE_ENDS = (".", "!", "\u3002", "\uff01")
+_LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and questions
 
 
-@lru_cache(maxsize=4)  # several judgements of a sample ask for those of the same text
+@lru_cache(maxsize=4)  # several judgements of a sample need the claims of one text
 def extract_claims(text: str) -> list[Sentence]:
-    """Find the sentences of a text that claim something.
+    """Find the sentences of a text that make claims.
 
-    Where none does, its headings and mentions ("[3]", "(3)"): an answer may be no more. What only leads on is
-    never among them.
+    Where there are none, returns headings and mentions ("[3]", "(3)"), since an answer may be no more.
 
     >>> [s.text for s in extract_claims("# Tea\\nIt grows.")]
     ['It grows.']
     >>> [s.text for s in extract_claims("# Tea")]
     ['Tea']
     """
-    found = split_sentences(text)
-    own = [s for s in found if is_claim(s.text) and not _is_heading(s, text)]
-    if own or (own := [s for s in found if not _leads_on(s.text)]):
-        return own
-    # The splitter takes a number in brackets at the head of a line for a mark, also where nothing follows.
-    said = text.rstrip()
-    mark = _BARE_MARK.search(said[-4:])
-    return [Sentence(mark[0], len(said) - len(mark[0]), len(said))] if mark else []
+    sentences = split_sentences(text)
+    claims = [s for s in sentences if is_claim(s.text) and not _is_heading(s, text)]
+    claims = claims or [s for s in sentences if not _is_lead_in(s.text)]
+    text = text.rstrip()
+    number = _OPTION_NUMBER.search(text[-4:])
+    if claims or not number:
+        return claims
+    # The splitter drops a number in brackets at the start of a line as a list mark, even if nothing follows.
+    return [Sentence(number[0], len(text) - len(number[0]), len(text))]
 
 
 def is_claim(text: str) -> bool:
-    """Tell a claim from marks without a letter, introductions, questions, and a bare "(Passage 1)".
+    """Return whether `text` is a claim: no bare marks or "(Passage 1)", no lead-in and no question.
 
     >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
     (False, False, True)
     """
-    return has_content(text) and not _leads_on(text)
+    return has_content(text) and not _is_lead_in(text)
 
 
 def has_content(text: str) -> bool:
-    """Tell whether it has a letter or digit beside the number of a passage or a list item."""
-    return has_words(without_mentions(text.translate(_BRACKETS)))
+    """Return whether `text` has letters or digits apart from the numbers of passages and list items."""
+    return has_words(without_mentions(text.translate(_ASCII_BRACKETS)))
 
 
-def _leads_on(text: str) -> bool:
-    """Tell whether it asks or introduces what follows. A title that asks, behind other words, does not.
+def _is_lead_in(text: str) -> bool:
+    """Return whether `text` asks or introduces. A title that is a question, after other words, does not.
 
-    >>> _leads_on("The film is *Who Is Ann?*"), _leads_on("**Who is Ann?**")
+    >>> _is_lead_in("The film is *Who Is Ann?*"), _is_lead_in("**Who is Ann?**")
     (False, True)
     """
-    end = text[-_LOOK:]
-    title = _TITLE.search(end)
-    named = title and has_words(end[: title.start()])
-    return text.rstrip("*_ ").endswith(_OPEN) and not named
+    end = text[-_MAX_NEARBY:]
+    title = _QUESTION_TITLE.search(end)
+    ends_with_title = title and has_words(end[: title.start()])
+    return text.rstrip("*_ ").endswith(_LEAD_IN_ENDS) and not ends_with_title
 
 
 def _is_heading(sentence: Sentence, text: str) -> bool:
-    """Tell whether it is a line behind number signs, a table's head, or a bold line above plain ones.
+    """Return whether it is a line after number signs, a table's header, or a bold line above plain text.
 
-    Not so is what ends as a sentence does, the last line, and what is bold within a line or as one item of a
-    list among others: these are said with stress.
+    The last line, a line that ends like a sentence, bold text within a line and one bold item of a list are
+    no headings.
     """
     start = text.rfind("\n", 0, sentence.start) + 1
-    before = text[start : min(sentence.start, start + _LOOK)]
+    before = text[start : min(sentence.start, start + _MAX_NEARBY)]
     if sentence.text.startswith("|"):
         below = _NEXT_LINE.match(text, sentence.end)
-        rule = _line(text, below.end()) if below else ""
-        return "|" in rule and bool(_RULE.fullmatch(rule))
-    last = _LINE_END.match(text, sentence.end)
-    after = _line(text, last.end()) if last else ""
-    stopped = sentence.text.rstrip("*_ ").endswith(_STOPS)
+        next_line = _line_from(text, below.end()) if below else ""
+        return "|" in next_line and bool(_TABLE_RULE.fullmatch(next_line))
+    line_end = _LINE_END.match(text, sentence.end)
+    after = _line_from(text, line_end.end()) if line_end else ""
+    ends_sentence = sentence.text.rstrip("*_ ").endswith(_SENTENCE_ENDS)
     if _HEADING.match(before):
-        return not stopped and (last is None or bool(after))
-    if not last or stopped or not _BOLD.fullmatch(sentence.text):
+        return not ends_sentence and (line_end is None or bool(after))
+    if not line_end or ends_sentence or not _BOLD.fullmatch(sentence.text):
         return False
-    if len(before) == _LOOK or any(map(str.isalpha, before)):
+    if len(before) == _MAX_NEARBY or any(map(str.isalpha, before)):
         return False
-    item = _ITEM.match(after)
-    own_indent, next_indent = (len(line) - len(line.lstrip()) for line in (before, after))
-    listed = item and before.strip() and next_indent <= own_indent
+    item = _LIST_ITEM.match(after)
+    indent, next_indent = (len(line) - len(line.lstrip()) for line in (before, after))
+    list_member = item and before.strip() and next_indent <= indent
     plain = after[item.end() if item else 0 :].strip()
-    return has_words(plain) and not listed and not _BOLD.fullmatch(plain)
+    return has_words(plain) and not list_member and not _BOLD.fullmatch(plain)
 
 
-def _line(text: str, start: int) -> str:
-    return text[start : start + _LOOK].partition("\n")[0]
+def _line_from(text: str, start: int) -> str:
+    return text[start : start + _MAX_NEARBY].partition("\n")[0]
 
 
 def main_clause(statement: str, premise: SourceTerms) -> str:
-    """Drop brackets from `statement`, and clauses of which the premise has not one term.
+    """Drop brackets from `statement`, and clauses that share no term with `premise`.
 
-    The statement itself where hardly anything would go, or where that leaves no term that the premise has:
-    then there is no core to be judged.
+    Returns `statement` itself where fewer than two terms would go, or where what remains shares none with the
+    premise: then there is no core to judge.
 
     >>> from localeval.text.overlap import source_terms
     >>> tea = source_terms(["Tea grows on the hills of Arl."])
@@ -122,19 +122,19 @@ def main_clause(statement: str, premise: SourceTerms) -> str:
     >>> main_clause("Seven clever people (of Arl) say so.", tea)
     'Seven clever people (of Arl) say so.'
     """
-    if not (_BRACKETED.search(statement) or _BETWEEN.search(statement)):
+    if not (_BRACKETED.search(statement) or _CLAUSE_MARK.search(statement)):
         return statement
-    outside, core = statement, ""
-    for _ in range(_DEPTH):
-        outside = _BRACKETED.sub(" ", outside)
-    parts = ["", *_BETWEEN.split(outside)]
+    unbracketed, core = statement, ""
+    for _ in range(_MAX_BRACKET_DEPTH):
+        unbracketed = _BRACKETED.sub(" ", unbracketed)
+    parts = ["", *_CLAUSE_MARK.split(unbracketed)]
     for mark, clause in zip(parts[::2], parts[1::2], strict=True):
-        own = terms(clause) - STOP
-        if not own or not own.isdisjoint(premise.terms):
+        clause_terms = terms(clause) - STOP
+        if not clause_terms or not clause_terms.isdisjoint(premise.terms):
             core += mark + clause
-    core = _SPACE_BEFORE_MARK.sub("", one_line(core).strip(_MARKS))
-    left = terms(without_mentions(core))
-    gone = terms(without_mentions(statement)) - left - STOP
-    if left.isdisjoint(premise.terms) or len(gone) < _FEWEST:
+    core = _SPACE_BEFORE_MARK.sub("", one_line(core).strip(_PUNCTUATION))
+    core_terms = terms(without_mentions(core))
+    dropped_terms = terms(without_mentions(statement)) - core_terms - STOP
+    if core_terms.isdisjoint(premise.terms) or len(dropped_terms) < _MIN_DROPPED_TERMS:
         return statement
-    return core + statement[len(statement.rstrip(_MARKS)) :]
+    return core + statement[len(statement.rstrip(_PUNCTUATION)) :]

@@ -1,4 +1,4 @@
-"""Text from outside made fit to be shown: printable, on one line, cut."""
+"""Prepare text from outside for display: printable, on one line, shortened."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Sequence
 
 
 def printable(text: str) -> str:
-    """Replace control characters (a terminal would obey them) and line ends by spaces."""
+    """Replace control characters (which a terminal would obey) and line ends with spaces."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def printable_lines(text: str) -> str:
-    """Do as `printable`, but keep line ends."""
+    """Replace control characters as `printable` does, but keep line ends."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def one_line(text: str) -> str:
-    """Replace every run of white space by one space, and drop it at both ends."""
+    """Replace each run of white space with one space, and strip both ends."""
     return " ".join(text.split())
 
 
 def shorten(text: object, limit: int = 200) -> str:
-    """Make what something outside said fit for a message: printable, on one line, cut at `limit`.
+    """Prepare text from outside for a message: printable, on one line, at most `limit` characters.
 
     >>> shorten("a\\x1b[31m\\nb")
     'a [31m b'
@@ -32,31 +32,31 @@ def shorten(text: object, limit: int = 200) -> str:
 
 
 def suggested(name: str, known: Sequence[str]) -> str:
-    """Suggest what to give in place of a name that is not among those known.
+    """Return a hint for a `name` that is not in `known`: the closest known name, or all of them.
 
     >>> suggested("faithfullness", ["faithfulness", "answer_relevance"])
     'did you mean faithfulness?'
     """
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"choose from: {', '.join(known)}."
+    matches = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {matches[0]}?" if matches else f"choose from: {', '.join(known)}."
 
 
 def digits(number: float, limit: float) -> str:
-    """Show four decimals, or all where four would lie on another side of the limit.
+    """Format `number` with four decimals, or with all where rounding would move it across `limit`.
 
     >>> digits(0.75996, 0.8), digits(0.79996, 0.8)
     ('0.7600', '0.79996')
     """
-    four = round(number, 4)
-    alike = (four < limit, four > limit) == (number < limit, number > limit)
-    return f"{number:.4f}" if alike else str(number)
+    rounded = round(number, 4)
+    same_side = (rounded < limit, rounded > limit) == (number < limit, number > limit)
+    return f"{number:.4f}" if same_side else str(number)
 
 
 def join_some(names: Sequence[str], most: int) -> str:
-    """Join the first `most` names, printable, by commas, and say how many more there are.
+    """Join the first `most` names with commas, made printable, and append how many more there are.
 
     >>> join_some(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(printable, names[:most])) + more
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(printable, names[:most])) + rest

@@ -1,7 +1,7 @@
-"""Cut a text into sentences: pysbd, guarded where it hangs, loses text or breaks inside Chinese quotes.
+"""Split a text into sentences: pysbd, guarded where it hangs, loses text or breaks inside Chinese quotes.
 
-The way of a text: lines (`_lines`), of each line the places where a sentence ends (`_ends`, by pysbd in
-windows or by `_plain_ends`), less those that should not have been one (`_outside_quotes`, `_joined`).
+A text is split into lines (`_lines`), each line at the ends of its sentences (`_sentence_ends`, by pysbd in
+windows or by `_rule_based_ends`), without false ends (`_drop_quoted_ends`, `_drop_false_ends`).
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from typing import Any
 
 from localeval.text.language import script
 
-# pysbd is quadratic in places, so it sees a line through windows. Few sentences are longer than one.
+# pysbd is quadratic in places, so it reads a line in windows. Few sentences are longer than one.
 _WINDOW = 800
-# Characters that pysbd may read in one call of `split_sentences`; the rest goes to `_plain_ends`. The worst
-# text known (nothing but abbreviations, each compiling a regex) costs 0.04 ms a character, prose 0.003. Not
-# counted in seconds, because the same text has to give the same sentences on every machine.
+# Characters that pysbd may read in one call of `split_sentences`; the rest goes to `_rule_based_ends`. The
+# worst known text (nothing but abbreviations, each compiling a regex) costs 0.04 ms a character, prose 0.003.
+# Not a time limit, because the same text must give the same sentences on every machine.
 BUDGET = 40_000
-_CALL = 30  # what one call costs beside its text, in characters
+_CALL_COST = 30  # the overhead of one call, in characters
 
 # pysbd's numbered-reference regex is exponential in what follows ".[": "..[111 111 111 111 111".
 _REFERENCE = re.compile(r"\.\[[\d,\s\[\]-]{14}")
-# Each item of an inline list makes it rewrite the whole window: "a) b) a) b)" is cubic.
-_LIST_SIGN = re.compile(r"(?:^|[\s(])(?:[a-z]|[ivx]{2,5})[.)]|\d[.)](?=[\s)])")
-_MAX_LIST_SIGNS = 16
-# The characters that pysbd uses for its own notes: it would read ours as its own, and rewrite them.
-_OWN_SIGNS = re.compile("[∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮⎋✂⌬ᓰᓱᓳᓴᓷᓸ]")
+# For each item of an inline list pysbd rewrites the whole window: "a) b) a) b)" is cubic.
+_LIST_MARK = re.compile(r"(?:^|[\s(])(?:[a-z]|[ivx]{2,5})[.)]|\d[.)](?=[\s)])")
+_MAX_LIST_MARKS = 16
+# The characters that pysbd uses as internal markers: it would rewrite those of the text.
+_PYSBD_MARKERS = re.compile("[∯♨☝♬♭☉☈☇☄ȸȹ☏ƪ♟♝∮⎋✂⌬ᓰᓱᓳᓴᓷᓸ]")
 
 _HAN = r"[\u3400-\u9fff]"
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([A-Za-z0-9+#._{}=-]{0,30})")
 _LONE_NUMBER = re.compile(r"\s*\d{1,2}[.)、）]")
-# What may stand before the words of a line: quote marks, then bullets or heading signs, then a number.
+# What may precede the words of a line: quote marks, then bullets or heading signs, then a number.
 _MARKER = re.compile(
     r"\s*(?:>\s*)*(?:[-*+–—]\s+|[•●▪◦‣⁃]\s*|\#{1,6}\s+)*"
     rf"(?:\*\*\d{{1,2}}[.)]\*\*\s+|\d{{1,2}}[.)]\s+|[（(]\d{{1,2}}[)）]\s*|\d{{1,2}}[.．、)）]\s*(?={_HAN}))?"
 )
 
 _END = re.compile(r"[.!?。．！？]")
-# No part of it can fail after a long match, so finding all of them takes linear time.
+# No part of it can fail after a long match, so finding all matches takes linear time.
 _TERMINATOR = re.compile(r"[.!?。．！？…]+[\"'”’»」』）)\]]*(?:\[[\d,\s-]*\])*(\s*)")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef“‘]")
 _ABBREVIATION = re.compile(r"\b(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Drs|Prof|St|No|Nos|vs|Fig|Gen|Gov|Sen|Rep|Lt|pp)$")
 
-# Behind these a number goes on with the sentence, behind the second ones a name does.
+# After these a number continues the sentence; after the second ones a name does.
 _BEFORE_NUMBER = re.compile(
     r"\b(?:approx|ca|c|est|vol|ch|eq|max|min|pop|b|d|r|fig|sec|art|ver)\.$", re.IGNORECASE
 )
@@ -60,15 +60,15 @@ _SHORT = re.compile(r"\b[A-Za-z]{1,3}\.$")
 _NUMBER_ONLY = re.compile(r"\W*\d{1,2}[.)）]\W*")
 
 _PAIRS = {"”": "“", "」": "「", "』": "『", "》": "《", "）": "（", ")": "(", '"': '"'}
-_SHORT_QUOTATION = 120  # a longer quotation is several sentences, not a part of one
-_GOES_ON = frozenset("，、；：,;:")
-_MORE = frozenset("。．！？!?…")
-_BEFORE_SPEECH = _GOES_ON | _MORE | frozenset(" \u3000")
+_MAX_QUOTATION = 120  # a longer quotation is several sentences, not part of one
+_CONTINUATION_MARKS = frozenset("，、；：,;:")
+_END_MARKS = frozenset("。．！？!?…")
+_BEFORE_SPEECH = _CONTINUATION_MARKS | _END_MARKS | frozenset(" \u3000")
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence and its place: `original[start:end] == text`, with no white space at either end."""
+    """One sentence and its offsets: `original[start:end] == text`, with no white space at either end."""
 
     text: str
     start: int
@@ -76,92 +76,93 @@ class Sentence:
 
 
 def split_sentences(text: str) -> list[Sentence]:
-    """Split `text` into its sentences, in order and apart.
+    """Split `text` into its sentences, in order and without overlap.
 
     Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
-    number before a list item and the language after a code fence. A line ends a sentence; a row of a table
-    and a line of fenced code is one. What has no letter and no digit is no sentence. Never raises, and time
-    grows with the length of the text, whatever it holds.
+    number of a list item and the language of a code fence. The end of a line ends a sentence; a table row and
+    a line of fenced code are one each. Text without letters and digits is no sentence. Never raises; the time
+    is linear in the length of any text.
 
     >>> [s.text for s in split_sentences("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.")]
     ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
     >>> split_sentences("他说：“我来了。你呢？”然后走了。")[0].text
     '他说：“我来了。你呢？”'
     """
-    written, budget = script(text), BUDGET
+    script_name, budget = script(text), BUDGET
     sentences: list[Sentence] = []
     for start, end, prose in _lines(text):
         line = text[start:end]
         ends = [len(line)]
         if prose:
-            ends, budget = _ends(line, written, budget)
+            ends, budget = _sentence_ends(line, script_name, budget)
             if len(ends) > 1:
-                ends = _joined(line, ends if written == "latin" else _outside_quotes(line, ends))
+                ends = ends if script_name == "latin" else _drop_quoted_ends(line, ends)
+                ends = _drop_false_ends(line, ends)
         for left, right in pairwise([0, *ends]):
-            rest = line[left:right].lstrip()
-            if has_words(rest):
-                first = start + right - len(rest)
-                words = rest.rstrip()
-                sentences.append(Sentence(words, first, first + len(words)))
+            stripped = line[left:right].lstrip()
+            if has_words(stripped):
+                offset = start + right - len(stripped)
+                words = stripped.rstrip()
+                sentences.append(Sentence(words, offset, offset + len(words)))
     return sentences
 
 
 def has_words(text: str) -> bool:
-    """Tell whether it has a letter or a digit: without one a text says nothing."""
+    """Return whether `text` has a letter or a digit: without one it says nothing."""
     return any(map(str.isalnum, text))
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield (start, end, is it prose?) of each line without list and heading marks; skip fences."""
-    fence = ""
-    at = 0
+    """Yield (start, end, is prose) of each line, without list and heading marks; skip fences."""
+    fence, position = "", 0
     # A line "42." is a list number with its item on the next line, unless nothing follows.
     last = len(text.rstrip())
     for raw in text.splitlines(keepends=True):
-        start, at = at, at + len(raw)
+        start, position = position, position + len(raw)
         line = raw.rstrip()
         mark = _FENCE.fullmatch(line)
         if fence and not (mark and mark[1].startswith(fence) and not mark[2]):
             yield start, start + len(line), False
         elif mark:
             fence = "" if fence else mark[1]
-        elif at >= last or not _LONE_NUMBER.fullmatch(line):
+        elif position >= last or not _LONE_NUMBER.fullmatch(line):
             marker = _MARKER.match(line)
             words = start + (marker.end() if marker else 0)
             yield words, start + len(line), not text.startswith("|", words)
 
 
-def _ends(line: str, written: str, budget: int) -> tuple[list[int], int]:
-    """Find where the sentences of a line end (the last at its length), and what is left of the budget.
+def _sentence_ends(line: str, script_name: str, budget: int) -> tuple[list[int], int]:
+    """Return where the sentences of a line end (the last at its length), and the remaining budget.
 
-    All but the last sentence of a window are taken, and the next window begins where they end: so no window's
-    edge cuts a sentence that is shorter than a window.
+    The last sentence of a window is left to the next one, which begins there, so that no window's edge cuts a
+    sentence that is shorter than a window.
     """
     ends: list[int] = []
-    at = 0
-    while at < len(line) or not ends:
-        window = line[at : at + _WINDOW]
-        whole = at + len(window) == len(line)
-        if whole and not _END.search(window, 0, len(window) - 1):
+    position = 0
+    while position < len(line) or not ends:
+        window = line[position : position + _WINDOW]
+        is_last = position + len(window) == len(line)
+        if is_last and not _END.search(window, 0, len(window) - 1):
             return [*ends, len(line)], budget
-        if budget < len(window) + _CALL:
-            return [*ends, *_plain_ends(line, at)], 0
-        budget -= len(window) + _CALL
-        found = [at + end for end in _pysbd_ends(window, written) or _plain_ends(window, 0)]
-        ends += found if whole else found[:-1] or [next(_plain_ends(line, at))]
-        at = ends[-1]
+        if budget < len(window) + _CALL_COST:
+            return [*ends, *_rule_based_ends(line, position)], 0
+        budget -= len(window) + _CALL_COST
+        offsets = _pysbd_ends(window, script_name) or _rule_based_ends(window, 0)
+        window_ends = [position + offset for offset in offsets]
+        ends += window_ends if is_last else window_ends[:-1] or [next(_rule_based_ends(line, position))]
+        position = ends[-1]
     return ends, budget
 
 
-def _pysbd_ends(window: str, written: str) -> list[int] | None:
-    """Ask pysbd where sentences end, the last at the window's length; None if it can't be trusted."""
-    lists = len(_LIST_SIGN.findall(window)) > _MAX_LIST_SIGNS
-    if lists or _OWN_SIGNS.search(window) or _REFERENCE.search(window):
+def _pysbd_ends(window: str, script_name: str) -> list[int] | None:
+    """Return where sentences end by pysbd, the last at the window's length; None if it can't be trusted."""
+    too_many_marks = len(_LIST_MARK.findall(window)) > _MAX_LIST_MARKS
+    if too_many_marks or _PYSBD_MARKERS.search(window) or _REFERENCE.search(window):
         return None
     try:
-        # Not `segment`: it looks for each sentence from the start of the text, in quadratic time, and
-        # drops without a word the ones that it does not find.
-        pieces = _segmenter("zh" if written == "han" else "en").processor(window).process()
+        # Not `segment`: it searches for each sentence from the start of the text, in quadratic time, and
+        # silently drops those that it does not find.
+        pieces = _segmenter("zh" if script_name == "han" else "en").processor(window).process()
     except (IndexError, ValueError, re.error):
         return None
     ends = [0]
@@ -177,53 +178,52 @@ def _pysbd_ends(window: str, written: str) -> list[int] | None:
 
 @lru_cache
 def _segmenter(code: str) -> Any:
-    """pysbd's segmenter for "zh" or "en", imported on first use."""
+    """Return pysbd's segmenter for "zh" or "en", imported on first use."""
     with warnings.catch_warnings():
-        # Its source has invalid escapes ("\s" in plain strings), which Python warns of when it compiles it.
+        # Its source has invalid escapes ("\s" in plain strings), of which Python warns when compiling it.
         warnings.simplefilter("ignore")
         import pysbd
     return pysbd.Segmenter(language=code, clean=False)
 
 
-def _plain_ends(text: str, at: int) -> Iterator[int]:
-    """Find where sentences end from `at` on, the last at the text's end, by end marks alone; linear time."""
-    for mark in _TERMINATOR.finditer(text, at):
+def _rule_based_ends(text: str, start: int) -> Iterator[int]:
+    """Yield where sentences end from `start` on, the last at the text's end, by end marks; linear time."""
+    for mark in _TERMINATOR.finditer(text, start):
         if mark.end() == len(text):
             break
         after = text[mark.end()]
         before = text[max(0, mark.start() - 8) : mark.start()]
         if mark[0][0] in "。．！？":
-            ends = True
+            is_end = True
         elif not mark[1]:  # no space
-            ends = bool(_WIDE.match(after))
+            is_end = bool(_WIDE.match(after))
         else:
             abbreviated = mark[0].rstrip() == "." and _ABBREVIATION.search(before)
-            ends = not after.islower() and not abbreviated
-        if ends:
+            is_end = not after.islower() and not abbreviated
+        if is_end:
             yield mark.start(1)
     yield len(text)
 
 
-def _joined(line: str, ends: list[int]) -> list[int]:
-    """Drop ends within a sentence, behind a lone list number, or between a word and its marks."""
-    kept: list[int] = []
-    start = 0
+def _drop_false_ends(line: str, ends: list[int]) -> list[int]:
+    """Drop ends within a sentence, after a lone list number, or between a word and its marks."""
+    true_ends, start = list[int](), 0
     capitals = next((c for c in line if c.isalpha()), "").isupper()
     for end, after in pairwise(ends):
         lone_number = _NUMBER_ONLY.fullmatch(line, start, end)
         lone_marks = not line[end].isspace() and not has_words(line[end:after])
-        if not lone_number and not lone_marks and not _goes_on(line, end, capitals):
-            kept.append(end)
+        if not lone_number and not lone_marks and not _continues(line, end, capitals):
+            true_ends.append(end)
         start = end
-    return [*kept, ends[-1]]
+    return [*true_ends, ends[-1]]
 
 
-def _goes_on(line: str, end: int, capitals: bool) -> bool:
-    """Tell whether the sentence goes on behind its mark: in an address or code, or an abbreviation.
+def _continues(line: str, end: int, capitals: bool) -> bool:
+    """Return whether the sentence continues after its mark: in a URL or code, or after an abbreviation.
 
-    With `capitals` sentences of the line begin with capitals, so that a small letter goes on with one.
+    With `capitals`, sentences of the line begin with a capital, so a lower-case word continues one.
 
-    >>> _goes_on("Who Is Ann? was shot in May.", 11, True), _goes_on("Is it? Yes.", 6, True)
+    >>> _continues("Who Is Ann? was shot in May.", 11, True), _continues("Is it? Yes.", 6, True)
     (True, False)
     """
     before = line[max(0, end - 200) : end]
@@ -237,33 +237,33 @@ def _goes_on(line: str, end: int, capitals: bool) -> bool:
     return bool(small or _BEFORE_NAME.search(before))
 
 
-def _outside_quotes(line: str, ends: list[int]) -> list[int]:
-    """Drop ends inside short quotations; closing marks go to the sentence before them.
+def _drop_quoted_ends(line: str, ends: list[int]) -> list[int]:
+    """Drop ends inside short quotations; closing marks belong to the sentence before them.
 
-    A sentence goes on after a quotation that it has no mark before (问了“走吗？”就走), and not after speech
+    A sentence continues after a quotation with no mark before it (问了“走吗？”就走), but not after speech
     (他说：“走吧。”就走).
     """
-    opening_of: dict[int, int] = {}  # each closing mark's; a stack for each kind keeps it linear
+    opening_of: dict[int, int] = {}  # by closing mark; one stack per kind keeps it linear
     opened: dict[str, list[int]] = {}
-    for place, sign in enumerate(line):
-        if opened.get(_PAIRS.get(sign, "")):
-            opening_of[place] = opened[_PAIRS[sign]].pop()
-        elif sign in _PAIRS.values():
-            opened.setdefault(sign, []).append(place)
-    inside = bytearray(len(line) + 1)  # of nested pairs the outer one counts
+    for position, character in enumerate(line):
+        if opened.get(_PAIRS.get(character, "")):
+            opening_of[position] = opened[_PAIRS[character]].pop()
+        elif character in _PAIRS.values():
+            opened.setdefault(character, []).append(position)
+    inside = bytearray(len(line) + 1)  # nested pairs count as the outer one
     for close, first in opening_of.items():
-        if close - first <= _SHORT_QUOTATION:
+        if close - first <= _MAX_QUOTATION:
             inside[first + 1 : close + 1] = b"\1" * (close - first)
-    kept: list[int] = []
+    outer_ends: list[int] = []
     for end in ends[:-1]:
-        moved = end
-        while moved in opening_of or line[moved : moved + 1] in _MORE:
-            moved += 1
-        goes_on = inside[moved] or line[moved : moved + 1] in _GOES_ON
-        first = opening_of.get(moved - 1, -1)
+        shifted = end
+        while shifted in opening_of or line[shifted : shifted + 1] in _END_MARKS:
+            shifted += 1
+        continues = inside[shifted] or line[shifted : shifted + 1] in _CONTINUATION_MARKS
+        first = opening_of.get(shifted - 1, -1)
         if first >= 0:
             embedded = first > 0 and line[first - 1] not in _BEFORE_SPEECH
-            goes_on |= line[first] == "《" or (embedded and moved - first <= _SHORT_QUOTATION)
-        if not goes_on and moved < len(line) and moved > (kept[-1] if kept else 0):
-            kept.append(moved)
-    return [*kept, len(line)]
+            continues |= line[first] == "《" or (embedded and shifted - first <= _MAX_QUOTATION)
+        if not continues and shifted < len(line) and shifted > (outer_ends[-1] if outer_ends else 0):
+            outer_ends.append(shifted)
+    return [*outer_ends, len(line)]
