@@ -231,9 +231,10 @@ def omits_content(sentence: str, statements: Sequence[str]) -> bool:
     stated_terms = terms(stated)
     for clause in _CLAUSE.split(sentence):
         # Most short words of alphabetic scripts carry no content.
-        words = {term for term in terms(clause) if len(term) > 3 or not term.isascii()}
-        weights = {word: 1 if word.isascii() else _HAN_PAIR for word in words}
-        total, missing = sum(weights.values()), sum(weights[word] for word in words - stated_terms)
+        words = sorted(term for term in terms(clause) if len(term) > 3 or not term.isascii())
+        weights = {word: 1 if word.isascii() else _HAN_PAIR for word in words}  # sorted, for the same bits
+        total = sum(weights.values())
+        missing = sum(weight for word, weight in weights.items() if word not in stated_terms)
         if missing >= _MIN_OMITTED and missing > _OMITTED_SHARE * total:
             return True
     return False

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,3 +124,23 @@ def test_of_two_sentences_shown_the_one_that_most_statements_have_comes_first() 
     shown, alone = closest_evidence(statements, contexts), closest_evidence(statements[:1], contexts)
     assert shown == ["It needs much rain. … Tea grows in Arl.", "It needs much rain."]
     assert alone == ["Tea grows in Arl. … It needs much rain."]
+
+
+def test_a_clause_at_the_limit_is_decided_the_same_in_every_process() -> None:
+    """Words of both scripts weigh 1 and 0.7, and sets have another order in each process."""
+    code = """
+from localeval.text.overlap import omits_content
+sentence = "alpha bravoo delta gamma omega kappa sigma 天地玄黄宇宙洪荒日月盈"
+print(omits_content(sentence, ["天地玄黄宇宙洪荒日"]))
+"""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("8", "9")
+    }
+    assert len(found) == 1
