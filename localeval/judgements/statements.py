@@ -160,12 +160,12 @@ class StatementFilter:
         """
         statement_terms, own_terms = terms(statement), self._terms[i]
         shared = shared_weight(statement_terms, len(self._terms), self._positions, self._weights)
-        own, shared[i] = shared[i], 0.0
+        own_weight, shared[i] = shared[i], 0.0
         highest = max(shared)
-        leaves_out = own < 0.35 * self._weight(own_terms) and highest > own
+        leaves_out = own_weight < 0.35 * self._weight(own_terms) and highest > own_weight
         other = self._terms[shared.index(highest)] if highest else frozenset[str]()
         clause = (statement_terms & other) - own_terms
-        return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > own)
+        return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > own_weight)
 
     def _weight(self, text_terms: frozenset[str]) -> float:
         """Sum the weights of terms of the text, in sorted order, so that the bits are always the same."""

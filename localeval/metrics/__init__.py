@@ -78,7 +78,7 @@ for _metric in (
            "1 if every statement of the response is supported, else 0; soft is P(all supported)",
            "FACTS Grounding (Jacovi et al. 2025)"),
     Metric("groundedness", "1", _RESPONSE, ("grounding",), formulas.groundedness,
-           "1 if P(every sentence is supported), as a head reads it, is the threshold at least; soft is it",
+           "1 if P(every sentence is supported), by a head, is at least the threshold, else 0; soft is P",
            "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states"),
     Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"),
            partial(formulas.share, judgement="support_hhem"),

@@ -72,8 +72,8 @@ class Signature(BaseModel):
     @property
     def raw(self) -> bool:
         """Whether a score depends on the judge's raw probabilities of support, as there is no calibration."""
-        asked = "support" in self.judgements and self.options["support_by"] in ("auto", "llm")
-        return asked and not self.calibration
+        asks_judge = "support" in self.judgements and self.options["support_by"] in ("auto", "llm")
+        return asks_judge and not self.calibration
 
     def __str__(self) -> str:
         parts = [",".join(f"{name}.{version}" for name, version in self.metrics.items())]

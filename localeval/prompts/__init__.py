@@ -214,8 +214,8 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
             raise PromptError(f"{where}: {name} is missing; {see}")
         required, found = {*_PLACEHOLDER.findall(template)}, {*_PLACEHOLDER.findall(templates[name])}
         if not required - _OPTIONAL <= found <= required | (_OPTIONAL if name == "leaves.verdict" else set()):
-            listed = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(required))
-            raise PromptError(f"{where}: {name} must hold exactly these placeholders: {listed}; {see}")
+            names = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(required))
+            raise PromptError(f"{where}: {name} must hold exactly these placeholders: {names}; {see}")
     if missing := built_in.words.keys() - prompt.words:
         raise PromptError(f"{where}: words lacks {', '.join(sorted(missing))}; {see}")
 
@@ -225,8 +225,8 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in items}
     for number, example in enumerate(prompt.examples, 1):
         if unknown := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
-            known, fault = ", ".join(fields), f"there is no leaf {shorten(unknown[0])}"
-            raise PromptError(f"{where}: example {number}: {fault}; choose one of: {known}.")
+            fault = f"there is no leaf {shorten(unknown[0])}; choose one of: {', '.join(fields)}"
+            raise PromptError(f"{where}: example {number}: {fault}.")
         try:
             prompt.turns(example, usual, fields)
         except KeyError as error:

@@ -63,8 +63,8 @@ class Options(Settings):
     )
     explain: bool = Field(
         default=False,
-        description="Add a reason to each verdict of the response on the contexts, as faithfulness counts "
-        "them; changes no value and no probability.",
+        description="Add a reason to each verdict on a statement of the response that faithfulness counts; "
+        "changes no value and no probability.",
     )
     support_by: Literal["auto", "llm", "head", "hhem"] = Field(
         default="auto",
