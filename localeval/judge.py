@@ -1,4 +1,4 @@
-"""A judge: a loaded model that answers judgements and scores samples."""
+"""A judge: a loaded model that makes judgements and scores samples."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Records = dict[str, BaseModel]
 class Judge:
     """A model that judges. Make it with `Judge.load`; use it in a `with` block, or `close()` it.
 
-    Threads may share a judge: it answers one at a time.
+    Threads may share a judge, which serves one at a time.
 
     >>> with Judge.load("qwen2.5-coder-1.5b") as judge:                      # doctest: +SKIP
     ...     judge.score("faithfulness", Sample(response="Tea grows.", retrieved_contexts=["Tea grows."]))
@@ -57,18 +57,18 @@ class Judge:
         source: str = "",
         companions: AuxiliaryModels | None = None,
     ) -> None:
-        """Judge by `engine`; `model` holds the name, sha256 and size of what it runs on, for the signature.
+        """Judge with `engine`; `model` has the name, sha256 and size of its model, for the signature.
 
-        `source` is what `load` finds that model by again; the name, unless said.
+        `source` is the argument by which `load` finds that model; by default its name.
         """
         self.engine = engine
         self.model = dict(model)
         self.source = source or str(self.model["name"])
         self.companions = companions or AuxiliaryModels()
         self._lock = threading.Lock()
-        self._closed = threading.Event()  # an object, so that a copy with other companions is closed too
+        self._closed = threading.Event()  # shared with copies that have other companions
         self.loader: Callable[[], Judge] | None = None  # makes the same judge in another process
-        self.memory = Journal()  # of what `score` and `localeval.compat` judged
+        self.memory = Journal()  # for `score` and `localeval.compat`
 
     @classmethod
     def load(
@@ -83,8 +83,8 @@ class Judge:
         """Load a catalog name, or a path to any GGUF file. `settings` are those of `EngineSettings`.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
-        an `Embedder` and a `Classifier`. With `cache_prefix`, what is computed of the prompts is kept in the
-        user's cache folder for the next judge.
+        an `Embedder` and a `Classifier`. With `cache_prefix`, the computed state of the prompts is stored in
+        the user's cache folder for the next judge.
 
         The judge's file is checked now; weights are loaded when a question first needs them.
 
@@ -93,51 +93,51 @@ class Judge:
         if not isinstance(model, str | os.PathLike):
             raise InputError(f"judge is {shorten(repr(model), 60)}; give a Judge, a catalog name or a path.")
         cache_prefix = settings.pop("keep_trunks", cache_prefix)  # its name in 0.1
-        chosen = EngineSettings.read(settings)
+        parsed = EngineSettings.read(settings)
         files = resolve(model, kind="judge")
-        engine = Engine(files.path, chosen, PrefixCache(files.sha256, chosen) if cache_prefix else None)
-        named = {"name": files.name, "sha256": files.sha256, "size": files.size}
-        judge = cls(engine, named, files.source, AuxiliaryModels(embedder, classifier, chosen.n_threads))
-        beside = judge.companions.sources()
-        if not any(map(is_callers_own, beside.values())):  # an object of the caller's stays in this process
+        engine = Engine(files.path, parsed, PrefixCache(files.sha256, parsed) if cache_prefix else None)
+        identity = {"name": files.name, "sha256": files.sha256, "size": files.size}
+        judge = cls(engine, identity, files.source, AuxiliaryModels(embedder, classifier, parsed.n_threads))
+        sources = judge.companions.sources()
+        if not any(map(is_callers_own, sources.values())):  # a caller's object can't go to another process
             judge.loader = partial(
-                cls.load, judge.source, **beside, cache_prefix=cache_prefix, **vars(chosen)
+                cls.load, judge.source, **sources, cache_prefix=cache_prefix, **vars(parsed)
             )
         return judge
 
     def score(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
         """Score one sample. `options` are those of `localeval.prompts.options.Options`.
 
-        Never raises for what a sample holds: see `Score.status`. Raises InputError for an unknown metric,
-        option, or a sample of the wrong shape, and where the model does not fit into memory; ModelMissing or
-        ModelBroken where a model that the metric needs can't be used.
+        Never raises for the content of a sample: see `Score.status`. Raises InputError for an unknown metric
+        or option, a sample of the wrong shape, or a model that does not fit into memory; ModelMissing or
+        ModelBroken if a model that the metric needs can't be used.
         """
         self._check_open()
-        chosen, choices = choose_metrics([metric])[0], Options.read(options)
+        row, choices = choose_metrics([metric])[0], Options.read(options)
         if not isinstance(sample, Sample | Mapping):
             raise InputError(f"score takes a Sample or a dict of its columns, not a {type(sample).__name__}.")
-        read = sample if isinstance(sample, Sample) else Sample.read(sample, "Sample")
-        if (undefined := undefined_reason(chosen, read)) is not None:
+        parsed = sample if isinstance(sample, Sample) else Sample.read(sample, "Sample")
+        if (undefined := undefined_reason(row, parsed)) is not None:
             return undefined
-        self.ready([chosen], choices)
-        records = self.judge(read, chosen.judgements, choices, self.memory)
-        return compute(chosen, records, choices, self.curves(choices))
+        self.ready([row], choices)
+        records = self.judge(parsed, row.judgements, choices, self.memory)
+        return compute(row, records, choices, self.curves(choices))
 
     async def ascore(self, metric: str, sample: Sample | Mapping[str, Any], **options: Any) -> Score:
-        """Call `score` in a thread of its own, so that an event loop goes on."""
+        """Call `score` in a thread of its own, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.score, metric, sample, **options)
 
     def judge(self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal) -> Records:
-        """Make the records of `wanted` and of what they stand on, or take them from the journal.
+        """Make the records of `wanted` and of all that they need, or read them from the journal.
 
-        A judgement that can't be made has a `Failure` for a record, and so has what stands on it.
+        A judgement that can't be made has a `Failure` as its record, and so have those that need it.
         """
         return self.judge_with_keys(sample, wanted, options, journal)[0]
 
     def judge_with_keys(
         self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
     ) -> tuple[Records, dict[str, str]]:
-        """Do as `judge` does, and give the records' journal keys, by judgement (see `make_records`)."""
+        """Do what `judge` does, and return the records' journal keys too (see `make_records`)."""
         with self._lock:
             context = self.context(options)
 
@@ -154,18 +154,18 @@ class Judge:
             return make_records(sample, wanted, make)
 
     def context(self, options: Options) -> JudgeContext:
-        """Gather what judgements are asked with. Raises InputError when the judge was closed."""
+        """Collect what judgements are asked with. Raises InputError if the judge was closed."""
         self._check_open()
-        curves = self.curves(options) if options.explain else RAW  # a reason is of the verdict that counts
+        curves = self.curves(options) if options.explain else RAW  # reasons are for calibrated verdicts
         embedder, classifier = self.companions.embedder, self.companions.classifier
         return JudgeContext(self.engine, options, embedder, classifier, self.heads(options), curves)
 
     def curves(self, options: Options) -> Curves:
-        """Find what calibrates this judge's verdicts, by language; often nothing. Raises as `curves_for`."""
+        """Return this judge's calibration curves, by language; often none. Raises as `curves_for`."""
         return curves_for(str(self.model["sha256"]), options, self.heads(options))
 
     def heads(self, options: Options) -> dict[str, Head]:
-        """Find what decides by reading, by language; often nothing. Raises as `heads_for`."""
+        """Return the heads fitted for this judge, by language; often none. Raises as `heads_for`."""
         return heads_for(str(self.model["sha256"]), options)
 
     def ready(self, metrics: Sequence[Metric], options: Options) -> None:
@@ -177,7 +177,7 @@ class Judge:
             validate_signature(model, name)
 
     def fits(self) -> None:
-        """Check, beyond `ready`, that the model can be opened with its settings. Raises as loading does."""
+        """Check, in addition to `ready`, that the model loads with its settings. Raises as loading does."""
         if isinstance(self.engine, Engine):
             with self._lock:
                 self.engine.check()
@@ -185,31 +185,31 @@ class Judge:
     def again(
         self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records
     ) -> BaseModel:
-        """Make the record anew, whatever a journal holds. `records` are those that it stands on."""
+        """Make the record again, without reading a journal. `records` are those that it needs."""
         with self._lock:
             self._check_open()
             return ask(judgement, context, sample, records)
 
     def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
-        """Compute what a journal keeps the record under: a digest of all that can change it."""
+        """Return the key of the record in a journal: a digest of all that can change it."""
         return key_of(judgement, context, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
-        """Tell what of this judge can change a record."""
+        """Return what of this judge can change a record."""
         settings = dict(vars(self.engine.settings))
         return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        """Tell what scores by these metrics are made with. Raises what `ready` raises."""
-        beside = {name: one.signature() for name, one in self._companions_of(metrics, options).items()}
-        bare = model_signature(self.model, self.engine.settings)
-        return build_signature(bare.model_copy(update=beside), metrics, options)
+        """Return what the scores of these metrics are computed with. Raises what `ready` raises."""
+        update = {name: model.signature() for name, model in self._companions_of(metrics, options).items()}
+        models = model_signature(self.model, self.engine.settings)
+        return build_signature(models.model_copy(update=update), metrics, options)
 
     def _companions_of(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
-        """Open the embedder and the classifier, each where the metrics need it."""
+        """Open the embedder and the classifier, each if the metrics need it."""
         used = models_used(judgements_of(metrics), options)
-        known = {"embedder": self.companions.embedder, "classifier": self.companions.classifier}
-        return {name: opened() for name, opened in known.items() if name in used}
+        openers = {"embedder": self.companions.embedder, "classifier": self.companions.classifier}
+        return {name: open_model() for name, open_model in openers.items() if name in used}
 
     def close(self) -> None:
         """Free the models. The judge can't be used afterwards."""

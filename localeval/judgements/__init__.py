@@ -1,4 +1,4 @@
-"""Judgements: questions put to a model about one sample. Each is asked once and kept whole."""
+"""Judgements: questions put to a model about one sample. Each is asked once and its record stored whole."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Answers = Literal["judge", "embedder", "classifier", "support"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """How one is made.
+    """How a judgement is made.
 
-    columns  the fields of the sample that can change the answer; with `recipe`, the record's key
+    columns  the sample's fields that can change the answer; they and `recipe` make the record's key
     needs    judgements whose records `ask` reads
-    prompts  those that it may use
+    prompts  names of the prompts that it may use
     recipe   what else can change the answer: prompt, form, and whether a model is asked at all
     ask      makes the record; raises EngineError where the engine can't answer
-    uses     which model answers: "support" stands for the one that `Options.support_by` names
+    uses     the model that answers; "support" means the one that `Options.support_by` names
     """
 
     name: str
@@ -62,16 +62,16 @@ class Judgement:
 def _new(
     name: str,
     version: str,
-    by: Any,
+    task: Any,
     record: type[BaseModel],
     columns: str,
     prompts: str = "",
     needs: str = "",
     uses: Answers = "judge",
 ) -> Judgement:
-    """Declare a judgement of a module, or a task, with `recipe` and `ask`; names stand in one text."""
-    read, stood_on, asked_with = (tuple(names.split()) for names in (columns, needs, prompts))
-    return Judgement(name, version, read, stood_on, asked_with, by.recipe, by.ask, record, uses)
+    """Build a judgement from a module or task with `recipe` and `ask`; names are separated by spaces."""
+    column_names, needed, prompt_names = (tuple(names.split()) for names in (columns, needs, prompts))
+    return Judgement(name, version, column_names, needed, prompt_names, task.recipe, task.ask, record, uses)
 
 
 def _statements(name: str, column: str) -> Judgement:
@@ -79,10 +79,10 @@ def _statements(name: str, column: str) -> Judgement:
     return _new(name, statements.VERSION, task, StatementsRecord, columns, "statements")
 
 
-def _support(name: str, premise: str, stated: str, by: Literal["hhem"] | None = None) -> Judgement:
-    task, prompts = SupportTask(premise, stated, by), "" if by else "support support_reasoned"
+def _support(name: str, premise: str, needs: str, by: Literal["hhem"] | None = None) -> Judgement:
+    task, prompts = SupportTask(premise, needs, by), "" if by else "support support_reasoned"
     uses: Answers = "classifier" if by else "support"
-    return _new(name, support.VERSION, task, SupportRecord, premise, prompts, stated, uses)
+    return _new(name, support.VERSION, task, SupportRecord, premise, prompts, needs, uses)
 
 
 _EVERY_COLUMN = "user_input retrieved_contexts reference response"
@@ -109,21 +109,21 @@ _WINDOWED = [name for name, judgement in JUDGEMENTS.items() if "windows" in judg
 
 
 def most_windows(records: Records) -> int:
-    """Tell into how many windows the contexts were cut for these records; 1 where all read them whole.
+    """Return the most windows into which the contexts were cut for a record; 1 where all read them whole.
 
-    Only records that tell are looked at: each look may read a line of a journal.
+    Only records with a count of windows are read: each lookup may read a line of a journal.
     """
     return max((getattr(records[name], "windows", 1) for name in _WINDOWED if name in records), default=1)
 
 
 def with_needs(wanted: Sequence[str]) -> list[Judgement]:
-    """List the rows of `wanted` and of all that they stand on, each once, what is needed first."""
-    found: dict[str, Judgement] = {}
+    """Return the judgements named in `wanted` and all that they need, each once, needed ones first."""
+    judgements: dict[str, Judgement] = {}
     for name in wanted:
         judgement = JUDGEMENTS[name]
-        found.update({needed.name: needed for needed in with_needs(judgement.needs)})
-        found[name] = judgement
-    return list(found.values())
+        judgements.update({needed.name: needed for needed in with_needs(judgement.needs)})
+        judgements[name] = judgement
+    return list(judgements.values())
 
 
 Make = Callable[[Judgement, Sample, dict[str, BaseModel]], "tuple[BaseModel, str] | None"]
@@ -132,25 +132,23 @@ Make = Callable[[Judgement, Sample, dict[str, BaseModel]], "tuple[BaseModel, str
 def make_records(
     sample: Sample, wanted: Sequence[str], make: Make
 ) -> tuple[dict[str, BaseModel], dict[str, str]]:
-    """Return the records and the journal keys of `wanted` and of all that they stand on, by judgement.
+    """Return the records and the journal keys of `wanted` and of all that they need, by judgement.
 
-    `make` gives both of a judgement, from the records that it stands on; None where there are none, and then
-    what stands on it is left out too. What stands on a failed judgement has that one's record and key.
+    `make` returns both for a judgement, from the records that it needs, or None; then the judgements that
+    need it are left out too. Judgements that need a failed one get its record and its key.
     """
     records: dict[str, BaseModel] = {}
     keys: dict[str, str] = {}
     for judgement in with_needs(wanted):
         if failed := next((name for name in judgement.needs if isinstance(records.get(name), Failure)), None):
             records[judgement.name], keys[judgement.name] = records[failed], keys[failed]
-        elif (
-            records.keys() >= set(judgement.needs) and (made := make(judgement, sample, records)) is not None
-        ):
-            records[judgement.name], keys[judgement.name] = made
+        elif records.keys() >= set(judgement.needs) and (result := make(judgement, sample, records)):
+            records[judgement.name], keys[judgement.name] = result
     return records, keys
 
 
 def ask(judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> BaseModel:
-    """Make the record, or a `Failure` that says why there is none."""
+    """Make the record, or a `Failure` with the reason why there is none."""
     try:
         return judgement.ask(context, sample, records)
     except NoHead as error:

@@ -1,4 +1,4 @@
-"""What every judgement works with, and what stands in a record's place when it could not be made."""
+"""What every judgement works with, and the record of one that could not be made."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 
 class Record(BaseModel):
-    """Root of the records: stable values that the journal keeps as JSON."""
+    """Base of the records: frozen values that the journal stores as JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Failure(Record):
-    """A judgement that could not be made: a reason code, and where it is not enough, what was seen."""
+    """A judgement that could not be made: a reason code, and details where the code is not enough."""
 
     failed: Literal["context_too_long", "engine_error", "no_head", "worker_lost"]
     detail: str = ""
 
 
 class NoHead(Exception):
-    """A judgement is decided by a head, and none was fitted for the judge in that language."""
+    """Raised when a judgement needs a head and none was fitted for the judge in that language."""
 
 
 @dataclass(frozen=True)
 class JudgeContext:
     """The options, the models (two of them opened on first use), and what was fitted for the judge.
 
-    heads   that read for this judge, by language
-    curves  that calibrate the verdicts of which reasons are given, by language
+    heads   fitted to this judge's hidden states, by language
+    curves  that calibrate the verdicts for which reasons are written, by language
     """
 
     engine: TreeEngine
@@ -52,9 +52,9 @@ class JudgeContext:
 
 
 def texts_of(sample: Sample, column: str) -> list[str]:
-    """Give the texts of "retrieved_contexts", "response" or "reference" as they are judged.
+    """Return the texts of `column` ("retrieved_contexts", "response" or "reference") as they are judged.
 
-    Of the response and the reference it is one text, empty where there is none.
+    The response and the reference are one text each, empty where the sample has none.
     """
     if column == "retrieved_contexts":
         return sample.retrieved_contexts or []
@@ -62,5 +62,5 @@ def texts_of(sample: Sample, column: str) -> list[str]:
 
 
 def response_of(sample: Sample) -> str:
-    """Give the response as it is judged: without `<think>...</think>`."""
+    """Return the response as it is judged: without `<think>...</think>`."""
     return strip_thinking(sample.response or "")[0]

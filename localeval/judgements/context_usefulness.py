@@ -1,4 +1,4 @@
-"""Is each context, taken alone, of use for the answer that is given?"""
+"""Is each context, by itself, useful for the given answer?"""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from localeval.text.sentences import has_words
 
 
 class UsefulRecord(Record):
-    """The probability for each context, 0 to 1, in the order of retrieval; and what it was held against."""
+    """The probability for each context, 0 to 1, in retrieval order; and the text it was compared with."""
 
     contexts: tuple[float, ...]
     against: Literal["reference", "response"]
 
 
 def against(sample: Sample) -> Literal["reference", "response"]:
-    """Choose the reference where the sample has one that says something, else its response."""
+    """Return "reference" where the sample has one with a word in it, else "response"."""
     return "reference" if has_words(sample.reference or "") else "response"
 
 
@@ -33,30 +33,30 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> UsefulRecord:
-    """Ask about each context behind question and answer. One without a word is of no use.
+    """Ask about each context after the question and the answer. A context without a word is not useful.
 
-    Where one is too long, each is cut into windows, and its best one decides.
+    Where one is too long, each is cut into windows, and its best window decides.
     """
-    question, to, engine = sample.user_input or "", against(sample), context.engine
-    answer = (sample.reference or "") if to == "reference" else response_of(sample)
+    question, target, engine = sample.user_input or "", against(sample), context.engine
+    answer = (sample.reference or "") if target == "reference" else response_of(sample)
     contexts = sample.retrieved_contexts or []
     readable = [text for text in contexts if has_words(text)]
     prompt = context.options.prompt("useful", language(question))
     prefix = prompt.prefix("useful", DirectReply)
-    before = prompt.render_context(user_input=question, answer=answer)
+    rendered = prompt.render_context(user_input=question, answer=answer)
 
-    def asked(texts: Sequence[str]) -> list[float]:
+    def probabilities_of(texts: Sequence[str]) -> list[float]:
         items = [prompt.render_item("useful", context=text) for text in texts]
-        return [*map(probability_of_yes, engine.generate(prefix, before, items, DirectReply, budget=0))]
+        replies = engine.generate(prefix, rendered, items, DirectReply, budget=0)
+        return [*map(probability_of_yes, replies)]
 
     try:
-        shares = asked(readable) if readable else []
-    except ContextTooLong:  # which is found before anything is computed
-        bare = [prompt.render_item("useful", context="")]
-        parts = [windows(engine, prefix, [text], bare, bare=before) for text in readable]
-        of_parts = iter(asked([*chain.from_iterable(parts)]))
-        shares = [max(next(of_parts) for _ in own) for own in parts]
-    found = iter(shares)
-    return UsefulRecord(
-        contexts=tuple(next(found) if has_words(text) else 0.0 for text in contexts), against=to
-    )
+        probabilities = probabilities_of(readable) if readable else []
+    except ContextTooLong:  # raised before anything is computed
+        empty_item = [prompt.render_item("useful", context="")]
+        parts = [windows(engine, prefix, [text], empty_item, bare=rendered) for text in readable]
+        by_window = iter(probabilities_of([*chain.from_iterable(parts)]))
+        probabilities = [max(next(by_window) for _ in text_parts) for text_parts in parts]
+    remaining = iter(probabilities)
+    by_context = tuple(next(remaining) if has_words(text) else 0.0 for text in contexts)
+    return UsefulRecord(contexts=by_context, against=target)

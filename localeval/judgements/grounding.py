@@ -1,4 +1,4 @@
-"""Is the response grounded? Read with the contexts, and decided by a head: no prompt, no reply."""
+"""Is the response grounded? The judge reads it with the contexts and a head decides: no prompt, no reply."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from localeval.text.language import language
 from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.text.sentences import Sentence, has_words
 
-DOUBTFUL = 0.5  # words and sentences whose P(supported) is below it are marked
-LONG = 3  # sentences of a long response: on these reading agrees with people better than asking does
-ENOUGH = 100  # long answers that a head was fitted to, from which on it decides long responses
+DOUBTFUL = 0.5  # words and sentences with P(supported) below this are marked
+LONG = 3  # sentences that make a response long: there, reading agrees with people better than asking
+ENOUGH = 100  # long answers that a head must have been fitted to before it decides long responses
 
 
 class ReadSentence(Record):
-    """One sentence of the response, decided. Places count in the response without its `<think>` blocks.
+    """One sentence of the response, decided. Offsets count in the response without its `<think>` blocks.
 
-    probability  that the contexts support it, 0 to 1; with several windows that of the best one
-    overlap      what the head was told beside the states (see `localeval.judgements.heads.Overlap`)
-    evidence     the sentence of the contexts that shares most with it; None where none does
-    spans        places, as (start, end), whose words look unsupported
+    probability  that the contexts support it, 0 to 1; with several windows, from the best one
+    overlap      the head's input in addition to the states (see `localeval.judgements.heads.Overlap`)
+    evidence     the sentence of the contexts that shares most terms with it; None where none shares any
+    spans        (start, end) of the words that look unsupported
     """
 
     sentence: str
@@ -50,10 +50,10 @@ class GroundingRecord(Record):
 
 
 def decides(context: JudgeContext, sample: Sample) -> bool:
-    """Tell whether a head decides which sentences of the response are supported, and nothing is asked.
+    """Return whether a head decides which sentences of the response are supported, and nothing is asked.
 
-    With `support_by="head"` always; with "auto" if the response is long, the head was fitted to many such,
-    and there is no reference, against which single statements may be held too.
+    With `support_by="head"` always; with "auto" if the response is long, the head was fitted to many long
+    ones, and there is no reference, with which single statements may be compared too.
     """
     by, text = context.options.support_by, response_of(sample)
     if by != "auto":
@@ -70,40 +70,40 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> GroundingRecord:
-    """Read the contexts once, then question and response behind them; nothing is written.
+    """Read the contexts once, then the question and the response after them; the judge writes nothing.
 
     Raises NoHead where no head was fitted for the judge in the response's language.
     """
     text = response_of(sample)
-    spoken = language(text)
-    head = context.heads.get(spoken)
+    language_code = language(text)
+    head = context.heads.get(language_code)
     if head is None:
-        raise NoHead(f"no head was fitted for this judge and responses in {spoken}")
+        raise NoHead(f"no head was fitted for this judge and responses in {language_code}")
     sentences = extract_claims(text)
     contexts = sample.retrieved_contexts or []
     if not sentences:
-        return GroundingRecord(sentences=(), all_supported=1.0, language=spoken)
+        return GroundingRecord(sentences=(), all_supported=1.0, language=language_code)
     question = question_text(sample.user_input or "") + " "
     item = question + text
     parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
-    read = [context.engine.read(context_text([part]), item, head.layer) for part in parts]
-    places, lexical = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
-    near = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
-    decided, logits = [], []
-    for s, evidence in zip(sentences, near, strict=True):
-        overlap = lexical.overlap(s.text)
-        in_windows = [head.sentence.of(places.mean(states, s.start, s.end), overlap) for states in read]
-        logit, i = max((z, i) for i, z in enumerate(in_windows))
+    states = [context.engine.read(context_text([part]), item, head.layer) for part in parts]
+    offsets, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
+    closest = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
+    records, logits = [], []
+    for s, evidence in zip(sentences, closest, strict=True):
+        overlap = context_words.overlap(s.text)
+        by_window = [head.sentence.of(offsets.mean(window, s.start, s.end), overlap) for window in states]
+        logit, i = max((z, i) for i, z in enumerate(by_window))
         logits.append(logit)
         probability, spans = sigmoid(logit), list[tuple[int, int]]()
         if head.token is not None and probability < DOUBTFUL:
-            found = [*words(s)]
-            marks = (sigmoid(head.token.of(places.mean(read[i], *word))) < DOUBTFUL for word in found)
-            for is_doubtful, run in groupby(zip(found, marks, strict=True), itemgetter(1)):
+            word_spans = [*words(s)]
+            flags = (sigmoid(head.token.of(offsets.mean(states[i], *span))) < DOUBTFUL for span in word_spans)
+            for is_doubtful, run in groupby(zip(word_spans, flags, strict=True), itemgetter(1)):
                 if is_doubtful:
-                    doubtful = [word for word, _mark in run]
+                    doubtful = [span for span, _flag in run]
                     spans.append((doubtful[0][0], doubtful[-1][1]))
-        decided.append(
+        records.append(
             ReadSentence(
                 sentence=s.text,
                 start=s.start,
@@ -115,28 +115,28 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
             )
         )
     return GroundingRecord(
-        sentences=tuple(decided),
+        sentences=tuple(records),
         all_supported=sigmoid(head.answer.of(logits)),
-        language=spoken,
+        language=language_code,
         windows=len(parts),
     )
 
 
 class Places:
-    """Where the characters of a text lie among the bytes of what was read, `before` of which precede it."""
+    """Byte offsets of a text's characters in what was read, where `before` bytes precede the text."""
 
     def __init__(self, text: str, before: int) -> None:
         sizes = (len(c.encode("utf-8", "replace")) for c in text)
-        self._at = [*accumulate(sizes, initial=before)]
+        self._offsets = [*accumulate(sizes, initial=before)]
 
     def mean(self, states: States, start: int, end: int) -> Any:
-        """Average the states of the tokens of a piece of the text: (width,)."""
-        return states.values[states.tokens(self._at[start], self._at[end])].mean(axis=0)
+        """Return the mean state of the tokens from character `start` to `end` of the text: (width,)."""
+        return states.values[states.tokens(self._offsets[start], self._offsets[end])].mean(axis=0)
 
 
 def words(sentence: Sentence) -> Iterator[tuple[int, int]]:
-    """Give the place of each word; of each character where there are no spaces between words."""
+    """Yield (start, end) of each word, or of each character where no spaces separate words."""
     for run in TERM.finditer(sentence.text):
         step = 1 if run[0][0] >= "㐀" else len(run[0])
-        for at in range(run.start(), run.end(), step):
-            yield sentence.start + at, sentence.start + at + step
+        for offset in range(run.start(), run.end(), step):
+            yield sentence.start + offset, sentence.start + offset + step

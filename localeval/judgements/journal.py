@@ -1,9 +1,9 @@
-"""The journal: judgements, one a line of JSON with a checksum, under a digest of what they were made from.
+"""The journal: one judgement a line, as JSON with a checksum, under a digest of all that can change it.
 
     {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
 
-A line is written before the next judgement begins and forced to the disk once a second. A line that is not
-what was written is told, put aside into `damaged.jsonl`, and made again. One process writes at a time.
+A line is written before the next judgement begins, and synced to the disk once a second. A damaged line is
+reported, moved to `damaged.jsonl`, and judged again. Only one process may write at a time.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ LOG = logging.getLogger("localeval")
 
 FILE, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
-_LATEST = 100_000
-MOST_IN_MEMORY = 1000  # a judge that lives as long as its service keeps no more
+_LATEST = 100_000  # keys in a dict before they are merged into the sorted arrays
+MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
 _HEAD = b'{"key": "'
 _RECORD = b', "record": '
-_CHECK = b', "check": "'  # the beginning of the sha256 of all bytes of the line before it follows
+_CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
 
 
 def line_of(entry: Mapping[str, Any]) -> bytes:
-    """Write an entry as a line of the journal; its first item is the key."""
+    """Return an entry as a line of the journal; its first item must be the key."""
     body = json.dumps(entry, ensure_ascii=False)[:-1].encode("utf-8", "surrogatepass")
     return body + _tail(body)
 
 
 def is_whole(line: bytes) -> bool:
-    """Tell by its check whether the line is what was written."""
+    """Return whether the line's checksum is right."""
     return line.startswith(_HEAD) and line[-_TAIL:] == _tail(line[:-_TAIL])
 
 
@@ -57,45 +57,45 @@ def _tail(body: bytes) -> bytes:
 
 
 def head_of(line: bytes) -> dict[str, Any]:
-    """Read key, judgement, sample and cost from the beginning of a line; the record behind is not parsed.
+    """Return key, judgement, sample and cost from the beginning of a line, without parsing the record.
 
-    (No text can hold the mark between the two: a quote in a text has a backslash before it.) Raises
-    ValueError for what is no line of a journal.
+    (No text can contain `_RECORD`, which is between the two: a quote in a text has a backslash before it.)
+    Raises ValueError for what is not a line of a journal.
     """
     head: dict[str, Any] = json.loads(line.partition(_RECORD)[0] + b"}")
     return head
 
 
-class _Places:
-    """Where the line of each key begins: 16 bytes a key, beside the latest hundred thousand."""
+class _LineOffsets:
+    """The offset of each key's line in the file: 16 bytes a key, except for the latest hundred thousand."""
 
     def __init__(self) -> None:
-        self._latest: dict[int, int] = {}  # by the hash of a key; a line is asked for its own
-        self._hashes, self._places = np.empty(0, np.int64), np.empty(0, np.int64)  # sorted by hash
+        self._latest: dict[int, int] = {}  # hash of a key -> offset; `entry` compares the key itself
+        self._hashes, self._offsets = np.empty(0, np.int64), np.empty(0, np.int64)  # sorted by hash
 
     def get(self, key: str) -> int | None:
-        if (hashed := hash(key)) in self._latest:
-            return self._latest[hashed]
-        at = int(np.searchsorted(self._hashes, hashed, side="right")) - 1  # of equal ones the last
-        return int(self._places[at]) if at >= 0 and self._hashes[at] == hashed else None
+        if (key_hash := hash(key)) in self._latest:
+            return self._latest[key_hash]
+        i = int(np.searchsorted(self._hashes, key_hash, side="right")) - 1  # the last of equal ones
+        return int(self._offsets[i]) if i >= 0 and self._hashes[i] == key_hash else None
 
-    def put(self, key: str, place: int) -> None:
-        self._latest[hash(key)] = place
+    def put(self, key: str, offset: int) -> None:
+        self._latest[hash(key)] = offset
         if len(self._latest) >= _LATEST:
             hashes = np.concatenate([self._hashes, np.fromiter(self._latest, np.int64)])
-            places = np.concatenate([self._places, np.fromiter(self._latest.values(), np.int64)])
+            offsets = np.concatenate([self._offsets, np.fromiter(self._latest.values(), np.int64)])
             order = hashes.argsort(kind="stable")
-            self._hashes, self._places = hashes[order], places[order]
+            self._hashes, self._offsets = hashes[order], offsets[order]
             self._latest.clear()
 
 
 class JournalFile:
-    """The whole lines of a journal file, by key. Memory holds where each begins; `get` reads it.
+    """The undamaged lines of a journal file, by key. Memory holds only their offsets; `get` reads a line.
 
-    damaged  numbers of the lines that are not what was written
-    torn     whether the last line is half-written; it is no part of `size`, the bytes of the others
+    damaged  numbers of the damaged lines
+    torn     whether the last line is half-written; `size` counts the bytes of all other lines
 
-    Raises FolderError for a file that is there and can't be read.
+    Raises FolderError for a file that exists and can't be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -103,10 +103,10 @@ class JournalFile:
         self.damaged: list[int] = []
         self.torn = False
         self.size = 0
-        self.reader: BinaryIO | None = None  # while a run goes on, so that no look opens the file anew
-        self._places = _Places()
+        self.reader: BinaryIO | None = None  # open during a run, so that lookups do not reopen the file
+        self._offsets = _LineOffsets()
         if self.path.exists():
-            with self._opened() as file:
+            with self._open() as file:
                 for number, line in enumerate(file, 1):
                     if not line.endswith(b"\n"):
                         self.torn = True
@@ -117,26 +117,26 @@ class JournalFile:
                         self.size += len(line)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Read the record under `key`; None when there is none, or its line is no longer what was written."""
+        """Return the record under `key`; None if there is none, or its line was damaged since."""
         return (self.entry(key) or {}).get("record")
 
     def entry(self, key: str) -> dict[str, Any] | None:
-        """Read the whole line under `key`, as `get` does."""
-        if (place := self._places.get(key)) is None:
+        """Return the whole line under `key`, or None as `get` does."""
+        if (offset := self._offsets.get(key)) is None:
             return None
-        with self._opened() as file:
-            file.seek(place)
+        with self._open() as file:
+            file.seek(offset)
             line = file.readline()
         entry: dict[str, Any] = json.loads(line) if is_whole(line) else {}
         return entry if entry.get("key") == key else None
 
     def add(self, key: str, length: int) -> None:
-        """Note a line of `length` bytes at the end."""
-        self._places.put(key, self.size)
+        """Register a line of `length` bytes at the end of the file."""
+        self._offsets.put(key, self.size)
         self.size += length
 
     @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
+    def _open(self) -> Iterator[BinaryIO]:
         try:
             with nullcontext(self.reader) if self.reader else self.path.open("rb") as file:
                 yield file
@@ -148,15 +148,15 @@ class JournalFile:
 
 
 class Journal:
-    """The judgements of a run's folder, open to be written; with no folder the latest thousand, in memory.
+    """The judgements of a run's folder, open for writing; without a folder the latest thousand, in memory.
 
-    Raises FolderError when the folder can't be written, or another process is writing to it.
+    Raises FolderError if the folder can't be written to, or another process is writing to it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.lines: JournalFile | None = None
-        self._memory: dict[str, dict[str, Any]] = {}  # the one that was put or got last stands last
-        self._forced = 0.0
+        self._memory: dict[str, dict[str, Any]] = {}  # the least recently used first
+        self._synced_at = 0.0
         if folder is None:
             return
         from filelock import Timeout
@@ -164,18 +164,18 @@ class Journal:
         lock = folder / LOCK
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with ExitStack() as opened:
-                opened.callback(lock_file(lock, 0).release)  # the system does it however the process ends
+            with ExitStack() as stack:
+                stack.callback(lock_file(lock, 0).release)  # the system does it if the process is killed
                 lock.write_text(f"{os.getpid()}\n", encoding="ascii")
-                self.lines = _repaired(folder / FILE)
-                self._file = opened.enter_context((folder / FILE).open("a+b", buffering=0))
+                self.lines = _open_repaired(folder / FILE)
+                self._file = stack.enter_context((folder / FILE).open("a+b", buffering=0))
                 self._file.truncate(self.lines.size)
-                self.lines.reader = opened.enter_context((folder / FILE).open("rb"))
-                self._opened = opened.pop_all()
+                self.lines.reader = stack.enter_context((folder / FILE).open("rb"))
+                self._open_files = stack.pop_all()
         except Timeout:
-            who = lock.read_text(encoding="ascii").strip()
+            pid = lock.read_text(encoding="ascii").strip()
             raise FolderError(
-                f"{folder}: process {who} is writing to this run; wait until it is done, stop it, or choose "
+                f"{folder}: process {pid} is writing to this run; wait until it is done, stop it, or choose "
                 "another folder with -o."
             ) from None
         except OSError as error:
@@ -184,7 +184,7 @@ class Journal:
             ) from error
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Give the record under `key`, as it was put; None when there is none."""
+        """Return the record under `key`, as it was put; None if there is none."""
         if self.lines is not None:
             return self.lines.get(key)
         if key in self._memory:
@@ -194,7 +194,7 @@ class Journal:
     def put(
         self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
     ) -> None:
-        """Keep a record. Raises FolderError when it can't be written; all lines before it stay."""
+        """Store a record. Raises FolderError if it can't be written; all lines before it stay."""
         if self.lines is None:
             self._memory[key] = record
             if len(self._memory) > MOST_IN_MEMORY:
@@ -203,11 +203,11 @@ class Journal:
         line = line_of({"key": key, "judgement": judgement, "sample": sample, "cost": cost, "record": record})
         try:
             write_all(self._file, line)
-            if time.monotonic() - self._forced >= SECONDS_UNFORCED:
+            if time.monotonic() - self._synced_at >= SECONDS_UNFORCED:
                 os.fsync(self._file.fileno())
-                self._forced = time.monotonic()
+                self._synced_at = time.monotonic()
         except OSError as error:
-            with suppress(OSError):  # half a line; where it stays, it is dropped the next time
+            with suppress(OSError):  # remove half a line; if it stays, the next run drops it
                 self._file.truncate(self.lines.size)
             raise FolderError(
                 f"{self.lines.path}: a judgement can't be written ({error.strerror}); all before it are "
@@ -223,7 +223,7 @@ class Journal:
         )
 
     def copy(self, lines: JournalFile, key: str) -> None:
-        """Put what another journal has under `key`, with its cost."""
+        """Store the record that another journal has under `key`, with its cost."""
         entry = lines.entry(key)
         if entry is not None:
             self.put(key, entry["judgement"], entry["sample"], entry["record"], entry["cost"])
@@ -236,58 +236,56 @@ class Journal:
             with suppress(OSError):
                 os.fsync(self._file.fileno())
             self.lines.reader = None
-            self._opened.close()
+            self._open_files.close()
 
 
-def _repaired(path: Path) -> JournalFile:
-    """Open the journal's lines; put damaged ones aside and tell of them, and of a half-written last one."""
+def _open_repaired(path: Path) -> JournalFile:
+    """Open the journal's lines; move damaged ones aside, and warn of them and of a half-written last one."""
     lines = JournalFile(path)
     if lines.torn:
         LOG.warning("%s: the last line is half-written; that judgement is made again.", path)
     if not lines.damaged:
         return lines
-    named = join_some([str(number) for number in lines.damaged], 10)
-    LOG.warning(
-        "%s, line %s: not what was written; put aside into %s, and judged again.", path, named, DAMAGED
-    )
-    beside = path.with_name(f".{FILE}.part")
-    with path.open("rb") as old, path.with_name(DAMAGED).open("ab") as aside, beside.open("wb") as new:
+    numbers = join_some([str(number) for number in lines.damaged], 10)
+    LOG.warning("%s, line %s: not what was written; moved to %s, and judged again.", path, numbers, DAMAGED)
+    temporary = path.with_name(f".{FILE}.part")
+    with path.open("rb") as old, path.with_name(DAMAGED).open("ab") as damaged, temporary.open("wb") as new:
         for line in old:
             if line.endswith(b"\n"):
-                (new if is_whole(line) else aside).write(line)
-        for file in (aside, new):
+                (new if is_whole(line) else damaged).write(line)
+        for file in (damaged, new):
             file.flush()
             os.fsync(file.fileno())
-    beside.replace(path)
+    temporary.replace(path)
     return JournalFile(path)
 
 
 def find(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:
-    """Read the record of a judgement; None where there is none. Raises InputError for one of another form."""
-    if (kept := journal.get(key)) is None:
+    """Return a judgement's stored record or None. Raises InputError if its fields are wrong."""
+    if (stored := journal.get(key)) is None:
         return None
-    what = f"the journal's line of {judgement.name} with the key {key[:16]}..."
-    with parsing(what, "take it out, and give the run's `evaluate` command again."):
-        return Failure(**kept) if "failed" in kept else judgement.record(**kept)
+    description = f"the journal's line of {judgement.name} with the key {key[:16]}..."
+    with parsing(description, "take it out, and give the run's `evaluate` command again."):
+        return Failure(**stored) if "failed" in stored else judgement.record(**stored)
 
 
 def is_believed(record: BaseModel) -> bool:
-    """Tell whether a kept record stands: an engine's error or a worker's loss may pass, and is made anew."""
+    """Return whether a stored record is final; an engine's error or a lost worker may not happen again."""
     return not (isinstance(record, Failure) and record.failed in ("engine_error", "worker_lost"))
 
 
 def find_believed(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:
-    """Read the record of a judgement that need not be made anew; None where it has to be."""
+    """Return a judgement's stored record if it is final; None if it has to be judged."""
     record = find(journal, judgement, key)
     return record if record is not None and is_believed(record) else None
 
 
 class JournaledRecords(Mapping[str, BaseModel]):
-    """Judgement -> record, as a dict has it, but nothing is held in memory: each look reads a line.
+    """Judgement -> record, as a mapping that holds no record in memory: each lookup reads a line.
 
     at  judgement -> the key of its line in the journal
 
-    Looking raises InputError when the journal is gone, no longer what it was, or of another form.
+    A lookup raises InputError if the journal is gone or changed, or a record has the wrong fields.
     """
 
     __slots__ = ("_lines", "at")
@@ -300,7 +298,7 @@ class JournaledRecords(Mapping[str, BaseModel]):
         if record is None:
             raise InputError(
                 f"{self._lines.path}: the line of {judgement} with the key {self.at[judgement][:16]}... is "
-                "missing or damaged; give the command of the run again, it makes what is missing."
+                "missing or damaged; give the run's command again, which judges what is missing."
             )
         return record
 
@@ -321,9 +319,9 @@ def key_of(
     records: Mapping[str, BaseModel],
     engine: Mapping[str, Any],
 ) -> str:
-    """Compute what a record is kept under: a digest of all that can change it.
+    """Return the key that a record is stored under: a digest of all that can change it.
 
-    `engine` is what of the judge can change it; of `context` nothing is asked but the models' signatures.
+    `engine` describes what of the judge can change it; the models in `context` only give their signatures.
     """
     return digest(
         {

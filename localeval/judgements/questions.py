@@ -19,9 +19,9 @@ ANALYSIS_TOKENS = 120
 
 
 class Drawn(Record):
-    """One question drawn for the response, and the probability that it answers it sufficiently, 0 to 1.
+    """One question drawn from the response, and P(the response answers it sufficiently), 0 to 1.
 
-    analysis  what the model wrote before it decided, where it was asked to
+    analysis  what the model wrote before it decided, if it was asked to
     """
 
     question: str
@@ -30,7 +30,7 @@ class Drawn(Record):
 
 
 class QuestionsRecord(Record):
-    """The draws, the share of different ones among them, and what holds of the real question as of a draw."""
+    """The draws, the share of distinct ones, and `sufficient` and `analysis` for the real question."""
 
     draws: tuple[Drawn, ...]
     distinct: float
@@ -70,32 +70,32 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
-    """Ask about the real question behind the response, then draw questions, which do not see it.
+    """Ask about the real question after the response, then draw questions without showing the real one.
 
-    A response without a letter or digit answers nothing: no draw.
+    A response without a letter or digit answers nothing, and no question is drawn.
     """
     response = response_of(sample)
     if not has_words(response):
         return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
     options = context.options
     reasoned = options.verdict == "reasoned"
-    given: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
-    drawn: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
+    given_schema: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
+    drawn_schema: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
     prompt = options.prompt("questions", language(response))
-    prefix = prompt.prefix("given", given, question=drawn)
-    before = prompt.render_context(response=response)
-    room = ANALYSIS_TOKENS if reasoned else 0
+    prefix = prompt.prefix("given", given_schema, question=drawn_schema)
+    rendered = prompt.render_context(response=response)
+    analysis_budget = ANALYSIS_TOKENS if reasoned else 0
     item = prompt.render_item("given", user_input=sample.user_input or "")
-    real = context.engine.generate(prefix, before, [item], given, budget=room)[0]
-    content = int(digest(response)[:16], 16)
+    real = context.engine.generate(prefix, rendered, [item], given_schema, budget=analysis_budget)[0]
+    content_seed = int(digest(response)[:16], 16)
     replies = context.engine.generate(
         prefix,
-        before,
+        rendered,
         [prompt.render_item("question")] * options.questions,
-        drawn,
-        budget=QUESTION_TOKENS + room,
+        drawn_schema,
+        budget=QUESTION_TOKENS + analysis_budget,
         temperature=options.temperature,
-        seeds=[[options.seed, content, i] for i in range(options.questions)],
+        seeds=[[options.seed, content_seed, i] for i in range(options.questions)],
     )
     draws = tuple(
         Drawn(

@@ -1,4 +1,4 @@
-"""Why was each statement decided so? Asked after the verdicts, which it can't change."""
+"""Why was each verdict given? Asked after the verdicts, which the answer can't change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from localeval.text.language import language
 
 
 class ReasonsRecord(Record):
-    """A reason for each verdict of the support record, in its order, as it was when it was asked for."""
+    """A reason for each verdict of the support record, in its order, as the verdict was when asked about."""
 
     reasons: tuple[str, ...]
 
@@ -26,21 +26,21 @@ class ReasonReply(BaseModel):
 
 
 def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    spoken, options = language(response_of(sample)), context.options
-    made = {
+    language_code, options = language(response_of(sample)), context.options
+    inputs = {
         "verdict": options.verdict,
         "threshold": options.threshold,
-        "prompt": options.prompt("support", spoken).sha256,
+        "prompt": options.prompt("support", language_code).sha256,
     }
-    curve = context.curves.get(spoken)
-    return {**made, "calibration": curve.model_dump(mode="json")} if curve else made
+    curve = context.curves.get(language_code)
+    return {**inputs, "calibration": curve.model_dump(mode="json")} if curve else inputs
 
 
 def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> ReasonsRecord:
-    """Ask for one reason a verdict; a reasoned verdict has its own already.
+    """Ask for one reason for each verdict; a reasoned verdict already has one.
 
-    The judge is told the verdict that counts, which a calibration may have turned. Where the contexts take
-    several windows, it has that in view which holds the evidence sentence, or the first one.
+    The prompt states the verdict that counts, which a calibration may have reversed. Where the contexts take
+    several windows, the judge sees the one with the evidence sentence, or else the first one.
     """
     support = calibrate(records, context.curves)["support"]
     verdicts = support.verdicts
@@ -48,19 +48,19 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Re
         return ReasonsRecord(reasons=tuple(v.reason or "" for v in verdicts))
     prompt = context.options.prompt("support", language(response_of(sample)))
     prefix = prompt.prefix("verdict", DirectReply)  # prefix and context of the verdicts: no new prefill
-    least, items = context.options.threshold, []
+    threshold, items = context.options.threshold, []
     for v in verdicts:
-        word = prompt.words["supported" if v.probability >= least else "unsupported"]
+        word = prompt.words["supported" if v.probability >= threshold else "unsupported"]
         items.append(prompt.render_item("reason", statement=v.statement, verdict=word))
-    contexts, bare = sample.retrieved_contexts or [], prompt.render_context(contexts="")
-    parts = windows(context.engine, prefix, contexts, items, bare=bare, budget=REASON_TOKENS)
+    contexts, empty_context = sample.retrieved_contexts or [], prompt.render_context(contexts="")
+    parts = windows(context.engine, prefix, contexts, items, bare=empty_context, budget=REASON_TOKENS)
     evidence = [v.evidence.text if v.evidence else "" for v in verdicts]
-    places = [next((n for n, part in enumerate(parts) if text in part), 0) for text in evidence]
+    part_numbers = [next((n for n, part in enumerate(parts) if text in part), 0) for text in evidence]
     reasons = [""] * len(items)
-    for n in sorted({*places}):
-        own = [i for i, place in enumerate(places) if place == n]
-        before, asked = prompt.render_context(contexts=parts[n]), [items[i] for i in own]
-        replies = context.engine.generate(prefix, before, asked, ReasonReply, budget=REASON_TOKENS)
-        for i, reply in zip(own, replies, strict=True):
+    for n in sorted({*part_numbers}):
+        indices = [i for i, number in enumerate(part_numbers) if number == n]
+        rendered, part_items = prompt.render_context(contexts=parts[n]), [items[i] for i in indices]
+        replies = context.engine.generate(prefix, rendered, part_items, ReasonReply, budget=REASON_TOKENS)
+        for i, reply in zip(indices, replies, strict=True):
             reasons[i] = reply.value.reason
     return ReasonsRecord(reasons=tuple(reasons))

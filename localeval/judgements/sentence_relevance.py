@@ -13,9 +13,9 @@ from localeval.text.display import one_line
 from localeval.text.language import language
 from localeval.text.overlap import Evidence, context_sentences
 
-# models/README.md has the figures behind both.
-NEAR = 0.85  # so near, as a share, a needed sentence's probability comes to the highest of its sample
-SURE = 0.4  # so far from the threshold to 1 the probability of being answerable has to come
+# models/README.md has the figures for both.
+NEAR = 0.85  # share of the sample's highest probability that a needed sentence has at least
+SURE = 0.4  # share of the way from the threshold to 1 that the probability of being answerable has to reach
 
 
 class NeededSentence(Evidence):
@@ -34,17 +34,17 @@ class NeededRecord(Record):
     def decided(self, threshold: float) -> tuple[bool, ...]:
         """Decide for each sentence whether the question needs it.
 
-        None where `answerable` does not come far enough (`SURE`) from `threshold` to 1: to 0.7 at 0.5. Else
-        the most probable one and those `NEAR` it, but none below half of `threshold`.
+        None is needed if `answerable` is below `threshold` + `SURE` x (1 - `threshold`), 0.7 at 0.5. Else the
+        most probable one and those with `NEAR` x its probability, but none below half of `threshold`.
 
         >>> def sentence(p): return NeededSentence(text="s", context=0, start=0, end=1, probability=p)
-        >>> made = NeededRecord(sentences=(sentence(0.4), sentence(0.1), sentence(0.38)), answerable=0.8)
-        >>> made.decided(0.5), made.decided(0.9)
+        >>> record = NeededRecord(sentences=(sentence(0.4), sentence(0.1), sentence(0.38)), answerable=0.8)
+        >>> record.decided(0.5), record.decided(0.9)
         ((True, False, True), (False, False, False))
         """
-        answered = self.answerable >= threshold + SURE * (1 - threshold)
-        least = max(threshold / 2, NEAR * max((s.probability for s in self.sentences), default=0.0))
-        return tuple(answered and s.probability >= least for s in self.sentences)
+        answerable = self.answerable >= threshold + SURE * (1 - threshold)
+        minimum = max(threshold / 2, NEAR * max((s.probability for s in self.sentences), default=0.0))
+        return tuple(answerable and s.probability >= minimum for s in self.sentences)
 
 
 def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
@@ -52,9 +52,9 @@ def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRecord:
-    """Ask whether the contexts answer the question, then of each of their sentences whether it is needed.
+    """Ask whether the contexts answer the question, then for each of their sentences whether it is needed.
 
-    The prompt follows the question's language, since there may be no response.
+    The prompt is in the question's language, since there may be no response.
     """
     contexts, question = sample.retrieved_contexts or [], sample.user_input or ""
     sentences = context_sentences(contexts)
@@ -72,10 +72,10 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRe
         ],
         DirectReply,
     )
-    answerable, *shares = map(probability_of_yes, replies)
+    answerable, *probabilities = map(probability_of_yes, replies)
     return NeededRecord(
         sentences=tuple(
-            NeededSentence(**dict(s), probability=share) for s, share in zip(sentences, shares, strict=True)
+            NeededSentence(**dict(s), probability=p) for s, p in zip(sentences, probabilities, strict=True)
         ),
         answerable=answerable,
         windows=count,

@@ -7,14 +7,14 @@ from typing import Any
 
 from localeval.errors import InputError
 from localeval.judgements.context import JudgeContext, Record
-from localeval.judgements.questions import QuestionsRecord
+from localeval.judgements.questions import Drawn
 from localeval.samples import Sample
 
-UNIT = 1e-3  # a vector whose length is this near to 1 is taken as it is
+UNIT = 1e-3  # a vector whose length is this near to 1 is not rescaled
 
 
 class SimilarityRecord(Record):
-    """The cosine of the real question with each drawn one, in the order of the draws, -1 to 1, as it came."""
+    """The cosine of the real question with each drawn one, in the order of the draws, -1 to 1, unclipped."""
 
     cosines: tuple[float, ...]
 
@@ -24,20 +24,20 @@ def recipe(context: JudgeContext, _: Sample) -> dict[str, Any]:
 
 
 def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
-    """Embed all questions of the sample in one call, apart from other samples'.
+    """Embed all questions of the sample in one call, without those of other samples.
 
-    Raises InputError where an embedder of the caller's gives no vectors.
+    Raises InputError if the caller's own embedder returns no vectors.
     """
     import numpy as np
 
-    made: QuestionsRecord = records["questions"]
-    if not made.draws:
+    draws: tuple[Drawn, ...] = records["questions"].draws
+    if not draws:
         return SimilarityRecord(cosines=())
     # The same question twice is embedded once, so that equal questions have equal cosines.
-    different = list(dict.fromkeys(draw.question for draw in made.draws))
-    embedder, texts = context.embedder(), [sample.user_input or "", *different]
+    distinct = list(dict.fromkeys(draw.question for draw in draws))
+    embedder, texts = context.embedder(), [sample.user_input or "", *distinct]
     try:
-        rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # one of the caller's may give lists
+        rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # the caller's own may return lists
     except (TypeError, ValueError):
         rows = np.empty(0, np.float32)
     if rows.shape[:-1] != (len(texts),) or not rows.size or not np.isfinite(rows).all():
@@ -48,5 +48,5 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1
     vectors = (rows / lengths).astype(np.float32)
-    cosines = dict(zip(different, (vectors[1:] @ vectors[0]).tolist(), strict=True))
-    return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in made.draws))
+    cosines = dict(zip(distinct, (vectors[1:] @ vectors[0]).tolist(), strict=True))
+    return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in draws))

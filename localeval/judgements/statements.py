@@ -1,4 +1,4 @@
-"""Which statements does the response make, or the reference?"""
+"""Which statements does the response or the reference make?"""
 
 from __future__ import annotations
 
@@ -25,23 +25,22 @@ from localeval.text.overlap import long_numbers, omits_content, shared_weight, t
 VERSION = "8"
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
-# A statement with one of these words does not say what it says without it. The t is that of "can't", 几 and
-# 差 are those of 几乎 and 差点.
+# Words that change what a statement means. The t is that of "can't", 几 and 差 are those of 几乎 and 差点.
 _MEANING_CHANGERS = frozenset("不没无未非否若只仅几差称说据").union(
     ("not", "no", "never", "neither", "nor", "without", "hardly", "rarely", "seldom", "t", "if", "unless"),
     ("only", "almost", "nearly", "fewer", "less", "might", "could", "allegedly", "reportedly"),
     ("said", "says", "claims", "claimed", "denies", "denied", "alleged", "supposedly"),
 )
 _ARTICLES = frozenset(("the", "a", "an"))
-WHOLE_CLAUSE = 8  # terms; a name in the place of a pronoun has fewer
+WHOLE_CLAUSE = 8  # terms; a name that replaces a pronoun has fewer
 
 
 class SentenceStatements(Record):
-    """One sentence of the text, its place there, and the statements that it makes.
+    """One sentence of the text, its offsets there, and the statements that it makes.
 
-    cut  "" or why the list is not as the model wrote it: "budget" and "repetition" ended it; with "strays" it
-         said nothing of this sentence, with "details" it left out a number or a clause: the sentence stands
-         for itself
+    cut  "" or why the list is not as the model wrote it: "budget" or "repetition" ended it; with "strays" it
+         was not about this sentence, with "details" it left out a number or a clause: the sentence itself is
+         the statement
     """
 
     sentence: str
@@ -52,14 +51,14 @@ class SentenceStatements(Record):
 
 
 class StatementsRecord(Record):
-    """Offsets count in the text, that of a response without its `<think>` blocks, if it had any."""
+    """Offsets count in the text; in a response, without its `<think>` blocks, if it had any."""
 
     sentences: tuple[SentenceStatements, ...]
     language: str
     thinking_removed: bool = False
 
     def flat(self) -> list[tuple[int, str]]:
-        """List (sentence number, statement) in order."""
+        """Return (sentence number, statement) pairs in order."""
         return [(i, text) for i, s in enumerate(self.sentences) for text in s.statements]
 
 
@@ -71,7 +70,7 @@ class StatementsReply(BaseModel):
 
 @dataclass(frozen=True)
 class StatementsTask:
-    """The judgement of the statements that `column` makes: the response, or the reference."""
+    """The judgement which statements `column`, the response or the reference, makes."""
 
     column: str
 
@@ -82,112 +81,113 @@ class StatementsTask:
         return {"statements": "llm", "prompt": context.options.prompt("statements", language(text)).sha256}
 
     def _are_sentences(self, context: JudgeContext, sample: Sample) -> bool:
-        """Tell whether the sentences are the statements: by choice, or because the response is read."""
+        """Return whether the sentences are the statements: by choice, or because the response is read."""
         if context.options.statements == "sentences":
             return True
         return self.column == "response" and grounding.decides(context, sample)
 
     def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
-        """Ask for the statements of each sentence (see `extract_claims`); what repeats is dropped.
+        """Ask for the statements of each sentence (see `extract_claims`), and drop repeated ones.
 
-        A sentence stands for itself where the model leaves it without a finished statement, or leaves out a
-        number or a clause of it. Where the sentences are the statements, no model is asked.
+        A sentence is its own statement if the model finishes no statement for it, or leaves out a number or a
+        clause of it. Where the sentences are the statements, no model is asked.
         """
         [text], question = texts_of(sample, self.column), sample.user_input or ""
-        spoken = language(text)
+        language_code = language(text)
         sentences = extract_claims(text)
-        lists: list[tuple[Sequence[str], str]] = []  # the statements of each sentence, and why they were cut
+        lists: list[tuple[Sequence[str], str]] = []  # each sentence's statements, and why they were cut
         if self._are_sentences(context, sample):
             lists += (([one_line(s.text)], "") for s in sentences)
         elif sentences:
-            prompt = context.options.prompt("statements", spoken)
+            prompt = context.options.prompt("statements", language_code)
             # A small model forgets to escape double quotes, and ends its string at one.
-            shown = [one_line(s.text).replace('"', "'") for s in sentences]
+            requoted = [one_line(s.text).replace('"', "'") for s in sentences]
             replies = context.engine.generate(
                 prompt.prefix("statements", StatementsReply),
                 prompt.render_context(user_input=question, response=text.replace('"', "'")),
-                [prompt.render_item("statements", sentence=one) for one in shown],
+                [prompt.render_item("statements", sentence=sentence) for sentence in requoted],
                 StatementsReply,
                 # A statement repeats its subject, so together they are longer than the sentence.
                 budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
             )
-            said = StatementFilter([s.text for s in sentences], question)
-            lists += (said.choose(i, reply) for i, reply in enumerate(replies))
+            statement_filter = StatementFilter([s.text for s in sentences], question)
+            lists += (statement_filter.choose(i, reply) for i, reply in enumerate(replies))
         unique = _without_duplicates(texts for texts, _ in lists)
         return StatementsRecord(
             sentences=tuple(
                 SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
                 for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
             ),
-            language=spoken,
+            language=language_code,
             thinking_removed=self.column == "response" and strip_thinking(sample.response or "")[1],
         )
 
 
 class StatementFilter:
-    """Chooses, of what a model wrote for each sentence of a text, what the sentence says."""
+    """Chooses from what a model wrote for each sentence of a text the statements that the sentence makes."""
 
     def __init__(self, sentences: Sequence[str], question: str = "") -> None:
         self._sentences, self._question = sentences, question
-        self._of = [terms(sentence) for sentence in sentences]
-        self._places = term_positions(self._of)
-        # A term of all sentences tells nothing of any.
-        spread = Counter(chain(*self._of, terms(question)))
-        self._weights = {term: math.log(1 + len(self._of) / count) for term, count in spread.items()}
+        self._terms = [terms(sentence) for sentence in sentences]
+        self._positions = term_positions(self._terms)
+        # A term that occurs in many sentences says little about any of them.
+        counts = Counter(chain(*self._terms, terms(question)))
+        self._weights = {term: math.log(1 + len(self._terms) / count) for term, count in counts.items()}
 
     def choose(self, i: int, reply: Reply[StatementsReply]) -> tuple[Sequence[str], str]:
         """Return the statements of sentence `i`, and why they are not as the model wrote them (or "")."""
         whole, written = one_line(self._sentences[i]), [*map(one_line, reply.value.statements)]
         texts = [text for text in written if is_claim(text) and not self.strays(text, i)]
-        # What was written may end as a question for a title at its end; and an answer that is no more than a
-        # mention ("[1962]") is none.
+        # What was written may fail `is_claim` only because a title at its end is a question, or because the
+        # sentence itself is no more than a mention ("[1962]").
         if not texts and (reply.truncated or any(map(has_content, written)) or not has_content(whole)):
             return [whole], reply.truncated or "strays"
-        # A refusal repeats what it was asked; a number of its own is a claim that the model overlooked.
+        # A refusal repeats the question; a number that is not in the question is a claim that was overlooked.
         if omits_content(whole, texts) if texts else long_numbers(whole) - long_numbers(self._question):
             return [whole], "details"
         return texts, reply.truncated
 
     def strays(self, statement: str, i: int) -> bool:
-        """Tell whether a statement that was written for sentence `i` says what another sentence says.
+        """Return whether a statement that was written for sentence `i` says what another sentence says.
 
-        Either it leaves out most of what is special in its own sentence and has more of another one, or what
-        it adds to its own is a whole clause of another one. A name in the place of a pronoun is neither.
+        Either it leaves out most of what is special in its own sentence and has more of another one, or it
+        adds a whole clause of another sentence to its own. A name that replaces a pronoun is neither.
 
         >>> StatementFilter(["The colours are:", "Red is warm.", "Blue is cold."]).strays("Red is warm.", 0)
         True
         >>> StatementFilter(["Ann Lee came in May.", "She left."]).strays("Ann Lee left.", 1)
         False
         """
-        said, own = terms(statement), self._of[i]
-        shares = shared_weight(said, len(self._of), self._places, self._weights)
-        here, shares[i] = shares[i], 0.0
-        most = max(shares)
-        leaves_out = here < 0.35 * self._weight(own) and most > here
-        clause = (said & self._of[shares.index(most)]) - own if most else frozenset[str]()
-        return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > here)
+        statement_terms, own_terms = terms(statement), self._terms[i]
+        shared = shared_weight(statement_terms, len(self._terms), self._positions, self._weights)
+        own_weight, shared[i] = shared[i], 0.0
+        highest = max(shared)
+        leaves_out = own_weight < 0.35 * self._weight(own_terms) and highest > own_weight
+        other = self._terms[shared.index(highest)] if highest else frozenset[str]()
+        clause = (statement_terms & other) - own_terms
+        return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > own_weight)
 
-    def _weight(self, some: frozenset[str]) -> float:
-        """Sum the weights of terms of the text, by their letters, so that the bits are always the same."""
-        return sum(self._weights[term] for term in sorted(some))
+    def _weight(self, text_terms: frozenset[str]) -> float:
+        """Sum the weights of terms of the text, in sorted order, so that the bits are always the same."""
+        return sum(self._weights[term] for term in sorted(text_terms))
 
 
 def _without_duplicates(lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
     seen: set[str] = set()
-    kept = []
+    unique = []
     for texts in lists:
-        own: dict[str, str] = {}
+        by_key: dict[str, str] = {}
         for text in texts:
-            own.setdefault(text.casefold().rstrip(".。 "), text)
-        first = [text for key, text in own.items() if key not in seen]
-        seen.update(own)
-        less = {text for text, other in permutations(first, 2) if _is_subsumed(text, other)}
-        kept.append(tuple(text for text in first if text not in less))
-    return kept
+            by_key.setdefault(text.casefold().rstrip(".。 "), text)
+        new = [text for key, text in by_key.items() if key not in seen]
+        seen.update(by_key)
+        subsumed = {text for text, other in permutations(new, 2) if _is_subsumed(text, other)}
+        unique.append(tuple(text for text in new if text not in subsumed))
+    return unique
 
 
 def _is_subsumed(text: str, other: str) -> bool:
-    """Tell whether `other` has all words of `text` in their order, and more that leaves it true.
+    """Return whether `other` has all words of `text` in the same order, and further words that keep it true.
 
     Han text is compared by characters.
 
@@ -201,7 +201,7 @@ def _is_subsumed(text: str, other: str) -> bool:
     False
     """
     words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())
-    added: list[list[str]] = [[]]  # between the words of `text`, before them and behind
+    added: list[list[str]] = [[]]  # runs of further words: before, between and after the words of `text`
     for word in longer:
         if len(added) <= len(words) and word == words[len(added) - 1]:
             added.append([])
@@ -210,11 +210,11 @@ def _is_subsumed(text: str, other: str) -> bool:
     if len(added) <= len(words) or len(words) == len(longer):
         return False
     for i, run in enumerate(added):
-        # "Bob's wife left", "Ann met Bob's wife" and "The wife of Bob left" speak of somebody else than Bob.
-        of = i < len(words) and "of" in run[1:] and _ARTICLES.issuperset(words[:i])
-        if of or run[:1] in (["s"], ["的"]) or _MEANING_CHANGERS & set(run):
+        # "Bob's wife left", "Ann met Bob's wife" and "The wife of Bob left" are about somebody else than Bob.
+        possessive = i < len(words) and "of" in run[1:] and _ARTICLES.issuperset(words[:i])
+        if possessive or run[:1] in (["s"], ["的"]) or _MEANING_CHANGERS & set(run):
             return False
-        # Beside a number it makes another one: 2.1 of 2, 3,000 of 3, 十三 of 三.
+        # A number next to a number makes a different one: 2 becomes 2.1, 3 becomes 3,000, 三 becomes 十三.
         if any(map(counts, run)) and any(map(counts, words[max(0, i - 1) : i + 1])):
             return False
     return True

@@ -1,4 +1,4 @@
-"""Is each statement supported: by the contexts, or by another text of the sample?"""
+"""Is each statement supported by the contexts, or by another text of the sample?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from localeval.text.sentences import has_words
 
 VERSION = "8"
 REASON_TOKENS = 120
-CLOSEST, CUT = 2, " … "  # so many sentences at most are shown again with a statement, this between them
+CLOSEST, CUT = 2, " … "  # most sentences that are repeated next to a statement, and the mark between them
 
 
 class Verdict(Record):
@@ -41,8 +41,8 @@ class Verdict(Record):
     evidence         the sentence of the premise that shares most with the statement; None where none does
     reason           what the model wrote before a reasoned verdict
     coverage         share of its terms that occur in the premise, 0 to 1 (see `localeval.text.overlap`)
-    unknown_numbers  its numbers that the premise names nowhere
-    core             it without its asides, where that was less probable and so decided (see `main_clause`)
+    unknown_numbers  its numbers that do not occur in the premise
+    core             the statement without asides, where it was less probable and so decided (`main_clause`)
     """
 
     statement: str
@@ -56,11 +56,11 @@ class Verdict(Record):
 
 
 class SupportRecord(Record):
-    """What was decided of each statement.
+    """The verdict on each statement.
 
-    windows        into how many the premise was cut, 0 for an empty one
-    by             the judge was asked ("llm") or read (by its "head"), or it was the classifier
-    all_supported  P(all are supported) where the judge was read
+    windows        how many the premise was cut into, 0 if it is empty
+    by             who decided: the judge was asked ("llm"), its "head" read, or the classifier ("hhem")
+    all_supported  P(all are supported), where a head read
     """
 
     verdicts: tuple[Verdict, ...]
@@ -88,9 +88,9 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True)
 class SupportTask:
-    """The judgement whether a column of the sample, the premise, supports what a judgement states.
+    """The judgement whether a column of the sample, the premise, supports the statements of a judgement.
 
-    by  decides instead of `Options.support_by`, where given
+    by  replaces `Options.support_by`, if given
     """
 
     premise: str
@@ -115,43 +115,43 @@ class SupportTask:
         return {"verdict": context.options.verdict, "prompt": prompt.sha256}
 
     def ask(self, context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:
-        """Ask about each statement behind the premise, or as a pair with it for the classifier.
+        """Ask about each statement after the premise, or give both as a pair to the classifier.
 
-        Nobody is asked without a statement, or of a premise without a word, which supports nothing.
+        Nothing is asked without a statement, or about a premise without a word, which supports nothing.
         """
-        made: StatementsRecord = records[self.statements]
-        premise = texts_of(sample, self.premise)
-        statements = [text for _, text in made.flat()]
-        by = self.decided_by(context, sample)
-        whole: float | None = None
-        near = rank_sentences(statements, context_sentences(premise), CLOSEST)
+        record: StatementsRecord = records[self.statements]
+        premise, by = texts_of(sample, self.premise), self.decided_by(context, sample)
+        statements = [text for _, text in record.flat()]
+        all_supported: float | None = None
+        closest = rank_sentences(statements, context_sentences(premise), CLOSEST)
         if not statements or not any(map(has_words, premise)):
-            decided, count = [Decided(0.0)] * len(statements), 0
+            decisions, count = [Decided(0.0)] * len(statements), 0
         elif by == "head":
-            read = grounding.ask(context, sample, {})
-            decided, count = [Decided(read.sentences[i].probability) for i, _ in made.flat()], read.windows
-            whole = read.all_supported
+            reading = grounding.ask(context, sample, {})
+            decisions = [Decided(reading.sentences[i].probability) for i, _ in record.flat()]
+            count, all_supported = reading.windows, reading.all_supported
         elif by == "hhem":
-            shares, count = context.classifier().support(premise, statements)
-            decided = [Decided(share) for share in shares]
+            probabilities, count = context.classifier().support(premise, statements)
+            decisions = [Decided(probability) for probability in probabilities]
         else:
-            decided, count = judge_support(context, premise, statements, format_evidence(near), made.language)
+            shown = format_evidence(closest)
+            decisions, count = judge_support(context, premise, statements, shown, record.language)
         source = source_terms(premise)
         return SupportRecord(
             verdicts=tuple(
                 Verdict(
                     statement=text,
                     sentence=i,
-                    evidence=own[0] if own else None,
+                    evidence=sentences[0] if sentences else None,
                     coverage=term_recall(text, source),
                     unknown_numbers=unsupported_numbers(text, source),
-                    **one._asdict(),
+                    **decision._asdict(),
                 )
-                for (i, text), one, own in zip(made.flat(), decided, near, strict=True)
+                for (i, text), decision, sentences in zip(record.flat(), decisions, closest, strict=True)
             ),
             windows=count,
             by=by,
-            all_supported=whole,
+            all_supported=all_supported,
         )
 
 
@@ -162,15 +162,15 @@ def judge_support(
     shown: Sequence[str],
     spoken: str,
 ) -> tuple[list[Decided], int]:
-    """Ask about each statement. Returns what was decided of each, and the number of windows.
+    """Ask about each statement. Returns the decision on each, and the number of windows.
 
-    `shown` is what a prompt may show again beside each (see `closest_evidence`). One with asides is asked
-    about without them too, and is no better supported than so (see `main_clause`).
+    `shown` is the evidence that a prompt may repeat next to each (see `closest_evidence`). A statement with
+    asides is asked about without them too, and gets the lower of both probabilities (see `main_clause`).
     """
     source = source_terms(premise)
     cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, source)) != text}
-    asked = [*statements, *cores.values()]
-    again = [*shown, *closest_evidence([*cores.values()], premise)]
+    texts = [*statements, *cores.values()]
+    evidence = [*shown, *closest_evidence([*cores.values()], premise)]
     prompt = prompt_for(context, spoken)
     reasoned = context.options.verdict == "reasoned"
     schema: type[BaseModel] = ReasonedReply if reasoned else DirectReply
@@ -180,21 +180,21 @@ def judge_support(
         lambda part: prompt.render_context(contexts=part),
         premise,
         [
-            prompt.render_item("verdict", statement=text, closest=near)
-            for text, near in zip(asked, again, strict=True)
+            prompt.render_item("verdict", statement=text, closest=closest)
+            for text, closest in zip(texts, evidence, strict=True)
         ],
         schema,
         REASON_TOKENS if reasoned else 0,
     )
-    decided = [Decided(probability_of_yes(reply), getattr(reply.value, "reason", None)) for reply in replies]
-    for i, alone in zip(cores, decided[len(statements) :], strict=True):
-        if alone.probability < decided[i].probability:
-            decided[i] = alone._replace(core=cores[i])
-    return decided[: len(statements)], count
+    decisions = [Decided(probability_of_yes(r), getattr(r.value, "reason", None)) for r in replies]
+    for i, decision in zip(cores, decisions[len(statements) :], strict=True):
+        if decision.probability < decisions[i].probability:
+            decisions[i] = decision._replace(core=cores[i])
+    return decisions[: len(statements)], count
 
 
 def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[str]:
-    """Join, for each statement, the sentences of the premise that share most with it; "" where none does.
+    """Join the sentences of the premise that share most with each statement; "" where none does.
 
     >>> closest_evidence(["Tea needs rain."], ["Tea grows. It needs rain.", "Coffee does not."])
     ['Tea grows. … It needs rain.']
@@ -203,16 +203,16 @@ def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[
 
 
 def format_evidence(near: Sequence[Sequence[Evidence]]) -> list[str]:
-    """Join each statement's closest sentences, the one first that most statements have, else by place.
+    """Join each statement's closest sentences, those of most statements first, then by position.
 
     Prompts that begin alike share that part's computation.
     """
-    having = Counter(one for own in near for one in own)
-    in_order = (sorted(own, key=lambda one: (-having[one], one.context, one.start)) for own in near)
-    return [CUT.join(one_line(one.text) for one in own) for own in in_order]
+    counts = Counter(sentence for sentences in near for sentence in sentences)
+    ordered = (sorted(sentences, key=lambda s: (-counts[s], s.context, s.start)) for sentences in near)
+    return [CUT.join(one_line(sentence.text) for sentence in sentences) for sentences in ordered]
 
 
 def prompt_for(context: JudgeContext, spoken: str) -> Prompt:
-    """Load the prompt of a verdict, in the form that the caller chose."""
+    """Load the verdict's prompt for a language, in the form (`Options.verdict`) that the caller chose."""
     form = "support_reasoned" if context.options.verdict == "reasoned" else "support"
     return context.options.prompt(form, spoken)

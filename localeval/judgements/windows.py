@@ -1,4 +1,4 @@
-"""Contexts cut into windows that fit the judge, and the best of what is said of them."""
+"""Contexts cut into windows that fit the judge, and the best reply among windows."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def windows(
     bare: str,
     budget: int = 0,
 ) -> list[str]:
-    """Join the contexts: whole where they fit, else as windows of whole sentences, one sentence shared.
+    """Join the contexts: whole if they fit, else as windows of whole sentences that overlap by one.
 
-    bare    what stands before the items, without contexts
+    bare    the text before the items, without contexts
     budget  tokens of a reply
 
     An eighth of the engine's context stays free, so that several items are decoded together. Raises
-    ContextTooLong where more than eight windows, or one for part of a sentence, would be needed.
+    ContextTooLong if more than eight windows, or one for part of a sentence, would be needed.
     """
-    free = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
-    before = engine.settings.n_ctx if prefix is None else engine.room(prefix)
-    room = before - engine.count(bare) - max(map(engine.count, items)) - free
+    reserved = max(engine.settings.n_ctx // 8, budget + GLUE_TOKENS)
+    available = engine.settings.n_ctx if prefix is None else engine.room(prefix)
+    room = available - engine.count(bare) - max(map(engine.count, items)) - reserved
     whole = join(contexts)
     if engine.count(fence(whole)) <= room:
         return [whole]
@@ -51,9 +51,9 @@ def ask_in_windows(
     schema: type[T],
     budget: int = 0,
 ) -> tuple[list[Reply[T]], int]:
-    """Ask each item in every window, which `render` puts before it.
+    """Ask each item in every window; `render` turns a window's text into the prompt's context.
 
-    Returns for each item the reply that is surest of yes (or the first such), and the number of windows.
+    Returns each item's reply with the highest probability of yes (the first of equals), and the window count.
     """
     parts = windows(engine, prefix, contexts, items, bare=render(""), budget=budget)
     by_window = [engine.generate(prefix, render(part), items, schema, budget=budget) for part in parts]
@@ -61,5 +61,5 @@ def ask_in_windows(
 
 
 def probability_of_yes(reply: Reply[Any]) -> float:
-    """Give the probability of the verdict yes, 0 to 1."""
+    """Return the probability of the verdict yes, 0 to 1."""
     return reply.probabilities["verdict"]["yes"]

@@ -1,4 +1,4 @@
-"""The metrics: rows of a table, each with a pure function from a sample's judgement records to a score."""
+"""The metrics: a table of rows, each with a pure function from a sample's judgement records to its score."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status",
 class Metric:
     """A metric of `METRICS`.
 
-    columns     the sample's fields without which it is undefined
-    judgements  whose records `compute` reads, in the order in which they are made
+    columns     the sample's fields that it needs; the score is undefined without one of them
+    judgements  those whose records `compute` reads, in the order in which they are made
     compute     (records by judgement, options) -> Score
-    either      fields of which one is enough
+    either      fields of which it needs at least one
     """
 
     name: str
@@ -41,18 +41,18 @@ class Metric:
 METRICS: dict[str, Metric] = {}
 
 DEFAULT_METRICS = ("faithfulness", "answer_relevance", "context_relevance")
-"""Those that `evaluate` computes where it is told none, as far as the columns allow."""
+"""The metrics that `evaluate` computes if none are named, as far as the columns allow."""
 
 
 def register(metric: Metric) -> Metric:
-    """Add a row, so that `evaluate` and `score` know it by its name; one of the same name is replaced.
+    """Add a metric, so that `evaluate` and `score` find it by its name, and replace one of the same name.
 
     Raises InputError for a judgement that does not exist.
 
     >>> def brevity(records, options):
     ...     return Score(*2 * [1 / max(1, len(records["support"].verdicts))])
-    >>> made = register(Metric("brevity", "1", ("response", "retrieved_contexts"), ("support",), brevity,
-    ...                        "1 / statements of the response"))
+    >>> metric = register(Metric("brevity", "1", ("response", "retrieved_contexts"), ("support",), brevity,
+    ...                          "1 / statements of the response"))
     >>> METRICS.pop("brevity").name
     'brevity'
     """
@@ -78,7 +78,7 @@ for _metric in (
            "1 if every statement of the response is supported, else 0; soft is P(all supported)",
            "FACTS Grounding (Jacovi et al. 2025)"),
     Metric("groundedness", "1", _RESPONSE, ("grounding",), formulas.groundedness,
-           "1 if P(every sentence is supported), as a head reads it, is the threshold at least; soft is it",
+           "1 if P(every sentence is supported), by a head, is at least the threshold, else 0; soft is P",
            "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states"),
     Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"),
            partial(formulas.share, judgement="support_hhem"),

@@ -1,7 +1,7 @@
-"""The functions of the metrics: from a sample's records to its score, 0 to 1.
+"""The functions of the metrics: each computes a sample's score, 0 to 1, from its records.
 
-`value` counts what has a probability of at least `options.threshold`, `soft` takes the probabilities
-themselves. Sources stand in the table `METRICS`.
+`value` counts what has a probability of at least `options.threshold`; `soft` uses the probabilities
+themselves. The table `METRICS` names the sources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Records = Mapping[str, Any]
 def share(
     records: Records, options: Options = DEFAULTS, judgement: str = "support", none: str = "no_statements"
 ) -> Score:
-    """Supported statements / all statements that a judgement decided; undefined (`none`) without one.
+    """Supported statements / all statements that `judgement` decided; undefined (`none`) without one.
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
@@ -35,8 +35,8 @@ def share(
 def full_support(records: Records, options: Options = DEFAULTS) -> Score:
     """1 if every statement of the response is supported, else 0; undefined (`no_statements`) without one.
 
-    `soft` is P(all supported): of a response that was read, what the head says; else the product of the n
-    probabilities to the power 1 / sqrt(n), which a calibration is fitted to.
+    `soft` is P(all supported): the head's, if one read the response; else the product of the n probabilities
+    to the power 1 / sqrt(n), to which a calibration is fitted.
 
     >>> from localeval.judgements.support import SupportRecord, Verdict
     >>> a, b = (Verdict(statement="S.", sentence=0, probability=p) for p in (0.9, 0.2))
@@ -51,7 +51,7 @@ def full_support(records: Records, options: Options = DEFAULTS) -> Score:
 
 
 def groundedness(records: Records, options: Options = DEFAULTS) -> Score:
-    """1 if P(all sentences of the response are supported), as a head reads it, is the threshold at least.
+    """1 if P(all sentences of the response are supported), by a head, is at least the threshold, else 0.
 
     `soft` is that probability. Undefined (`no_statements`) when no sentence claims anything. A probe on
     hidden states: Azaria and Mitchell 2023.
@@ -75,37 +75,37 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
         return recall
     if options.mode == "precision":
         return precision
-    if precision.status != "scored":  # whatever the judge finds in a response that claims nothing
+    if precision.status != "scored":  # whatever the judge found in a response that claims nothing
         return Score(0.0, 0.0)
     if options.mode == "recall":
         return recall
-    weight, made = options.beta * options.beta, list[float]()
+    weight, f_scores = options.beta * options.beta, list[float]()
     for p, r in ((precision.value or 0.0, recall.value or 0.0), (precision.soft or 0.0, recall.soft or 0.0)):
-        below = weight * p + r
-        made.append((1 + weight) * p * r / below if below else 0.0)
-    return Score(made[0], made[1])
+        denominator = weight * p + r
+        f_scores.append((1 + weight) * p * r / denominator if denominator else 0.0)
+    return Score(f_scores[0], f_scores[1])
 
 
 def context_utilization(records: Records, options: Options = DEFAULTS) -> Score:
     """Statements of the reference that contexts and response support / those that the contexts support.
 
-    Undefined: `no_reference_statements`, or `nothing_retrieved` where the contexts support none.
+    Undefined: `no_reference_statements`, or `nothing_retrieved` if the contexts support none.
     """
-    found = _probabilities(records, "reference_in_contexts")
-    told = _probabilities(records, "reference_in_response")
-    if not found:
+    in_contexts = _probabilities(records, "reference_in_contexts")
+    in_response = _probabilities(records, "reference_in_response")
+    if not in_contexts:
         return Score.undefined("no_reference_statements")
-    used = [t >= options.threshold for f, t in zip(found, told, strict=True) if f >= options.threshold]
-    if not used or not any(found):  # at a threshold of 0 even what is not there at all would count
+    pairs, threshold = list(zip(in_contexts, in_response, strict=True)), options.threshold
+    used = [r >= threshold for c, r in pairs if c >= threshold]
+    if not used or not any(in_contexts):  # at a threshold of 0 a probability of 0 would count as supported
         return Score.undefined("nothing_retrieved")
-    both = sum(f * t for f, t in zip(found, told, strict=True))
-    return Score(sum(used) / len(used), both / sum(found))
+    return Score(sum(used) / len(used), sum(c * r for c, r in pairs) / sum(in_contexts))
 
 
 def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_reference: bool) -> Score:
     """Statements of the response that are (not) in the contexts and (not) in the reference / all of them.
 
-    `soft` multiplies. Noise sensitivity counts RAGChecker's of relevant and irrelevant contexts together.
+    `soft` multiplies. Noise sensitivity adds up RAGChecker's two, for relevant and irrelevant contexts.
     """
     supported = _probabilities(records, "support")
     correct = _probabilities(records, "response_in_reference")
@@ -120,9 +120,9 @@ def share_of_kind(records: Records, options: Options, *, in_contexts: bool, in_r
 def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Mean over n questions drawn from the response of cos(user_input, question) x sufficiency; 0 to 1.
 
-    Sufficiency is whether the response answers the question clearly and completely: of the real question,
-    asked once (`options.relevance` "question": it agrees best with people), of each drawn one ("draws"), or
-    of the drawn one that has most of it ("ragas"). Only the mean is clipped to 0..1. Undefined
+    Sufficiency is whether the response answers a question clearly and completely: the real question, asked
+    once (`options.relevance` "question", which agrees best with people), each drawn one ("draws"), or the
+    drawn one with the highest sufficiency ("ragas"). Only the mean is clipped to 0..1. Undefined
     (`no_statements`) for a response without a word.
 
     >>> from localeval.judgements.questions import Drawn, QuestionsRecord
@@ -147,8 +147,8 @@ def answer_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
     """Sentences of the contexts that the question needs / all of them; 0 to 1. Undefined: `no_contexts`.
 
-    0 where they can't answer the question; when they can, and which sentences it needs, is told by
-    `NeededRecord.decided`. `soft` is the mean probability x that of being answerable.
+    0 if they can't answer the question. `NeededRecord.decided` decides whether they can, and which sentences
+    the question needs. `soft` is the mean probability x that of being answerable.
     """
     record = records["needed"]
     probabilities = [sentence.probability for sentence in record.sentences]
@@ -159,9 +159,9 @@ def context_relevance(records: Records, options: Options = DEFAULTS) -> Score:
 
 
 def context_precision(records: Records, options: Options = DEFAULTS) -> Score:
-    """Mean over the useful contexts' ranks k of precision@k; 0 to 1, and 0 where none is useful.
+    """Mean over the useful contexts' ranks k of precision@k; 0 to 1, and 0 if none is useful.
 
-    A context is useful for the reference, or without one for the response. `soft` weighs each by its
+    A context is useful for the reference or, without one, for the response. `soft` weights each by its
     probability.
 
     >>> from localeval.judgements.context_usefulness import UsefulRecord
@@ -178,11 +178,11 @@ def _probabilities(records: Records, judgement: str) -> list[float]:
 
 
 def _average_precision(weights: Sequence[float]) -> float:
-    found, total = 0.0, 0.0
+    cumulative, total = 0.0, 0.0
     for rank, weight in enumerate(weights, 1):
-        found += weight
-        total += weight * found / rank
-    return total / found if found else 0.0
+        cumulative += weight
+        total += weight * cumulative / rank
+    return total / cumulative if cumulative else 0.0
 
 
 def _mean_product(cosines: Sequence[float], weights: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""A score, or the plain reason why there is none."""
+"""A score, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ REASONS = {
     "engine_error": "the engine refused a call",
     "worker_lost": "each process that judged it ended, perhaps for want of memory",
 }
-"""What each reason code says; `missing_FIELD` stands beside them for each column."""
+"""Reason code -> what it means; there is also `missing_FIELD` for each column."""
 
 
 def explain(reason: str) -> str:
-    """Give a reason code with what it says; the code of a caller's own metric stays as it is.
+    """Return a reason code with what it means; the code of a caller's own metric stays as it is.
 
     >>> explain("missing_reference"), explain("too_short")
     ('missing_reference: the sample has no reference', 'too_short')
@@ -34,10 +34,10 @@ def explain(reason: str) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """What a metric says of one sample; equal records give equal scores.
+    """A metric's result for one sample; equal records give equal scores.
 
     value   the share after thresholds, 0 to 1; None unless `status` is "scored"
-    soft    the same of the probabilities themselves; agreement with people is measured on it
+    soft    the same from the probabilities themselves; agreement with people is measured on it
     status  "scored"; "undefined": there was nothing to judge; "failed": the judge could not
     reason  "" or a code: a key of `REASONS`, or "missing_" and the column
 

@@ -1,4 +1,4 @@
-"""What a number was made with, as typed fields: two runs with equal signatures give equal scores."""
+"""What a score was computed with, as typed fields: two runs with equal signatures give equal scores."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from localeval.system.versions import digest, machine, own_version, package_vers
 from localeval.text.display import printable, shorten
 
 _MODELS = ("judge", "embedder", "classifier")
-# Fields that differ between machines and move no number.
+# Fields that differ between machines and change no score.
 _ENVIRONMENT = {
     *("localeval", "machine", "engine.n_threads", "engine.n_gpu_layers", "engine.mmap"),
     *(f"{model}.{part}" for model in _MODELS[1:] for part in ("packages", "device", "batch_size", "threads")),
 }
-# Options that a signature tells by their effect, or that have none on a number.
-_TOLD_APART = ("explain", "prompts", "calibration", "head")
+# Options that other fields of a signature cover, or that change no score.
+_LEFT_OUT = ("explain", "prompts", "calibration", "head")
 
 
 class Signature(BaseModel):
-    """The recipe of a run. `str()` is its short form, in the manner of sacrebleu's, without default options.
+    """The recipe of a run. `str()` returns a short form like sacrebleu's, without default options.
 
     metrics, judgements, packages  name -> version
     prompts                        "judgement/language" -> sha256 of the prompt file
     judge, embedder, classifier    name, sha256 and more of each model that was needed
-    engine, options                settings, threads as resolved; what the caller chose about the judging
-    calibration                    language -> the curve that the probabilities of `support` went through
+    engine, options                settings, with the threads in use; what the caller chose about the judging
+    calibration                    language -> the curve that calibrated the probabilities of `support`
     heads                          language -> sha256 of the head that decided by reading
     """
 
@@ -61,7 +61,7 @@ class Signature(BaseModel):
         try:
             str(self), self.threshold, self.raw, self.judge["sha256"].encode()
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the signature is not whole ({error})") from error
+            raise ValueError(f"the signature is incomplete ({error})") from error
         return self
 
     @property
@@ -71,9 +71,9 @@ class Signature(BaseModel):
 
     @property
     def raw(self) -> bool:
-        """Whether a score stands on the judge's raw probabilities of support, for want of a calibration."""
-        asked = "support" in self.judgements and self.options["support_by"] in ("auto", "llm")
-        return asked and not self.calibration
+        """Whether a score depends on the judge's raw probabilities of support, as there is no calibration."""
+        asks_judge = "support" in self.judgements and self.options["support_by"] in ("auto", "llm")
+        return asks_judge and not self.calibration
 
     def __str__(self) -> str:
         parts = [",".join(f"{name}.{version}" for name, version in self.metrics.items())]
@@ -96,18 +96,18 @@ class Signature(BaseModel):
 
 
 def differences(a: Signature, b: Signature) -> tuple[list[str], list[str]]:
-    """Return (fields that move numbers, fields of the environment) that differ, each with both values.
+    """Return (fields that change scores, fields of the environment) that differ, each with both values.
 
-    What only one run used (a metric, a prompt, an embedder) has no part in what can be compared.
+    What only one run used (a metric, a prompt, an embedder) is not compared.
     """
-    moving, environment = list[str](), list[str]()
+    decisive, environment = list[str](), list[str]()
     first, second = _fields(a), _fields(b)
     for field, value in first.items():
         if field in second and value != second[field]:
             line = f"{field} ({_short(value)} and {_short(second[field])})"
             of_machine = field in _ENVIRONMENT or field.startswith("packages.")
-            (environment if of_machine else moving).append(line)
-    return moving, environment
+            (environment if of_machine else decisive).append(line)
+    return decisive, environment
 
 
 def _short(value: Any) -> str:
@@ -116,22 +116,22 @@ def _short(value: Any) -> str:
 
 
 def _fields(signature: Signature) -> dict[str, Any]:
-    """Flatten a signature to "judge.sha256" -> value. A model's name says nothing beside its sha256."""
+    """Flatten a signature to "judge.sha256" -> value, without the names of models, which have a sha256."""
     fields: dict[str, Any] = {}
     for name, value in signature.model_dump(mode="json").items():
-        # A calibration or a head moves numbers also where only one run has it.
+        # A calibration or a head changes scores even if only one run has it.
         if not isinstance(value, dict) or name in ("calibration", "heads"):
             fields[name] = value
             continue
-        for part, inner in value.items():
-            field = f"{name}.{part}"
-            if name not in _MODELS or part == "sha256" or field in _ENVIRONMENT:
-                fields[field] = inner
+        for key, item in value.items():
+            field = f"{name}.{key}"
+            if name not in _MODELS or key == "sha256" or field in _ENVIRONMENT:
+                fields[field] = item
     return fields
 
 
 def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signature:
-    """Make a signature of no metrics yet: the judge, its engine's settings, the packages and the machine."""
+    """Make a signature without metrics: the judge, its engine's settings, the packages and the machine."""
     return Signature(
         localeval=own_version(),
         metrics={},
@@ -150,7 +150,7 @@ def build_signature(
 ) -> Signature:
     """Make the signature of these metrics, with the models, packages and machine of `models`.
 
-    `curves` are those in force, where they are not what `curves_for` finds.
+    `curves` are the calibration in use, if it is not what `curves_for` returns.
     """
     judgements = judgements_of(metrics)
     names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
@@ -171,7 +171,7 @@ def build_signature(
             },
             "embedder": models.embedder if "embedder" in used else {},
             "classifier": models.classifier if "classifier" in used else {},
-            "options": {name: value for name, value in vars(options).items() if name not in _TOLD_APART},
+            "options": {name: value for name, value in vars(options).items() if name not in _LEFT_OUT},
             "heads": head_digests(heads) if reads else {},
             "calibration": curves_to_json(curves) if JUDGEMENT in names else {},
         }
@@ -179,7 +179,7 @@ def build_signature(
 
 
 def judgements_of(metrics: Sequence[Metric]) -> list[Judgement]:
-    """Return the judgements that the metrics stand on, each once."""
+    """Return the judgements that the metrics depend on, each once."""
     return with_needs([name for metric in metrics for name in metric.judgements])
 
 

@@ -1,4 +1,4 @@
-"""From records to scores, and from scores to means: arithmetic only."""
+"""Scores from records, and means from scores: arithmetic only."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from localeval.text.display import shorten, suggested
 from localeval.text.sentences import has_words
 
 SIGNIFICANT = 0.05
-"""A difference with a p-value below it is one."""
+"""A difference with a p-value below this is significant."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One metric over a run: means of the scored samples, how sure they are, and the counts by status.
+    """One metric over a run: means of the scored samples, their intervals, and the counts by status.
 
     value, soft              means, 0 to 1; None when no sample was scored
-    interval, soft_interval  (low, high) of 95 %, for other samples of the same kind; None below two scored
-    lowest, highest          the mean of value if every failed sample were 0, or 1
+    interval, soft_interval  95 % interval (low, high) for samples of this kind; None below two scored
+    lowest, highest          the mean of `value` if every failed sample scored 0, or 1
     """
 
     value: float | None
@@ -44,7 +44,7 @@ class Summary:
 
 
 def choose_metrics(names: Iterable[str]) -> list[Metric]:
-    """Return the rows of `names`, each once. Raises InputError for none, or an unknown one."""
+    """Return the metrics of `names`, each once. Raises InputError for no name, or an unknown one."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f'metrics is {shorten(repr(names), 60)}; give a list, as ["faithfulness"].')
     chosen: dict[str, Metric] = {}
@@ -60,12 +60,12 @@ def choose_metrics(names: Iterable[str]) -> list[Metric]:
 
 
 def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Options) -> None:
-    """Raise InputError where a metric needs a head, and none was fitted for the judge."""
-    needing = {"grounding", "support"} if options.support_by == "head" else {"grounding"}
+    """Raise InputError if a metric needs a head and none was fitted for the judge."""
+    dependent = {"grounding", "support"} if options.support_by == "head" else {"grounding"}
     for metric in metrics:
-        if not heads and not needing.isdisjoint(metric.judgements):
+        if not heads and not dependent.isdisjoint(metric.judgements):
             raise InputError(
-                f"{metric.name} needs a head that was fitted for this judge, and none is in force; make one "
+                f"{metric.name} needs a head that was fitted for this judge, and there is none; make one "
                 "with `localeval fit` and give it with --head, or leave the metric out."
             )
 
@@ -73,7 +73,7 @@ def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Op
 def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
     """Return the undefined score of a sample that lacks a column or a context; None if it can be judged.
 
-    An empty response is one that makes no statement; but with `metric.either` it counts as missing.
+    An empty response can be judged: it makes no statement. In `metric.either` it counts as missing.
     """
     for column in metric.columns:
         value = getattr(sample, column, None)
@@ -96,28 +96,28 @@ def scorable(metrics: Sequence[Metric], sample: Sample) -> list[Metric]:
 
 
 def judgements_of_sample(metrics: Sequence[Metric], options: Options, sample: Sample) -> list[str]:
-    """Return the judgements that the sample's scores stand on."""
+    """Return the judgements that the sample's scores depend on."""
     return judgements_for(scorable(metrics, sample), options)
 
 
 def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
-    """Return the judgements that the metrics need, and the reasons where they were asked for."""
-    wanted = [name for metric in metrics for name in metric.judgements]
-    return [*wanted, "reasons"] if options.explain and "support" in wanted else wanted
+    """Return the judgements that the metrics need, and "reasons" if `options.explain` asks for them."""
+    names = [name for metric in metrics for name in metric.judgements]
+    return [*names, "reasons"] if options.explain and "support" in names else names
 
 
 def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves: Curves) -> Score:
     """Compute the metric's score from raw records, or the failure of a judgement that it needs.
 
-    `curves` calibrate what the metric reads: those of `Judge.curves`, or of a result's signature.
+    `curves`, from `Judge.curves` or a result's signature, calibrate what the metric reads.
     """
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    # A metric of the caller's may give numpy's numbers, or nan, which JSON does not have.
-    value, soft = (None if one is None else float(one) for one in (score.value, score.soft))
-    if not all(0 <= one <= 1 for one in (value, soft) if one is not None):
+    # A caller's own metric may return numpy's numbers, or nan, which JSON does not have.
+    value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
+    if not all(0 <= number <= 1 for number in (value, soft) if number is not None):
         raise InputError(f"the metric {metric.name} gave {score}; its value and soft have to lie in 0 to 1.")
     return Score(value, soft, score.status, str(score.reason))
 
@@ -130,11 +130,11 @@ def compute_all(
 
 
 def summarize(scores: Iterable[Score]) -> Summary:
-    """Take means over the scored samples only; the others are counted, never averaged in.
+    """Average the scored samples only; the others are counted, never averaged in.
 
     >>> scores = [Score(1.0, 0.9), Score(0.5, 0.4), Score.undefined("no_contexts"), Score.failed("timeout")]
-    >>> made = summarize(scores)
-    >>> made.value, made.lowest, made.highest
+    >>> summary = summarize(scores)
+    >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.5, 0.8333333333333334)
     """
     from localeval.metrics.statistics import bootstrap_ci

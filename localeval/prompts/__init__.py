@@ -1,6 +1,6 @@
-"""Prompts: texts as TOML files per judgement and language, and how outside text is put into their templates.
+"""Prompts: TOML files, one per judgement and language, and how outside text is put into their templates.
 
-A file has names of its own for two parts: `branch` is the context, and `leaves` are the items.
+A file has other names for two parts: `branch` is the context, and `leaves` are the items.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ else:
 LANGUAGES = ("en", "zh")
 FENCES = ("documents", "question", "answer", "reference")
 _FENCE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(FENCES)})\b)", re.IGNORECASE)
-_PLACE = re.compile(r"\{(\w+)\}")
-_OPTIONAL = {"closest"}  # of a verdict: a prompt may show these sentences again, or not
-ANSWERS = {"verdict": ("yes", "no"), "sufficient": ("yes", "no")}  # all other fields of a reply are free
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_OPTIONAL = {"closest"}  # a verdict's prompt may repeat these sentences, or not
+ANSWERS = {"verdict": ("yes", "no"), "sufficient": ("yes", "no")}  # all other fields of a reply are free text
 
 
 def _checked(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an example's item. Raises ValueError where a value is none of its name."""
+    """Return an example's item unchanged. Raises ValueError for a value that does not fit its name."""
     for name, value in item.items():
         if name in ANSWERS:
-            right = value in ANSWERS[name]
+            valid = value in ANSWERS[name]
         elif name == "statements":
-            right = isinstance(value, list) and all(isinstance(text, str) for text in value)
+            valid = isinstance(value, list) and all(isinstance(text, str) for text in value)
         else:
-            right = isinstance(value, str)
-        if not right:
+            valid = isinstance(value, str)
+        if not valid:
             raise ValueError(f"its {name} can't be {value!r}")
     return item
 
 
 @dataclass(frozen=True)
 class PromptPrefix:
-    """What is the same for a whole run: the instruction, and worked examples as (user, assistant) turns."""
+    """The part that is the same for a whole run: the instruction, and examples as (user, assistant) turns."""
 
     system: str
     examples: tuple[tuple[str, str], ...]
 
 
 class Example(BaseModel, extra="allow"):
-    """A worked example: its items, and as further fields the texts of the context, contexts one by one."""
+    """A worked example: its items, and as further fields the texts of the context, contexts as a list."""
 
     __pydantic_extra__: dict[str, str | list[str]]
     items: list[Annotated[dict[str, Any], AfterValidator(_checked)]] = Field(alias="leaves")
@@ -76,12 +76,12 @@ class Example(BaseModel, extra="allow"):
 class Prompt(BaseModel):
     """One judgement's prompt in one language: templates with {names}, filled by code.
 
-    context       what stands before all items of a sample
+    context       template of the text before all items of a sample
     items         an item's name -> its template
     words         texts that code puts into items
-    examples      worked ones, rendered by the same templates as the real thing
-    context_once  only the first item of an example shows the context; the others go on its conversation
-    sha256        that of the file's text
+    examples      worked examples, rendered by the same templates as samples
+    context_once  only the first item of an example has the context; the others continue its conversation
+    sha256        sha256 of the file's text
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -94,7 +94,7 @@ class Prompt(BaseModel):
     examples: list[Example] = []
     context_once: bool = Field(default=False, alias="branch_once")
     sha256: str
-    _prefixes: dict[tuple[Any, ...], PromptPrefix] = PrivateAttr(default_factory=dict)  # every sample asks
+    _prefixes: dict[tuple[Any, ...], PromptPrefix] = PrivateAttr(default_factory=dict)  # a cache
 
     def render_context(self, /, **texts: str) -> str:
         return fill(self.context, texts)
@@ -103,45 +103,45 @@ class Prompt(BaseModel):
         return fill(self.items[item], texts)
 
     def prefix(self, item: str, schema: type[BaseModel], **others: type[BaseModel]) -> PromptPrefix:
-        """Give the instruction with the worked examples, whose replies have the fields of a schema.
+        """Return the instruction with the worked examples, whose replies have the fields of a schema.
 
-        An item of an example is of `item`, with `schema`, unless it names another one (its `leaf`), whose
+        An example's item is of the kind `item`, with `schema`, unless its `leaf` names another kind, whose
         schema is in `others`.
         """
-        made = (item, schema, *others.items())
-        if made not in self._prefixes:
-            fields = {kind: [*form.model_fields] for kind, form in {item: schema, **others}.items()}
+        key = (item, schema, *others.items())
+        if key not in self._prefixes:
+            fields = {kind: [*model.model_fields] for kind, model in {item: schema, **others}.items()}
             turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
-            self._prefixes[made] = PromptPrefix(self.system, tuple(turns))
-        return self._prefixes[made]
+            self._prefixes[key] = PromptPrefix(self.system, tuple(turns))
+        return self._prefixes[key]
 
     def turns(
         self, example: Example, usual: str, fields: Mapping[str, Iterable[str]]
     ) -> list[tuple[str, str]]:
-        """Render an example as (user, assistant) turns. Raises KeyError for what it lacks.
+        """Render an example as (user, assistant) turns. Raises KeyError for a text that it lacks.
 
-        usual   what an item is unless it says so
-        fields  kind of item -> what its reply holds
+        usual   the kind of an item without a `leaf`
+        fields  kind of item -> fields of its reply
         """
         texts = (example.model_extra or {}).items()
         context = self.render_context(**{k: join(v) if isinstance(v, list) else v for k, v in texts})
         turns = []
-        for given in example.items:
-            kind = given.get("leaf", usual)
-            user = (context + self.render_item(kind, **given)).lstrip("\n")
-            reply = {name: given[name] for name in fields[kind]}
+        for item in example.items:
+            kind = item.get("leaf", usual)
+            user = (context + self.render_item(kind, **item)).lstrip("\n")
+            reply = {name: item[name] for name in fields[kind]}
             turns.append((user, json.dumps(reply, ensure_ascii=False, separators=(",", ":"))))
             context = "" if self.context_once else context
         return turns
 
 
 def join(contexts: Sequence[str]) -> str:
-    """Join contexts to one text, a newline between them."""
+    """Join contexts into one text, with newlines between them."""
     return "\n".join(contexts)
 
 
 def fence(text: str) -> str:
-    """Make every fence mark of the prompts in `text` harmless. Fencing it again changes nothing.
+    """Disarm the prompts' fence tags in `text`, so that they read as text. Doing it twice changes nothing.
 
     >>> fence("a </documents> b")
     'a ‹/documents> b'
@@ -150,15 +150,15 @@ def fence(text: str) -> str:
 
 
 def fill(template: str, texts: Mapping[str, str]) -> str:
-    """Replace each {name} by the fenced text of that name, in one pass: no text is read as a place."""
-    return _PLACE.sub(lambda place: fence(texts[place[1]]), template)
+    """Replace each {name} by the fenced text of that name, in one pass: texts are not searched for names."""
+    return _PLACEHOLDER.sub(lambda match: fence(texts[match[1]]), template)
 
 
 def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
-    """Load the prompt of a judgement ("support") in a language ("en", "zh"), or what the caller gave for it.
+    """Load the prompt of a judgement ("support") in a language ("en", "zh"), or the caller's replacement.
 
     `replacement` is a prompt file's path, or its text. Raises PromptError, with the part that is missing or
-    wrong, when it does not have the shape of the built-in one (whose path the message names).
+    wrong, if it does not have the form of the built-in one (whose path the message names).
     """
     if replacement is None:
         return _built_in(judgement, language)
@@ -174,7 +174,7 @@ def _built_in(judgement: str, language: str) -> Prompt:
 
 
 def text_of(replacement: str | os.PathLike[str]) -> str:
-    """Read a prompt file given as its text or its path. Raises PromptError if that can't be done."""
+    """Return the text of a prompt file, given as its text or its path. Raises PromptError if unreadable."""
     if isinstance(replacement, str) and "\n" in replacement:
         return replacement
     try:
@@ -196,37 +196,37 @@ def _parse(text: str, where: str) -> Prompt:
         raise PromptError(f"{where}: this is not a TOML prompt file ({shorten(error)}).") from error
 
 
-@lru_cache(maxsize=64)  # by its text: a file may be edited between two runs of a process
+@lru_cache(maxsize=64)  # keyed by text: a file may be edited between two runs in a process
 def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
-    """Read a replaced prompt. Raises PromptError unless it has what the built-in one has, in the same form.
+    """Parse a replacement. Raises PromptError unless it has what the built-in one has, in the same form.
 
-    So no slip in a file is met first in the middle of a run.
+    So no mistake in a file is found only in the middle of a run.
     """
     prompt, built_in = _parse(text, where), _built_in(judgement, language)
     see = f"see {resources.files(__package__) / language / f'{judgement}.toml'}."
-    given, wanted = (
+    templates, expected = (
         {"branch": p.context} | {f"leaves.{k}": v for k, v in p.items.items()} for p in (prompt, built_in)
     )
-    if strange := sorted(given.keys() - wanted.keys()):
-        raise PromptError(f"{where}: {strange[0]} is not known; {see}")
-    for name, template in wanted.items():
-        if name not in given:
+    if unknown := sorted(templates.keys() - expected.keys()):
+        raise PromptError(f"{where}: {unknown[0]} is not known; {see}")
+    for name, template in expected.items():
+        if name not in templates:
             raise PromptError(f"{where}: {name} is missing; {see}")
-        places, found = {*_PLACE.findall(template)}, {*_PLACE.findall(given[name])}
-        if not places - _OPTIONAL <= found <= places | (_OPTIONAL if name == "leaves.verdict" else set()):
-            listed = ", ".join(f"{{{place}}}" for place in sorted(places))
-            raise PromptError(f"{where}: {name} must hold just these places: {listed}; {see}")
+        required, found = {*_PLACEHOLDER.findall(template)}, {*_PLACEHOLDER.findall(templates[name])}
+        if not required - _OPTIONAL <= found <= required | (_OPTIONAL if name == "leaves.verdict" else set()):
+            names = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(required))
+            raise PromptError(f"{where}: {name} must hold exactly these placeholders: {names}; {see}")
     if missing := built_in.words.keys() - prompt.words:
         raise PromptError(f"{where}: words lacks {', '.join(sorted(missing))}; {see}")
 
-    shown = [item for example in built_in.examples for item in example.items]
-    named = {item["leaf"] for item in shown if "leaf" in item}
+    items = [item for example in built_in.examples for item in example.items]
+    named = {item["leaf"] for item in items if "leaf" in item}
     usual = next(name for name in built_in.items if name not in named)
-    fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in shown}
+    fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in items}
     for number, example in enumerate(prompt.examples, 1):
         if unknown := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
-            known, fault = ", ".join(fields), f"there is no leaf {shorten(unknown[0])}"
-            raise PromptError(f"{where}: example {number}: {fault}; choose one of: {known}.")
+            fault = f"there is no leaf {shorten(unknown[0])}; choose one of: {', '.join(fields)}"
+            raise PromptError(f"{where}: example {number}: {fault}.")
         try:
             prompt.turns(example, usual, fields)
         except KeyError as error:

@@ -1,4 +1,4 @@
-"""What a caller may choose about the judging, beside the model."""
+"""What a caller may choose about the judging, except the model."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _Prompted = Literal["statements", "support", "support_reasoned", "questions", "n
 PROMPTED = get_args(_Prompted)  # the judgements with a prompt
 
 
-def _file_text(command: str, given: str) -> str:
-    """Read what `localeval COMMAND` wrote, as the file is now; "auto", "none" and a text stay as they are."""
-    if given in ("auto", "none") or given.lstrip().startswith("{"):
-        return given
+def _file_text(command: str, value: str) -> str:
+    """Read a file that `localeval COMMAND` wrote; "auto", "none" and a file's text stay as they are."""
+    if value in ("auto", "none") or value.lstrip().startswith("{"):
+        return value
     try:
-        return Path(given).read_text(encoding="utf-8")
+        return Path(value).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{shorten(given)}: this file can't be read ({shorten(error)}); give one that "
+            f"{shorten(value)}: this file can't be read ({shorten(error)}); give one that "
             f"`localeval {command}` wrote, auto or none."
         ) from error
 
 
-def _prompt_texts(given: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Check the caller's prompts, and read their files as they are now."""
-    for judgement, by_language in given.items():
+def _prompt_texts(prompts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Check the caller's prompts, and replace paths by the texts of the files."""
+    for judgement, by_language in prompts.items():
         for language, prompt in by_language.items():
             load(judgement, language, prompt)
-    return {name: {own: text_of(prompt) for own, prompt in texts.items()} for name, texts in given.items()}
+    return {name: {language: text_of(p) for language, p in texts.items()} for name, texts in prompts.items()}
 
 
 _Path = Annotated[
-    str, BeforeValidator(lambda given: os.fspath(given) if isinstance(given, os.PathLike) else given)
+    str, BeforeValidator(lambda value: os.fspath(value) if isinstance(value, os.PathLike) else value)
 ]
 _Prompts = Mapping[_Prompted, Mapping[Literal["en", "zh"], _Path]]
 
@@ -59,61 +59,61 @@ class Options(Settings):
     verdict: Literal["direct", "reasoned"] = Field(
         default="direct",
         description="direct reads the probability at once; reasoned lets the model write a reason first, "
-        "which is slower and has other probabilities.",
+        "which is slower and gives other probabilities.",
     )
     explain: bool = Field(
         default=False,
-        description="Add a reason to each verdict of the response on the contexts, as faithfulness counts "
-        "them; changes no value and no probability.",
+        description="Add a reason to each verdict on a statement of the response that faithfulness counts; "
+        "changes no value and no probability.",
     )
     support_by: Literal["auto", "llm", "head", "hhem"] = Field(
         default="auto",
-        description="Who decides whether a statement is supported: llm is asked; hhem is the classifier "
-        "HHEM-2.1-Open; with head the response is read with the contexts, and a head decides each of its "
-        "sentences, which is faster; auto reads where a head was fitted to many long responses, and this one "
-        "has three sentences or more and no reference, and else asks.",
+        description="What decides whether a statement is supported: llm asks the judge; hhem uses the "
+        "classifier HHEM-2.1-Open; head reads the response with the contexts, and a head decides each of its "
+        "sentences, which is faster; auto reads if a head was fitted to many long responses and this one has "
+        "three sentences or more and no reference, and else asks.",
     )
     threshold: Number = Field(
         default=0.5, ge=0, le=1, description="Probability from which a verdict counts as yes."
     )
-    seed: Whole = Field(default=0, ge=0, le=2**32 - 1, description="Of every draw.")
+    seed: Whole = Field(default=0, ge=0, le=2**32 - 1, description="Seed of all draws.")
     questions: Whole = Field(
         default=10, ge=1, le=100, description="Questions that answer_relevance draws from the response."
     )
-    temperature: Number = Field(default=0.5, ge=0, le=2, description="Of these draws; at 0 all are the same.")
+    temperature: Number = Field(default=0.5, ge=0, le=2, description="Of the draws; at 0 they are all equal.")
     relevance: Literal["question", "draws", "ragas"] = Field(
         default="question",
-        description="Whose sufficiency counts in answer_relevance: the real question's, each of the draws', "
-        "or as in ragas that of any draw; ragas draws three (--questions 3).",
+        description="Whose sufficiency counts in answer_relevance: the real question's, each drawn one's, or "
+        "the highest of the drawn ones as in ragas, which draws three (--questions 3).",
     )
     mode: Literal["f1", "precision", "recall"] = Field(
-        default="f1", description="Of factual_correctness; f1 is F-beta."
+        default="f1", description="Kind of factual_correctness; f1 is F-beta."
     )
     beta: Number = Field(
-        default=1.0, ge=0.01, le=100, description="Of factual_correctness: above 1, recall weighs more."
+        default=1.0, ge=0.01, le=100, description="Beta of factual_correctness: above 1, recall weighs more."
     )
     prompts: Annotated[_Prompts, AfterValidator(_prompt_texts)] = Field(
         default_factory=dict, description="Judgement -> language -> a prompt file, as its path or its text."
     )
     calibration: Annotated[_Path, AfterValidator(partial(_file_text, "card"))] = Field(
         default="auto",
-        description="auto (the shipped one that was fitted on just this judge, its prompts and options; else "
-        "probabilities stay raw), none, or a file that `localeval card` wrote.",
+        description="auto (the shipped one that was fitted for exactly this judge, its prompts and options; "
+        "else probabilities stay raw), none, or a file that `localeval card` wrote.",
     )
     head: Annotated[_Path, AfterValidator(partial(_file_text, "fit"))] = Field(
         default="auto",
-        description="auto (the shipped one that was fitted for just this judge), none (nothing is decided by "
-        "reading), or a file that `localeval fit` wrote.",
+        description="auto (the shipped one that was fitted for exactly this judge), none (nothing is decided "
+        "by reading), or a file that `localeval fit` wrote.",
     )
 
     def prompt(self, judgement: str, language: str) -> Prompt:
-        """Load the prompt to use: the caller's, else the built-in one, in English for other languages."""
+        """Load the prompt to use: the caller's, else the built-in one; English for other languages."""
         language = language if language in LANGUAGES else "en"
-        replaced: Any = self.prompts
-        return load(judgement, language, replaced.get(judgement, {}).get(language))
+        replacements: Any = self.prompts
+        return load(judgement, language, replacements.get(judgement, {}).get(language))
 
 
 DEFAULTS = Options()
 
-# Those that move scores, and no judgement that a score is computed from.
+# Options that change scores, but no judgement from which a score is computed.
 ARITHMETIC = ("threshold", "relevance", "mode", "beta", "calibration")
