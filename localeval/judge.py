@@ -55,7 +55,7 @@ class Judge:
         engine: TreeEngine,
         model: Mapping[str, Any],
         source: str = "",
-        companions: AuxiliaryModels | None = None,
+        auxiliary_models: AuxiliaryModels | None = None,
     ) -> None:
         """Judge with `engine`; `model` has the name, sha256 and size of its model, for the signature.
 
@@ -64,9 +64,9 @@ class Judge:
         self.engine = engine
         self.model = dict(model)
         self.source = source or str(self.model["name"])
-        self.companions = companions or AuxiliaryModels()
+        self.auxiliary_models = auxiliary_models or AuxiliaryModels()
         self._lock = threading.Lock()
-        self._closed = threading.Event()  # shared with copies that have other companions
+        self._closed = threading.Event()  # shared with copies that have other auxiliary models
         self.loader: Callable[[], Judge] | None = None  # makes the same judge in another process
         self.memory = Journal()  # for `score` and `localeval.compat`
 
@@ -98,7 +98,7 @@ class Judge:
         engine = Engine(files.path, parsed, PrefixCache(files.sha256, parsed) if cache_prefix else None)
         identity = {"name": files.name, "sha256": files.sha256, "size": files.size}
         judge = cls(engine, identity, files.source, AuxiliaryModels(embedder, classifier, parsed.n_threads))
-        sources = judge.companions.sources()
+        sources = judge.auxiliary_models.sources()
         if not any(map(is_callers_own, sources.values())):  # a caller's object can't go to another process
             judge.loader = partial(
                 cls.load, judge.source, **sources, cache_prefix=cache_prefix, **vars(parsed)
@@ -157,7 +157,7 @@ class Judge:
         """Collect what judgements are asked with. Raises InputError if the judge was closed."""
         self._check_open()
         curves = self.curves(options) if options.explain else RAW  # reasons are for calibrated verdicts
-        embedder, classifier = self.companions.embedder, self.companions.classifier
+        embedder, classifier = self.auxiliary_models.embedder, self.auxiliary_models.classifier
         return JudgeContext(self.engine, options, embedder, classifier, self.heads(options), curves)
 
     def curves(self, options: Options) -> Curves:
@@ -173,7 +173,7 @@ class Judge:
         self._check_open()
         self.curves(options)
         check_heads(metrics, self.heads(options), options)
-        for name, model in self._companions_of(metrics, options).items():
+        for name, model in self._auxiliary_models_for(metrics, options).items():
             validate_signature(model, name)
 
     def fits(self) -> None:
@@ -201,14 +201,15 @@ class Judge:
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
         """Return what the scores of these metrics are computed with. Raises what `ready` raises."""
-        update = {name: model.signature() for name, model in self._companions_of(metrics, options).items()}
+        auxiliary = self._auxiliary_models_for(metrics, options)
+        signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
-        return build_signature(models.model_copy(update=update), metrics, options)
+        return build_signature(models.model_copy(update=signatures), metrics, options)
 
-    def _companions_of(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
+    def _auxiliary_models_for(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
         """Open the embedder and the classifier, each if the metrics need it."""
         used = models_used(judgements_of(metrics), options)
-        openers = {"embedder": self.companions.embedder, "classifier": self.companions.classifier}
+        openers = {"embedder": self.auxiliary_models.embedder, "classifier": self.auxiliary_models.classifier}
         return {name: open_model() for name, open_model in openers.items() if name in used}
 
     def close(self) -> None:
@@ -216,7 +217,7 @@ class Judge:
         with self._lock:
             self._closed.set()
             self.engine.close()
-            self.companions.close()
+            self.auxiliary_models.close()
 
     def _check_open(self) -> None:
         if self._closed.is_set():

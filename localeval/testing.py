@@ -208,4 +208,4 @@ def fake_judge(
 ) -> Judge:
     """Return a `Judge` with a fake engine, and a fake embedder and classifier for metrics that need one."""
     auxiliary = AuxiliaryModels(embedder or FakeEmbedder({}), classifier or FakeClassifier({}))
-    return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0}, companions=auxiliary)
+    return Judge(engine, {"name": "fake", "sha256": "0" * 64, "size": 0}, auxiliary_models=auxiliary)

@@ -144,31 +144,31 @@ def _ask(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -
     """Return P(supported) of each case, judged alone: together they would decide what is shown first."""
     context = judge.context(DEFAULTS)
     prompt = context.options.prompt("support", language)
-    recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
+    fingerprint = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompt.sha256]
 
     def decide(case: Case) -> float:
         evidence = closest_evidence([case.statement], case.contexts)
         (verdict,), _ = judge_support(context, case.contexts, [case.statement], evidence, language)
         return verdict.probability
 
-    return _decide_all(cases, recipe, language, journal, decide)
+    return _decide_all(cases, fingerprint, language, journal, decide)
 
 
 def _read(cases: Sequence[Case], language: str, judge: Judge, journal: Journal) -> dict[Case, float]:
     """Return P(supported) of the one sentence of each response, as `groundedness` decides it."""
     context = judge.context(DEFAULTS)
-    recipe = [judge.signature_of_engine(), head_digests(context.heads)]
+    fingerprint = [judge.signature_of_engine(), head_digests(context.heads)]
 
     def decide(case: Case) -> float:
         sample = Sample(response=case.statement, retrieved_contexts=list(case.contexts))
         return min(sentence.probability for sentence in grounding.ask(context, sample, {}).sentences)
 
-    return _decide_all(cases, recipe, language, journal, decide)
+    return _decide_all(cases, fingerprint, language, journal, decide)
 
 
 def _decide_all(
     cases: Sequence[Case],
-    recipe: Sequence[Any],
+    fingerprint: Sequence[Any],
     language: str,
     journal: Journal,
     decide: Callable[[Case], float],
@@ -176,7 +176,7 @@ def _decide_all(
     """Decide each case that is not in the journal; those in a language without a head are left out."""
     probabilities = {}
     for case in dict.fromkeys(cases):
-        key = digest([recipe, case])
+        key = digest([fingerprint, case])
         with suppress(NoHead):
             if (entry := journal.get(key)) is None:
                 entry = {"p": decide(case)}

@@ -136,12 +136,12 @@ def judge_support(
         context = judge.context(options)
         changed = [variant.options, variant.verdicts, variant.passages]
         prompts = [options.prompt("support", x).sha256 for x in ("en", "zh")]
-        recipe = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
+        fingerprint = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
         for sample in samples:
             record = statements[sample.id]
             if not record.flat():
                 continue
-            key = digest([recipe, changed, sample.id, record.model_dump(mode="json")])
+            key = digest([fingerprint, changed, sample.id, record.model_dump(mode="json")])
             if (entry := journal.get(key)) is None:
                 before, start = judge.engine.spent, time.perf_counter()
                 probabilities = ask(context, sample, record, variant.passages)

@@ -96,4 +96,4 @@ def obliging_judge() -> Judge:
 
 def tiny_judge(engine: TreeEngine) -> Judge:
     model = {"name": "obliging", "sha256": "0" * 64, "size": 0}
-    return Judge(engine, model, companions=AuxiliaryModels(Hashed(), Hashed()))
+    return Judge(engine, model, auxiliary_models=AuxiliaryModels(Hashed(), Hashed()))

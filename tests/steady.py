@@ -85,6 +85,6 @@ class SteadyEmbedder:
 
 def steady_judge(engine: SteadyEngine) -> Judge:
     model = {"name": "steady", "sha256": "0" * 64, "size": 0}
-    judge = Judge(engine, model, companions=AuxiliaryModels(SteadyEmbedder()))
+    judge = Judge(engine, model, auxiliary_models=AuxiliaryModels(SteadyEmbedder()))
     judge.loader = partial(steady_judge, engine)  # a worker has a copy of the engine
     return judge

@@ -58,10 +58,10 @@ def close(models: Iterable[Hashable]) -> None:
             OPENED.pop(key).close()
 
 
-def _with_models(judge: Judge, companions: AuxiliaryModels) -> Judge:
+def _with_models(judge: Judge, auxiliary_models: AuxiliaryModels) -> Judge:
     """Return a judge with the same engine, lock and memory, and with these companion models."""
     new_judge = copy.copy(judge)
-    new_judge.companions = companions
+    new_judge.auxiliary_models = auxiliary_models
     return new_judge
 
 
@@ -244,7 +244,7 @@ class FaithfulnesswithHHEM(Faithfulness):
             return judge  # with the judge's own classifier, which has these settings by default
         from localeval.engine.hhem import Classifier
 
-        source, threads = judge.companions.sources()["classifier"], judge.engine.settings.n_threads
+        source, threads = judge.auxiliary_models.sources()["classifier"], judge.engine.settings.n_threads
         options = {"device": self.device, "batch_size": self.batch_size, "threads": threads}
         return _with_models(judge, AuxiliaryModels(classifier=self._open(Classifier.load, source, **options)))
 

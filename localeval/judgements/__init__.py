@@ -40,12 +40,12 @@ Answers = Literal["judge", "embedder", "classifier", "support"]
 class Judgement:
     """How a judgement is made.
 
-    columns  the sample's fields that can change the answer; they and `recipe` make the record's key
-    needs    judgements whose records `ask` reads
-    prompts  names of the prompts that it may use
-    recipe   what else can change the answer: prompt, form, and whether a model is asked at all
-    ask      makes the record; raises EngineError where the engine can't answer
-    uses     the model that answers; "support" means the one that `Options.support_by` names
+    columns     the sample's fields that can change the answer; they and `key_fields` make the record's key
+    needs       judgements whose records `ask` reads
+    prompts     names of the prompts that it may use
+    key_fields  what else can change the answer: prompt, form, and whether a model is asked at all
+    ask         makes the record; raises EngineError where the engine can't answer
+    uses        the model that answers; "support" means the one that `Options.support_by` names
     """
 
     name: str
@@ -53,7 +53,7 @@ class Judgement:
     columns: tuple[str, ...]
     needs: tuple[str, ...]
     prompts: tuple[str, ...]
-    recipe: Callable[[JudgeContext, Sample], dict[str, Any]]
+    key_fields: Callable[[JudgeContext, Sample], dict[str, Any]]
     ask: Callable[[JudgeContext, Sample, Records], BaseModel]
     record: type[BaseModel]
     uses: Answers
@@ -69,9 +69,9 @@ def _new(
     needs: str = "",
     uses: Answers = "judge",
 ) -> Judgement:
-    """Build a judgement from a module or task with `recipe` and `ask`; names are separated by spaces."""
-    column_names, needed, prompt_names = (tuple(names.split()) for names in (columns, needs, prompts))
-    return Judgement(name, version, column_names, needed, prompt_names, task.recipe, task.ask, record, uses)
+    """Build a judgement from a module or task with `key_fields` and `ask`; names are separated by spaces."""
+    read, needed, prompted = (tuple(names.split()) for names in (columns, needs, prompts))
+    return Judgement(name, version, read, needed, prompted, task.key_fields, task.ask, record, uses)
 
 
 def _statements(name: str, column: str) -> Judgement:

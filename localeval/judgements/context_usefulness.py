@@ -27,7 +27,7 @@ def against(sample: Sample) -> Literal["reference", "response"]:
     return "reference" if has_words(sample.reference or "") else "response"
 
 
-def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     prompt = context.options.prompt("useful", language(sample.user_input or ""))
     return {"prompt": prompt.sha256, "against": against(sample)}
 

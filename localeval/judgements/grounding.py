@@ -64,7 +64,7 @@ def decides(context: JudgeContext, sample: Sample) -> bool:
     return any(map(has_words, sample.retrieved_contexts or [])) and len(extract_claims(text)) >= LONG
 
 
-def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     head = context.heads.get(language(response_of(sample)))
     return {"head": head.sha256 if head else None}
 

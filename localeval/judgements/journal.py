@@ -326,7 +326,7 @@ def key_of(
     return digest(
         {
             "judgement": [judgement.name, judgement.version],
-            "recipe": judgement.recipe(context, sample),
+            "recipe": judgement.key_fields(context, sample),
             "of": [records[name].model_dump(mode="json") for name in judgement.needs],
             "sample": {column: getattr(sample, column) for column in judgement.columns},
             "engine": engine,

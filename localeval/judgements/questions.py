@@ -58,7 +58,7 @@ class ReasonedDrawnReply(BaseModel):
     sufficient: Literal["yes", "no"]
 
 
-def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     options = context.options
     return {
         "questions": options.questions,

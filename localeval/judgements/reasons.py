@@ -25,7 +25,7 @@ class ReasonReply(BaseModel):
     reason: str
 
 
-def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     language_code, options = language(response_of(sample)), context.options
     inputs = {
         "verdict": options.verdict,

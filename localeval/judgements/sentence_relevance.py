@@ -47,7 +47,7 @@ class NeededRecord(Record):
         return tuple(answerable and s.probability >= minimum for s in self.sentences)
 
 
-def recipe(context: JudgeContext, sample: Sample) -> dict[str, Any]:
+def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     return {"prompt": context.options.prompt("needed", language(sample.user_input or "")).sha256}
 
 

@@ -19,7 +19,7 @@ class SimilarityRecord(Record):
     cosines: tuple[float, ...]
 
 
-def recipe(context: JudgeContext, _: Sample) -> dict[str, Any]:
+def key_fields(context: JudgeContext, _: Sample) -> dict[str, Any]:
     return context.embedder().signature()
 
 

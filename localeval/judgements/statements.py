@@ -74,7 +74,7 @@ class StatementsTask:
 
     column: str
 
-    def recipe(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
+    def key_fields(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
         if self._are_sentences(context, sample):
             return {"statements": "sentences"}
         [text] = texts_of(sample, self.column)

@@ -103,13 +103,13 @@ class SupportTask:
         of_response = (self.statements, self.premise) == ("statements", "retrieved_contexts")
         return "head" if of_response and grounding.decides(context, sample) else "llm"
 
-    def recipe(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
+    def key_fields(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
         by = self.decided_by(context, sample)
         if by == "hhem":
             return {"by": "hhem", "classifier": context.classifier().signature()}
         if by == "head":
             read = {"user_input": sample.user_input, "response": sample.response}
-            return {"by": "head", **grounding.recipe(context, sample), **read}
+            return {"by": "head", **grounding.key_fields(context, sample), **read}
         column = "reference" if self.statements == "reference_statements" else "response"
         prompt = prompt_for(context, language(texts_of(sample, column)[0]))
         return {"verdict": context.options.verdict, "prompt": prompt.sha256}

@@ -30,7 +30,7 @@ _LEFT_OUT = ("explain", "prompts", "calibration", "head")
 
 
 class Signature(BaseModel):
-    """The recipe of a run. `str()` returns a short form like sacrebleu's, without default options.
+    """What the scores of a run depend on. `str()` is a short form like sacrebleu's, without default options.
 
     metrics, judgements, packages  name -> version
     prompts                        "judgement/language" -> sha256 of the prompt file

@@ -81,7 +81,7 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
     return RunConfig(
         metrics=list(signature.metrics),
         judge=judge.source,
-        **judge.companions.sources(),
+        **judge.auxiliary_models.sources(),
         engine=EngineConfig(**judge.signature_of_engine()),
         options=vars(options),
         signature=signature,

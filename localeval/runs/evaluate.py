@@ -204,7 +204,7 @@ def _available_metrics(metrics: list[Metric], named: bool, judge: Judge, options
 
     None is left out where the caller `named` them, or an embedder. Raises ModelMissing where none is left.
     """
-    if named or not judge.companions.auto:
+    if named or not judge.auxiliary_models.auto:
         judge.ready(metrics, options)
         return metrics
     missing: dict[str, ModelMissing] = {}

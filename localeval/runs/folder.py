@@ -28,19 +28,19 @@ from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
-SAMPLES, RECIPE, RESULTS, REPORT = "samples.jsonl", config.FILE, FILE, "report.html"
+SAMPLES, CONFIG, RESULTS, REPORT = "samples.jsonl", config.FILE, FILE, "report.html"
 SHARD = "shard.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, RECIPE, SAMPLES, SHARD, plan.FILE, *_FINISHED)
+FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, CONFIG, SAMPLES, SHARD, plan.FILE, *_FINISHED)
 """All files of a run."""
 
 
 def is_run(folder: Path) -> bool:
     """Return whether the folder has a run, of any version. Raises OSError where run.json can't be read."""
-    if not (folder / RECIPE).exists():
+    if not (folder / CONFIG).exists():
         return False
     try:
-        content = json.loads((folder / RECIPE).read_bytes())
+        content = json.loads((folder / CONFIG).read_bytes())
     except (ValueError, RecursionError):  # run.json is damaged, but the judgements are still good
         return (folder / journal.FILE).exists()
     return isinstance(content, dict) and content.keys() >= {"metrics", "judge", "engine"}
@@ -57,7 +57,7 @@ def check(folder: Path, samples: Samples) -> None:
         # Empty and hidden files do not count: a run that ended at its beginning leaves such files.
         if any(path.lstat().st_size for path in paths if not path.name.startswith(".")):
             raise FolderError(
-                f"{folder}: this folder is not empty, and no run's (it has no {RECIPE} of one); choose an "
+                f"{folder}: this folder is not empty, and no run's (it has no {CONFIG} of one); choose an "
                 "empty or a new one with -o."
             )
     except OSError as error:
@@ -136,7 +136,7 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits:
         return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
 
     # The configuration first: with it, the folder belongs to a run.
-    contents: dict[str, Callable[[], Iterable[str]]] = {RECIPE: new.lines, SAMPLES: lines}
+    contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: new.lines, SAMPLES: lines}
     with files.writing(folder):
         changed = [name for name, text in contents.items() if not _has_lines(folder / name, text())]
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
@@ -219,9 +219,9 @@ def load(folder: str | Path) -> Result:
     """
     path = Path(folder)
     try:
-        if not (path / RECIPE).exists():
+        if not (path / CONFIG).exists():
             raise InputError(
-                f"{folder}: this is no run's folder (no {RECIPE}); give one that `evaluate -o` wrote."
+                f"{folder}: this is no run's folder (no {CONFIG}); give one that `evaluate -o` wrote."
             )
         if not (path / RESULTS).exists():
             raise InputError(

@@ -20,7 +20,7 @@ TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts"
 SETTINGS: dict[str, Any] = {"n_threads": 1, "n_ctx": 16384}
 
 
-def recipe(folder: Path) -> Any:
+def config_of(folder: Path) -> Any:
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))
 
 
@@ -35,7 +35,7 @@ def test_a_run_names_its_models_so_that_they_are_found_from_any_folder(
     with Judge.load("~/m.gguf", embedder="../home/beside", classifier=Path("beside"), **SETTINGS) as judge:
         evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
     monkeypatch.chdir("/")
-    config = recipe(tmp_path / "run")
+    config = config_of(tmp_path / "run")
     assert Path(config["judge"]).samefile(home / "m.gguf")
     assert Path(config["embedder"]).samefile(home / "beside")
     assert Path(config["classifier"]).samefile(home / "beside")
@@ -48,19 +48,20 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_p
     link.symlink_to(tiny_path)
     with Judge.load(os.fspath(link), embedder="all-minilm-l6-v2", **SETTINGS) as judge:
         assert judge.source == str(link)
-        assert judge.companions.sources() == {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
+        sources = judge.auxiliary_models.sources()
+        assert sources == {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
 
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
     mine = steady_judge(SteadyEngine())
     other = Mock(signature=lambda: {"name": "other", "sha256": "1" * 64})
-    others = Judge(SteadyEngine(), mine.model, companions=type(mine.companions)(other))
+    others = Judge(SteadyEngine(), mine.model, auxiliary_models=type(mine.auxiliary_models)(other))
     sample = {**TEA, "user_input": "Tea?"}
     evaluate([sample], ["answer_relevance"], mine, tmp_path)
     evaluate([sample], ["faithfulness"], mine, tmp_path)
-    assert recipe(tmp_path)["beside"]["embedder"]["name"] == "steady"
+    assert config_of(tmp_path)["beside"]["embedder"]["name"] == "steady"
     evaluate([sample], ["faithfulness"], others, tmp_path)
-    assert not recipe(tmp_path).get("beside")
+    assert not config_of(tmp_path).get("beside")
 
 
 def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.commands import refused
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
 
-SAMPLES, JOURNAL, RECIPE, RESULTS = "samples.jsonl", "journal.jsonl", "run.json", "results.json"
+SAMPLES, JOURNAL, CONFIG, RESULTS = "samples.jsonl", "journal.jsonl", "run.json", "results.json"
 ROWS: list[dict[str, Any]] = [
     {"id": f"s{i}", "user_input": f"Tea {i}?", "response": f"Tea {i}.", "retrieved_contexts": ["Tea."]}
     for i in range(5)
@@ -50,7 +50,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 # Whose a folder is.
 
 
-@pytest.mark.parametrize("name", ["notes.txt", JOURNAL, RECIPE])
+@pytest.mark.parametrize("name", ["notes.txt", JOURNAL, CONFIG])
 def test_a_folder_that_holds_something_and_is_no_runs_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text('{"mine": 1}\n')
     before = contents(tmp_path)
@@ -80,7 +80,7 @@ def test_a_run_that_ended_at_its_very_beginning_goes_on(left: int, tmp_path: Pat
     made(ROWS, tmp_path / "whole")
     run = tmp_path / "run"
     run.mkdir()
-    for name in [".lock", JOURNAL, RECIPE, SAMPLES][:left]:
+    for name in [".lock", JOURNAL, CONFIG, SAMPLES][:left]:
         (run / name).write_bytes(b"" if name == JOURNAL else (tmp_path / "whole" / name).read_bytes())
     assert made(ROWS, run) == 5
     assert (run / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
@@ -249,7 +249,7 @@ def test_a_damaged_configuration_keeps_no_journal_from_its_command(tmp_path: Pat
     made(ROWS, tmp_path)
     before = (tmp_path / RESULTS).read_bytes()
     for text in (b"", b"\xff\xfe{", b"[" * 100_000):
-        (tmp_path / RECIPE).write_bytes(text)
+        (tmp_path / CONFIG).write_bytes(text)
         with pytest.raises(InputError, match=r"run\.json"):
             rescore(tmp_path)
         assert made(ROWS, tmp_path) == 0

@@ -104,7 +104,7 @@ def test_metrics_may_be_an_iterator_and_numbers_those_of_another_library(tmp_pat
 def test_an_embedder_that_does_not_tell_what_it_is_is_refused_only_where_it_is_asked() -> None:
     engine = SteadyEngine()
     judge = steady_judge(engine)
-    mute = Judge(engine, judge.model, companions=type(judge.companions)(Mock(spec=["embed"])))
+    mute = Judge(engine, judge.model, auxiliary_models=type(judge.auxiliary_models)(Mock(spec=["embed"])))
     assert "embedder" in refused(lambda: evaluate([TEA], ["answer_relevance"], mute))
     assert engine.asked == 0
     assert evaluate([TEA], ["faithfulness"], mute).scores[0]["faithfulness"].status == "scored"
@@ -122,5 +122,5 @@ def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyP
 def test_an_embedder_that_gives_no_vectors_is_named(rows: Any) -> None:
     judge = steady_judge(SteadyEngine())
     odd = Mock(embed=lambda texts: rows, signature=SteadyEmbedder().signature)
-    given = Judge(judge.engine, judge.model, companions=type(judge.companions)(odd))
+    given = Judge(judge.engine, judge.model, auxiliary_models=type(judge.auxiliary_models)(odd))
     assert "embed" in refused(lambda: given.score("answer_relevance", TEA))

@@ -289,7 +289,7 @@ def test_the_best_embedder_that_is_here_is_taken_and_told(models_folder: Path) -
     for name in reversed(FROM_BEST):
         (models_folder / name).mkdir(parents=True)
         (models_folder / name / FILE).write_bytes(BYTES)
-        assert fake().companions.sources()["embedder"] == name
+        assert fake().auxiliary_models.sources()["embedder"] == name
 
 
 def test_what_has_no_model_here_is_left_out_with_the_command_that_brings_it(

@@ -17,7 +17,7 @@ from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
 from localeval.judgements.journal import FILE, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
-from localeval.runs.folder import RECIPE, REPORT, RESULTS, SAMPLES
+from localeval.runs.folder import CONFIG, REPORT, RESULTS, SAMPLES
 from localeval.runs.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 
@@ -139,7 +139,7 @@ def test_results_that_find_no_room_leave_no_half_file(whole: Path, folder: Path)
     with room_for(size - 100), pytest.raises(FolderError, match="what was judged is kept"):
         judged(folder)
     left = {path.name for path in folder.iterdir()}
-    assert left - {REPORT} == {FILE, SAMPLES, RECIPE, ".lock"}  # the report is smaller than the results
+    assert left - {REPORT} == {FILE, SAMPLES, CONFIG, ".lock"}  # the report is smaller than the results
     assert judged(folder) == 0
 
 

@@ -18,7 +18,7 @@ from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import FILE
-from localeval.runs.folder import RECIPE, RESULTS, finish
+from localeval.runs.folder import CONFIG, RESULTS, finish
 from localeval.runs.verify import Verified, verify
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval
@@ -65,8 +65,8 @@ def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, j
         verify(run, judge=other)
     with pytest.raises(InputError, match="share is 0"):
         verify(run, share=0, judge=judge)
-    config = json.loads((run / RECIPE).read_text("utf-8"))
-    (run / RECIPE).write_text(json.dumps({**config, "metrics": ["faithfulness", "brevity"]}))
+    config = json.loads((run / CONFIG).read_text("utf-8"))
+    (run / CONFIG).write_text(json.dumps({**config, "metrics": ["faithfulness", "brevity"]}))
     with pytest.raises(InputError, match="there is no metric 'brevity'"):  # it was registered elsewhere
         verify(run, judge=judge)
 

@@ -17,7 +17,7 @@ from localeval.judgements.calibration import (
     Curve,
     calibrate,
     calibrations_for,
-    recipe,
+    conditions,
     shipped,
     write,
 )
@@ -38,7 +38,7 @@ TEA = {"id": "tea", "response": "Tea is green. It sings.", "retrieved_contexts":
 
 
 def calibration(sha256: str = FAKE, options: Options = SENTENCES, language: str = "en") -> Calibration:
-    known = recipe(sha256, options, language)
+    known = conditions(sha256, options, language)
     judge = FittedFor(name="fake", sha256=known.pop("model"))
     return Calibration(judge=judge, curve=STRICT, fitted_on={"labels": 60}, **known)
 
@@ -115,9 +115,10 @@ def test_an_unknown_number_counts_twice_at_most() -> None:
 
 
 def test_a_calibration_fits_nothing_but_what_it_was_fitted_on() -> None:
-    own = recipe(FAKE, SENTENCES, "en")
+    own = conditions(FAKE, SENTENCES, "en")
     assert calibration().fits(own)
-    others = [recipe("1" * 64, SENTENCES, "en"), recipe(FAKE, Options(), "en"), recipe(FAKE, SENTENCES, "zh")]
+    others = [conditions("1" * 64, SENTENCES, "en"), conditions(FAKE, Options(), "en")]
+    others.append(conditions(FAKE, SENTENCES, "zh"))
     others += [own | {"judgements": {"support": "3"}}, own | {"prompts": {"support": FAKE}}]
     assert not [other for other in others if calibration().fits(other)]
 

@@ -84,10 +84,10 @@ class Calibration(Fitted):
     fitted_on: dict[str, Any]
     figures: dict[str, tuple[float, float, float]] = Field(default={})
 
-    def fits(self, recipe: Mapping[str, Any]) -> bool:
-        """Report whether `recipe` (see the function) is what the curve was fitted on."""
+    def fits(self, conditions: Mapping[str, Any]) -> bool:
+        """Report whether `conditions` (see the function) is what the curve was fitted on."""
         fields = self.model_dump(include={"language", "prompts", "judgements", "options"})
-        return {**fields, "model": self.judge.sha256} == dict(recipe)
+        return {**fields, "model": self.judge.sha256} == dict(conditions)
 
 
 Curves = Mapping[str, Curve]  # by language; responses in other languages stay raw
@@ -122,7 +122,7 @@ def all_supported(probabilities: Sequence[float]) -> float:
     return math.exp(logs / math.sqrt(len(probabilities)))
 
 
-def recipe(
+def conditions(
     model_sha256: str,
     options: Options,
     language: str,
@@ -161,8 +161,8 @@ def calibrations_for(
     if text == "none" or options.support_by in ("head", "hhem"):
         return {}
     available = shipped() if text == "auto" else _parsed(text, "the given calibration")
-    required = {language: recipe(model_sha256, options, language, heads, versions) for language in LANGUAGES}
-    fitting = {language: x for language in LANGUAGES for x in available if x.fits(required[language])}
+    required = {code: conditions(model_sha256, options, code, heads, versions) for code in LANGUAGES}
+    fitting = {code: x for code in LANGUAGES for x in available if x.fits(required[code])}
     if text != "auto" and not fitting:
         raise InputError(
             "the given calibration was fitted on another judge, other prompts or other options, and is never "

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.calibration import RAW, Calibration, recipe
+from localeval.judgements.calibration import RAW, Calibration, conditions
 from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.context import response_of
 from localeval.judgements.heads import FittedFor
@@ -231,7 +231,7 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
             unit.scores["soft refitted"] = sum(p) / len(p)
             unit.scores["value refitted"] = sum(share >= 0.5 for share in p) / len(p)
             unit.scores[ALL_SUPPORTED] = probability
-        fields = recipe(judge.model["sha256"], options, language, judge.heads(options))
+        fields = conditions(judge.model["sha256"], options, language, judge.heads(options))
         draws = agreement.Bootstrap(labels, [group(unit.row) for unit in members])
         calibrations.append(
             Calibration(
