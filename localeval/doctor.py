@@ -97,8 +97,8 @@ for name in sys.argv[1:]:
 class Fault(Exception):
     """Something is wrong; `remedy` says what to do about it."""
 
-    def __init__(self, found: str, remedy: str) -> None:
-        super().__init__(found)
+    def __init__(self, description: str, remedy: str) -> None:
+        super().__init__(description)
         self.remedy = remedy
 
 

@@ -127,15 +127,15 @@ class Judge:
         """Call `score` in a thread of its own, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.score, metric, sample, **options)
 
-    def judge(self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal) -> Records:
-        """Make the records of `wanted` and of all that they need, or read them from the journal.
+    def judge(self, sample: Sample, required: Sequence[str], options: Options, journal: Journal) -> Records:
+        """Make the records of `required` and of all that they need, or read them from the journal.
 
         A judgement that can't be made has a `Failure` as its record, and so have those that need it.
         """
-        return self.judge_with_keys(sample, wanted, options, journal)[0]
+        return self.judge_with_keys(sample, required, options, journal)[0]
 
     def judge_with_keys(
-        self, sample: Sample, wanted: Sequence[str], options: Options, journal: Journal
+        self, sample: Sample, required: Sequence[str], options: Options, journal: Journal
     ) -> tuple[Records, dict[str, str]]:
         """Do what `judge` does, and return the records' journal keys too (see `make_records`)."""
         with self._lock:
@@ -151,7 +151,7 @@ class Judge:
                     journal.put(key, judgement.name, sample.id, record.model_dump(mode="json"), cost)
                 return record, key
 
-            return make_records(sample, wanted, make)
+            return make_records(sample, required, make)
 
     def context(self, options: Options) -> JudgeContext:
         """Collect what judgements are asked with. Raises InputError if the judge was closed."""

@@ -147,13 +147,13 @@ RESCORING = [  # can be changed without judging again; the default is the value 
 ]
 
 
-def take_options(given: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
-    """Remove the values of these options from `given`, and return them."""
-    return {str(param.name): given.pop(str(param.name)) for param in options}
+def take_options(values: dict[str, Any], options: Iterable[click.Parameter]) -> dict[str, Any]:
+    """Remove the values of these options from `values`, and return them."""
+    return {str(param.name): values.pop(str(param.name)) for param in options}
 
 
-def split_options(given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_options(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of `Judge.load` and of `evaluate`, the latter checked before a model is loaded."""
-    judge, options = take_options(given, _JUDGE_OPTIONS), take_options(given, _JUDGING_OPTIONS)
+    judge, options = take_options(values, _JUDGE_OPTIONS), take_options(values, _JUDGING_OPTIONS)
     Options.read(options)
     return judge, options

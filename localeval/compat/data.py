@@ -55,17 +55,17 @@ class EvaluationDataset:
     def __iter__(self) -> Iterator[Sample]:
         return iter(self.samples)
 
-    def __getitem__(self, place: int | slice) -> Any:
-        return EvaluationDataset(self.samples[place]) if isinstance(place, slice) else self.samples[place]
+    def __getitem__(self, index: int | slice) -> Any:
+        return EvaluationDataset(self.samples[index]) if isinstance(index, slice) else self.samples[index]
 
     def __repr__(self) -> str:
         return f"EvaluationDataset(features={self.features()}, len={len(self)})"
 
 
-def as_columns(given: Any) -> Any:
+def as_columns(source: Any) -> Any:
     """Return a pydantic model (as of ragas), or another object with our fields, as a dict of its columns."""
-    if isinstance(given, Sample | Mapping):
-        return given
-    if callable(dump := getattr(given, "model_dump", None)):
+    if isinstance(source, Sample | Mapping):
+        return source
+    if callable(dump := getattr(source, "model_dump", None)):
         return {name: value for name, value in dump().items() if value is not None}
-    return {name: getattr(given, name) for name in ALIASES if hasattr(given, name)} or given
+    return {name: getattr(source, name) for name in ALIASES if hasattr(source, name)} or source

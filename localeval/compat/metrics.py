@@ -94,9 +94,9 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         self._own_options = {option: getattr(self.options, option) for option in options}
         self._models: set[Hashable] = set()  # keys in `OPENED`
 
-    def read(self, given: Mapping[str, Any]) -> Options:
+    def read(self, options: Mapping[str, Any]) -> Options:
         """Read options, with the defaults of this metric. Raises InputError for an unknown one."""
-        return Options.read(given)
+        return Options.read(options)
 
     @property
     def metric(self) -> Metric:
@@ -281,9 +281,9 @@ class AnswerRelevance(OriginalMetric):
         super().__init__(llm, **rest)
         self.embedding_model = embedding_model
 
-    def read(self, given: Mapping[str, Any]) -> Options:
-        questions = {"questions": 3} if given.get("relevance") == "ragas" else {}
-        return super().read({"relevance": "draws", **questions, **given})
+    def read(self, options: Mapping[str, Any]) -> Options:
+        questions = {"questions": 3} if options.get("relevance") == "ragas" else {}
+        return super().read({"relevance": "draws", **questions, **options})
 
     def invoke(self, inputs: Any, config: Any = None, num_of_gen: int | None = None, **options: Any) -> float:
         """Score one sample, with `num_of_gen` questions instead of the number in the options."""

@@ -116,10 +116,10 @@ def most_windows(records: Records) -> int:
     return max((getattr(records[name], "windows", 1) for name in _WINDOWED if name in records), default=1)
 
 
-def with_needs(wanted: Sequence[str]) -> list[Judgement]:
-    """Return the judgements named in `wanted` and all that they need, each once, needed ones first."""
+def with_needs(names: Sequence[str]) -> list[Judgement]:
+    """Return the judgements named in `names` and all that they need, each once, needed ones first."""
     judgements: dict[str, Judgement] = {}
-    for name in wanted:
+    for name in names:
         judgement = JUDGEMENTS[name]
         judgements.update({needed.name: needed for needed in with_needs(judgement.needs)})
         judgements[name] = judgement
@@ -130,16 +130,16 @@ Make = Callable[[Judgement, Sample, dict[str, BaseModel]], "tuple[BaseModel, str
 
 
 def make_records(
-    sample: Sample, wanted: Sequence[str], make: Make
+    sample: Sample, required: Sequence[str], make: Make
 ) -> tuple[dict[str, BaseModel], dict[str, str]]:
-    """Return the records and the journal keys of `wanted` and of all that they need, by judgement.
+    """Return the records and the journal keys of `required` and of all that they need, by judgement.
 
     `make` returns both for a judgement, from the records that it needs, or None; then the judgements that
     need it are left out too. Judgements that need a failed one get its record and its key.
     """
     records: dict[str, BaseModel] = {}
     keys: dict[str, str] = {}
-    for judgement in with_needs(wanted):
+    for judgement in with_needs(required):
         if failed := next((name for name in judgement.needs if isinstance(records.get(name), Failure)), None):
             records[judgement.name], keys[judgement.name] = records[failed], keys[failed]
         elif records.keys() >= set(judgement.needs) and (result := make(judgement, sample, records)):

@@ -290,8 +290,8 @@ class JournaledRecords(Mapping[str, BaseModel]):
 
     __slots__ = ("_lines", "at")
 
-    def __init__(self, lines: JournalFile, at: Mapping[str, str]) -> None:
-        self._lines, self.at = lines, at
+    def __init__(self, lines: JournalFile, keys: Mapping[str, str]) -> None:
+        self._lines, self.at = lines, keys
 
     def __getitem__(self, judgement: str) -> BaseModel:
         record = find(self._lines, JUDGEMENTS[judgement], self.at[judgement])

@@ -159,19 +159,19 @@ def judge_support(
     context: JudgeContext,
     premise: Sequence[str],
     statements: Sequence[str],
-    shown: Sequence[str],
-    spoken: str,
+    evidence_shown: Sequence[str],
+    language_code: str,
 ) -> tuple[list[Decided], int]:
     """Ask about each statement. Returns the decision on each, and the number of windows.
 
-    `shown` is the evidence that a prompt may repeat next to each (see `closest_evidence`). A statement with
+    A prompt may repeat the statement's `evidence_shown` next to it (see `closest_evidence`). A statement with
     asides is asked about without them too, and gets the lower of both probabilities (see `main_clause`).
     """
     source = source_terms(premise)
     cores = {i: core for i, text in enumerate(statements) if (core := main_clause(text, source)) != text}
     texts = [*statements, *cores.values()]
-    evidence = [*shown, *closest_evidence([*cores.values()], premise)]
-    prompt = prompt_for(context, spoken)
+    evidence = [*evidence_shown, *closest_evidence([*cores.values()], premise)]
+    prompt = prompt_for(context, language_code)
     reasoned = context.options.verdict == "reasoned"
     schema: type[BaseModel] = ReasonedReply if reasoned else DirectReply
     replies, count = ask_in_windows(
@@ -202,17 +202,17 @@ def closest_evidence(statements: Sequence[str], premise: Sequence[str]) -> list[
     return format_evidence(rank_sentences(statements, context_sentences(premise), CLOSEST))
 
 
-def format_evidence(near: Sequence[Sequence[Evidence]]) -> list[str]:
+def format_evidence(closest: Sequence[Sequence[Evidence]]) -> list[str]:
     """Join each statement's closest sentences, those of most statements first, then by position.
 
     Prompts that begin alike share that part's computation.
     """
-    counts = Counter(sentence for sentences in near for sentence in sentences)
-    ordered = (sorted(sentences, key=lambda s: (-counts[s], s.context, s.start)) for sentences in near)
+    counts = Counter(sentence for sentences in closest for sentence in sentences)
+    ordered = (sorted(sentences, key=lambda s: (-counts[s], s.context, s.start)) for sentences in closest)
     return [CUT.join(one_line(sentence.text) for sentence in sentences) for sentences in ordered]
 
 
-def prompt_for(context: JudgeContext, spoken: str) -> Prompt:
+def prompt_for(context: JudgeContext, language_code: str) -> Prompt:
     """Load the verdict's prompt for a language, in the form (`Options.verdict`) that the caller chose."""
     form = "support_reasoned" if context.options.verdict == "reasoned" else "support"
-    return context.options.prompt(form, spoken)
+    return context.options.prompt(form, language_code)

@@ -57,9 +57,9 @@ def models_dir() -> Path:
     return root / "models" if root else platformdirs.user_data_path("localeval") / "models"
 
 
-def whole_path(given: str | os.PathLike[str]) -> Path:
+def whole_path(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path, with a leading `~` expanded to the home folder."""
-    return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
+    return Path(os.path.expanduser(path)).absolute()  # noqa: PTH111 (Path's raises for an unknown user)
 
 
 def catalog_file_path(entry: CatalogEntry, file: CatalogFile) -> Path:

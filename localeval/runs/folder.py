@@ -110,7 +110,7 @@ class Run:
     @classmethod
     @contextmanager
     def open(
-        cls, folder: Path | None, samples: Sequence[Sample], made: RunConfig, fits: Callable[[], None]
+        cls, folder: Path | None, samples: Sequence[Sample], config: RunConfig, fits: Callable[[], None]
     ) -> Iterator[Run]:
         """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
 
@@ -120,15 +120,15 @@ class Run:
         with Journal(folder) as locked_journal:
             if folder is not None:
                 previous = find_config(folder)
-                made = made.after(previous) if previous else made
-                _write_inputs(folder, samples, made, fits)
-            yield cls(folder, locked_journal, made)
+                config = config.after(previous) if previous else config
+                _write_inputs(folder, samples, config, fits)
+            yield cls(folder, locked_journal, config)
 
-    def keep_plan(self, planned: Plan) -> None:
+    def keep_plan(self, run_plan: Plan) -> None:
         """Write plan.json, unless the run continues and has the plan of its beginning."""
-        if self.folder is not None and not (planned.kept and (self.folder / plan.FILE).exists()):
+        if self.folder is not None and not (run_plan.kept and (self.folder / plan.FILE).exists()):
             with files.writing(self.folder):
-                files.atomic_write(self.folder / plan.FILE, [json.dumps(planned.to_dict(), indent=1) + "\n"])
+                files.atomic_write(self.folder / plan.FILE, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
 
 
 def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits: Callable[[], None]) -> None:

@@ -89,16 +89,16 @@ class Reading(Labelled):
     ends: tuple[int, ...]
 
 
-def layer_of(engine: TreeEngine, given: int | None) -> int:
-    """Return the layer after which to read, `given` or the default. Raises InputError if it is too high."""
+def layer_of(engine: TreeEngine, layer: int | None) -> int:
+    """Return the layer after which to read, `layer` or the default. Raises InputError if it is too high."""
     if not isinstance(engine, Engine):
         raise InputError("a head is fitted to a model file; load the judge with Judge.load.")
     layers = engine.layers()
-    if given is not None and given > layers - 2:
+    if layer is not None and layer > layers - 2:
         raise InputError(
-            f"--layer is {given}, but the model has {layers} layers; choose at most {layers - 2}."
+            f"--layer is {layer}, but the model has {layers} layers; choose at most {layers - 2}."
         )
-    return round(DEPTH * layers) - 1 if given is None else given
+    return round(DEPTH * layers) - 1 if layer is None else layer
 
 
 def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> list[Labelled]:

@@ -107,17 +107,17 @@ class RecordLookup:
         self.result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self._context, self._engine = context, engine.model_dump()
 
-    def keys(self, place: int) -> Keys:
-        """Return the keys that the results have for the sample at index `place`; none without results."""
-        return self.result.samples[place].keys if self.result else {}
+    def keys(self, index: int) -> Keys:
+        """Return the keys that the results have for the sample at `index`; none without results."""
+        return self.result.samples[index].keys if self.result else {}
 
-    def records(self, place: int, sample: Sample, name: str) -> dict[str, BaseModel]:
+    def records(self, index: int, sample: Sample, name: str) -> dict[str, BaseModel]:
         """Read a judgement's record and those that it depends on."""
-        return make_records(sample, [name], partial(self.find, self.keys(place)))[0]
+        return make_records(sample, [name], partial(self.find, self.keys(index)))[0]
 
-    def find(self, own: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
+    def find(self, keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
         """Read the record under the key in the results, of any version, or else under this version's key."""
-        key = own.get(judgement.name, "")
+        key = keys.get(judgement.name, "")
         if not key or (record := find(self.lines, judgement, key)) is None:
             key = self.key(judgement, sample, records)
             record = find(self.lines, judgement, key)

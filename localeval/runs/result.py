@@ -84,16 +84,16 @@ class ScoredSamples(StoredSequence[SampleResult]):
 
     def put(
         self,
-        place: int,
+        index: int,
         scores: Mapping[str, Score],
         records: Mapping[str, BaseModel],
         keys: Mapping[str, str],
     ) -> None:
-        """Store the scores of the sample at index `place`; samples may come in any order."""
+        """Store the scores of the sample at `index`; samples may come in any order."""
         if self._journal is None:
-            self._records[place] = records
+            self._records[index] = records
         row = [{name: vars(score) for name, score in scores.items()}, keys]
-        self._numbers[place] = self._lines.append(json.dumps(row).encode())
+        self._numbers[index] = self._lines.append(json.dumps(row).encode())
 
     def __len__(self) -> int:
         return len(self._samples)

@@ -81,13 +81,13 @@ class ShardFile(BaseModel):
     ids: str
 
 
-def note_shard(folder: Path, noted: ShardFile | None) -> None:
+def note_shard(folder: Path, shard_file: ShardFile | None) -> None:
     """Write shard.json into the folder; None removes it, for a whole run. Raises FolderError."""
     with writing(folder):
-        if noted is None:
+        if shard_file is None:
             (folder / SHARD).unlink(missing_ok=True)
         else:
-            atomic_write(folder / SHARD, [json.dumps(noted.model_dump()) + "\n"])
+            atomic_write(folder / SHARD, [json.dumps(shard_file.model_dump()) + "\n"])
 
 
 def merge(runs: Sequence[str | Path], output: str | Path) -> Result:

@@ -203,11 +203,11 @@ class InProcess:
         return ""
 
     def judge(
-        self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
+        self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
         """Yield (index, records, keys) of each sample as it is done, and write the journal."""
         for index, sample in enumerate(samples):
-            yield index, *self._judge.judge_with_keys(sample, wanted(sample), options, journal)
+            yield index, *self._judge.judge_with_keys(sample, required(sample), options, journal)
 
 
 class Workers:
@@ -232,14 +232,14 @@ class Workers:
         return f"{len(self._workers)} workers" + f" on {len(nodes)} nodes" * (len(nodes) > 1)
 
     def judge(
-        self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
+        self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
         """Yield as `InProcess.judge` does, but in any order."""
         self._context = self._judge.context(options)
         threads: list[Thread] = []
         submitted = finished = 0
         try:
-            for item in self._pending(samples, wanted, options, journal):
+            for item in self._pending(samples, required, options, journal):
                 if not isinstance(item, Task):
                     yield item  # all its records are in the journal
                     continue
@@ -326,11 +326,11 @@ class Workers:
         return task.at, answer.records, answer.keys
 
     def _pending(
-        self, samples: Sequence[Sample], wanted: Wanted, options: Options, journal: Journal
+        self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
     ) -> Iterator[Task | Judged]:
         """Yield a task for each sample, or its result where the journal holds all of it."""
         for index, sample in enumerate(samples):
-            names = wanted(sample)
+            names = required(sample)
             records, keys, missing = self._look_up(sample, names, journal)
             if missing is None:
                 yield index, records, keys
@@ -339,7 +339,7 @@ class Workers:
                 yield Task(index, sample, names, stored, options)
 
     def _look_up(
-        self, sample: Sample, wanted: Sequence[str], journal: Journal
+        self, sample: Sample, required: Sequence[str], journal: Journal
     ) -> tuple[Records, dict[str, str], tuple[Judgement, str] | None]:
         """Return the records and keys of a sample in the journal, and the first missing (judgement, key)."""
         missing: list[tuple[Judgement, str]] = []
@@ -351,7 +351,7 @@ class Workers:
             missing.append((judgement, key))
             return None
 
-        records, keys = make_records(sample, wanted, look_up)
+        records, keys = make_records(sample, required, look_up)
         return records, keys, missing[0] if missing else None
 
     def _fail(self, task: Task, journal: Journal) -> Judged:

@@ -45,13 +45,13 @@ class Samples(StoredSequence[Sample]):
     def __len__(self) -> int:
         return len(self._selected)
 
-    def _read(self, place: int) -> Sample:
-        return Sample.stored(self._lines[self._selected[place]])
+    def _read(self, index: int) -> Sample:
+        return Sample.stored(self._lines[self._selected[index]])
 
-    def choose(self, places: Iterable[int]) -> Samples:
+    def choose(self, indices: Iterable[int]) -> Samples:
         """Return the samples at these indices, in this order."""
         selection = copy(self)
-        selection._selected = array("Q", (self._selected[i] for i in places))
+        selection._selected = array("Q", (self._selected[i] for i in indices))
         return selection
 
 

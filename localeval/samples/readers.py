@@ -47,28 +47,28 @@ def source_name(source: str | Path) -> str:
     return "stdin" if str(source) == "-" else shorten(source)
 
 
-def file_rows(source: str | Path, form: str | None, encoding: str | None, names: Names) -> Rows:
+def file_rows(source: str | Path, format_name: str | None, encoding: str | None, names: Names) -> Rows:
     """Yield the rows of a file, or of stdin ("-"). Raises InputError if the whole file can't be used."""
     name = source_name(source)
-    if form is None:
+    if format_name is None:
         suffixes = [suffix.lower() for suffix in Path(source).suffixes if suffix.lower() != ".gz"]
-        form = _BY_SUFFIX.get(suffixes[-1] if suffixes else "", FORMATS[0])
-    if form not in FORMATS:
-        raise InputError(f"format {shorten(form)} is not known; choose one of: {', '.join(FORMATS)}.")
+        format_name = _BY_SUFFIX.get(suffixes[-1] if suffixes else "", FORMATS[0])
+    if format_name not in FORMATS:
+        raise InputError(f"format {shorten(format_name)} is not known; choose one of: {', '.join(FORMATS)}.")
     try:
         with _open(source) as file:
             if file.peek(4).startswith(_ARCHIVES):
                 raise InputError(f"{name}: is an Excel table or another archive; save it as CSV.")
-            if form == "parquet":
+            if format_name == "parquet":
                 yield from _parquet_rows(file, name, names)
                 return
             with closing(_lines(file, encoding)) as lines:
-                if form == "jsonl":
+                if format_name == "jsonl":
                     yield from _jsonl_rows(lines)
-                elif form == "json":
+                elif format_name == "json":
                     yield from _json_rows(lines, name)
                 else:
-                    yield from _csv_rows(lines, name, ",;\t" if form == "csv" else "\t", names)
+                    yield from _csv_rows(lines, name, ",;\t" if format_name == "csv" else "\t", names)
     except UnicodeError as error:  # from encodings that accept no broken bytes, as UTF-16
         remedy = "name it, as --encoding gb18030"
         raise InputError(f"{name}: is in another encoding ({shorten(error)}); {remedy}.") from None

@@ -33,12 +33,12 @@ class Settings:
     """Base class of options that a caller sets. Raises InputError for a value that does not fit."""
 
     @classmethod
-    def read(cls: type[S], given: Mapping[str, Any]) -> S:
+    def read(cls: type[S], values: Mapping[str, Any]) -> S:
         """Create from keyword arguments. Raises InputError for an unknown name, and suggests a known one."""
         known = [field.name for field in fields(cls)]
-        if unknown := sorted(set(given) - set(known)):
+        if unknown := sorted(set(values) - set(known)):
             raise InputError(f"{unknown[0]} is not an option; {suggested(unknown[0], known)}")
-        return cls(**given)
+        return cls(**values)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -49,11 +49,11 @@ class Settings:
             raise InputError(f"{describe(error)}.") from None
 
 
-def whole_number(name: str, given: Any, low: int) -> int:
-    """Return `given` if it is a whole number of at least `low`. Raises InputError, with `name`, otherwise."""
-    number = _to_builtin(given)
+def whole_number(name: str, value: Any, low: int) -> int:
+    """Return `value` if it is a whole number of at least `low`. Raises InputError, with `name`, otherwise."""
+    number = _to_builtin(value)
     if type(number) is not int or number < low:
-        raise InputError(f"{name} is {shorten(repr(given), 60)}; choose a whole number, at least {low}.")
+        raise InputError(f"{name} is {shorten(repr(value), 60)}; choose a whole number, at least {low}.")
     return number
 
 

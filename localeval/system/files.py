@@ -178,18 +178,18 @@ class StoredSequence(Sequence[Item]):
     """A sequence whose items are read one at a time; a slice is a list."""
 
     @abstractmethod
-    def _read(self, place: int) -> Item:
-        """Read the item at `place`, from 0."""
+    def _read(self, index: int) -> Item:
+        """Read the item at `index`, from 0."""
 
     @overload
-    def __getitem__(self, place: int) -> Item: ...
+    def __getitem__(self, index: int) -> Item: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[Item]: ...
+    def __getitem__(self, index: slice) -> list[Item]: ...
 
-    def __getitem__(self, place: int | slice) -> Item | list[Item]:
-        places = range(len(self))[place]
-        return self._read(places) if isinstance(places, int) else list(map(self._read, places))
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        selected = range(len(self))[index]
+        return self._read(selected) if isinstance(selected, int) else list(map(self._read, selected))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))

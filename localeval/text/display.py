@@ -31,14 +31,14 @@ def shorten(text: object, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def suggested(name: str, known: Sequence[str]) -> str:
-    """Return a hint for a `name` that is not in `known`: the closest known name, or all of them.
+def suggested(name: str, options: Sequence[str]) -> str:
+    """Return a hint for a `name` that is not in `options`: the closest option, or all of them.
 
     >>> suggested("faithfullness", ["faithfulness", "answer_relevance"])
     'did you mean faithfulness?'
     """
-    matches = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {matches[0]}?" if matches else f"choose from: {', '.join(known)}."
+    matches = difflib.get_close_matches(name, options, n=1)
+    return f"did you mean {matches[0]}?" if matches else f"choose from: {', '.join(options)}."
 
 
 def digits(number: float, limit: float) -> str:

@@ -113,12 +113,12 @@ def term_positions(terms_of: Sequence[frozenset[str]]) -> dict[str, list[int]]:
 
 
 def shared_weight(
-    wanted: frozenset[str], number: int, places: Mapping[str, Sequence[int]], weight: Mapping[str, float]
+    required: frozenset[str], number: int, positions: Mapping[str, Sequence[int]], weight: Mapping[str, float]
 ) -> list[float]:
-    """Return for each of `number` sentences the weight of the terms of `wanted` that it has, 0 for none."""
+    """Return for each of `number` sentences the weight of the terms of `required` that it has, 0 for none."""
     shares = [0.0] * number
-    for term in sorted(wanted & places.keys()):  # sorted, so that a sum always has the same bits
-        for i in places[term]:
+    for term in sorted(required & positions.keys()):  # sorted, so that a sum always has the same bits
+        for i in positions[term]:
             shares[i] += weight[term]
     return shares
 

@@ -212,6 +212,6 @@ def curves_to_json(curves: Curves) -> dict[str, Any]:
     return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
 
 
-def curves_of(kept: Mapping[str, Any]) -> Curves:
+def curves_of(stored: Mapping[str, Any]) -> Curves:
     """Return the curves that a signature stores (`Signature.calibration`), by language."""
-    return {language: Curve(**curve) for language, curve in kept.items()}
+    return {language: Curve(**curve) for language, curve in stored.items()}

@@ -26,18 +26,18 @@ _OF_REFERENCE = {"reference_in_contexts": "in_contexts", "reference_in_response"
 _BY_CONTEXTS = ("support", "support_hhem", "reference_in_contexts")  # whose evidence is in the contexts
 
 
-def detail(one: SampleResult, threshold: float) -> dict[str, Any]:
+def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
     """Return the details of one sample for the template sample.html."""
-    all_records = dict(one.calibrated())  # reads each record once
+    all_records = dict(result.calibrated())  # reads each record once
     records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
-    sample, response, needed = one.sample, response_of(one.sample), records.get("needed")
+    sample, response, needed = result.sample, response_of(result.sample), records.get("needed")
     response_record = records.get("statements") or records.get("grounding")
     pieces = _response(response, records)
     contexts = _contexts(sample.retrieved_contexts or [], records, threshold)
     draws = _draws(records)
     return {
         "sample": sample,
-        "scores": one.scores,
+        "scores": result.scores,
         "pieces": pieces,
         "response_left_out": max(0, len(response) - LONGEST_TEXT),
         "doubtful": any(mark and mark.doubtful for _, mark in pieces),

@@ -71,14 +71,14 @@ class Bootstrap:
         """Count the groups of the samples in `mask` that a draw may leave out."""
         return len(set(self.place[mask].tolist()) - {-1})
 
-    def figure(self, found: Values, lowest: float = 0.0, fewest: int | None = None) -> Figure:
+    def figure(self, values: Values, lowest: float = 0.0, fewest: int | None = None) -> Figure:
         """Return the figure of its values, one per row of `counts`; draws where it is undefined are left out.
 
         Draws that all give the same value say nothing about unseen samples: the interval is then the exact
         one of as many equal values as there are groups (see `bootstrap_ci`). It is undefined (nan) where a
         label has fewer than two groups, or where all draws agree and some group is in each of them.
         """
-        value, drawn = float(found[0]), found[1:][~np.isnan(found[1:])]
+        value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
         interval = None
         if self.fewest > 1 and len(drawn) and not math.isnan(value):
             low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
@@ -115,8 +115,8 @@ class Bootstrap:
             return self.figure(in_order(scores))
         return self.figure(in_order(scores) - in_order(less), lowest=-1)
 
-    def decisions(self, said: Sequence[int]) -> dict[str, Figure]:
-        """Return the figures of yes-or-no decisions (`said`, 1 or 0): 0 to 1, `kappa` -1 to 1.
+    def decisions(self, decided: Sequence[int]) -> dict[str, Figure]:
+        """Return the figures of yes-or-no decisions (`decided`, 1 or 0): 0 to 1, `kappa` -1 to 1.
 
         balanced_accuracy        mean of the two recalls
         precision, recall, f1    of label 1; with `_0` the same of label 0 (detection of unfaithful answers)
@@ -124,7 +124,7 @@ class Bootstrap:
 
         Undefined (nan): recall of a label that does not occur, precision of one that is never decided.
         """
-        ones, yes = self.labels == 1, np.asarray(said) == 1
+        ones, yes = self.labels == 1, np.asarray(decided) == 1
         tp, fn, fp, tn = (
             self.counts @ mask.astype(float) for mask in (ones & yes, ones & ~yes, ~ones & yes, ~ones & ~yes)
         )

@@ -120,13 +120,13 @@ def baseline_score(sample: Sample, metric: str) -> float:
     return share_of_words(sample.user_input or "", judged)
 
 
-def share_of_words(wanted: str, text: str) -> float:
-    """Return the share of the words of `wanted` that `text` has.
+def share_of_words(expected: str, text: str) -> float:
+    """Return the share of the words of `expected` that `text` has.
 
     >>> share_of_words("Who grows tea?", "Ann grows it.")
     0.3333333333333333
     """
-    words = terms(wanted)
+    words = terms(expected)
     return len(words & terms(text)) / len(words) if words else 0.0
 
 
