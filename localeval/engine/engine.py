@@ -58,7 +58,7 @@ class Engine(TreeEngine):
         self._frames: dict[PromptPrefix, Frame] = {}
         self._schemas: dict[type[BaseModel], CompiledSchema] = {}
         self._states: dict[PromptPrefix, bytes] = {}
-        self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # or a layer to be read
+        self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
         self._spent = TokenUsage()
 
     # Model
@@ -253,7 +253,7 @@ class Engine(TreeEngine):
         """Decode the items of a chunk together, after `start` tokens, until each is done."""
         # One call for the prompts of all items, equal beginnings once.
         nodes, ends = build_tree([decoder.feed for decoder in chunk])
-        rows = {node: row for row, node in enumerate(sorted(set(ends)))}  # of the logits of last nodes
+        rows = {node: row for row, node in enumerate(sorted(set(ends)))}  # last node -> its row of logits
         forced = count_beyond(nodes, [decoder.asked for decoder in chunk])
         lengths = [start + len(decoder.feed) for decoder in chunk]
         with self._item_sequences(len(chunk)):

@@ -36,7 +36,7 @@ def _ggml() -> Any:
 
 
 class StateTap:
-    """Copies the residual stream after a layer, by the `callback` of one context, which it must outlive."""
+    """Copies the residual stream after a layer, by the `callback` of one context; must live as long."""
 
     def __init__(self) -> None:
         # An exception in the callback would be ignored, and the graph computed on: `_on_node` raises none.

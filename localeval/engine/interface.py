@@ -143,7 +143,7 @@ class TokenUsage(NamedTuple):
 
     prefix, context, items  tokens of prompt text
     read                    tokens of text that only the lower layers read, for its hidden states
-    forced                  tokens of a reply that the grammar leaves no choice about, options included
+    forced                  tokens of a reply that the grammar forces, and of options that are compared
     decoded                 tokens of a reply that the model chose
     guessed                 draft tokens that the model did not choose
     seconds                 time inside llama_decode
@@ -181,7 +181,7 @@ class TokenUsage(NamedTuple):
 
 
 class TreeEngine(Protocol):
-    """One prefix per run, one context per sample, many items decoded together; as `testing.FakeEngine`."""
+    """One prefix per run, one context per sample, many items decoded together, as in `testing.FakeEngine`."""
 
     settings: EngineSettings
 
@@ -225,7 +225,7 @@ class TreeEngine(Protocol):
         ...
 
     def read(self, context: str, item: str, layer: int) -> States:
-        """Return the hidden states of `item` after `layer`, read behind `context` without a prefix.
+        """Return the hidden states after `layer` of `item` following `context`, with no prefix.
 
         Only the layers up to this one are computed. Raises ContextTooLong as `generate` does, and
         EngineError where this build of llama.cpp exposes no hidden states.
