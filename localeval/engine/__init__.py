@@ -1,1 +1,1 @@
-"""The tree engine: `engine.generate(prefix, context, items, Schema) -> [Reply]` is what the package sees."""
+"""The tree engine: `engine.generate(prefix, context, items, Schema) -> [Reply]` is its interface."""

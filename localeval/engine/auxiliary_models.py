@@ -1,4 +1,4 @@
-"""The models beside the judge: an embedder and a classifier, opened when a metric first needs them."""
+"""The auxiliary models: an embedder and a classifier, opened when a metric first needs them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from localeval.system.versions import digest
 
 
 class AuxiliaryModels:
-    """Each a catalog name, the path of a folder, or an opened model, which its owner closes.
+    """An embedder and a classifier: each a catalog name, a folder's path, or a model that its owner closes.
 
-    threads  how many compute in what is opened here; 0 for the physical cores
-    auto     whether nobody named the embedder
+    threads  number of threads of the models opened here; 0 for the physical cores
+    auto     whether the embedder was left to be chosen
     """
 
     def __init__(
@@ -32,8 +32,8 @@ class AuxiliaryModels:
         threads: int = 0,
     ) -> None:
         self.auto = embedder == catalog.AUTO
-        found = auto_embedder() if self.auto else embedder
-        self._given: dict[str, Any] = {"embedder": found, "classifier": classifier}
+        embedder = auto_embedder() if self.auto else embedder
+        self._models: dict[str, Any] = {"embedder": embedder, "classifier": classifier}
         self._threads = threads
         self._opened: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -43,51 +43,51 @@ class AuxiliaryModels:
         from localeval.engine.embedder import Embedder  # heavy: numpy
 
         try:
-            found: EmbeddingModel = self._open("embedder", Embedder.load)
+            model: EmbeddingModel = self._open("embedder", Embedder.load)
         except ModelMissing as error:
-            others = "or choose another --embedder, or other metrics with -m"
-            raise ModelMissing(f"answer_relevance needs an embedder: {error}, {others}.") from error
-        return found
+            remedy = "or choose another --embedder, or other metrics with -m"
+            raise ModelMissing(f"answer_relevance needs an embedder: {error}, {remedy}.") from error
+        return model
 
     def classifier(self) -> EntailmentModel:
         """Return the classifier, loaded once. Raises ModelMissing or ModelBroken."""
         from localeval.engine.hhem import Classifier
 
-        found: EntailmentModel = self._open("classifier", Classifier.load)
-        return found
+        model: EntailmentModel = self._open("classifier", Classifier.load)
+        return model
 
     def sources(self) -> dict[str, str]:
-        """Return what `Judge.load` finds them by again, or what `is_callers_own` knows."""
-        return {kind: _source(given) for kind, given in self._given.items()}
+        """Return each model's name or path for `Judge.load`, or a label that `is_callers_own` recognizes."""
+        return {kind: _source(model) for kind, model in self._models.items()}
 
     def close(self) -> None:
-        """Free what was opened here."""
+        """Free the models opened here."""
         for model in self._opened.values():
             model.close()
         self._opened.clear()
 
     def _open(self, kind: str, load: Callable[..., Any]) -> Any:
-        given = self._given[kind]
-        if not isinstance(given, str | os.PathLike):
-            return given
-        with self._lock:  # two threads that ask at once would load it twice
+        model = self._models[kind]
+        if not isinstance(model, str | os.PathLike):
+            return model
+        with self._lock:  # else two threads could each load it
             if kind not in self._opened:
-                self._opened[kind] = load(given, threads=self._threads)
+                self._opened[kind] = load(model, threads=self._threads)
             return self._opened[kind]
 
 
-def _source(given: Any) -> str:
-    """Return a catalog name as it is, a path from the root on, or an object's type and signature."""
-    if isinstance(given, str | os.PathLike):
-        return given if isinstance(given, str) and given in catalog.entries() else str(whole_path(given))
-    if source := getattr(given, "source", None):
+def _source(model: Any) -> str:
+    """Return a catalog name unchanged, a path as an absolute one, or an object's type and signature."""
+    if isinstance(model, str | os.PathLike):
+        return model if isinstance(model, str) and model in catalog.entries() else str(whole_path(model))
+    if source := getattr(model, "source", None):
         return str(source)
-    told = getattr(given, "signature", str)()  # without one it is refused where it is needed
-    return f"<{type(given).__name__} {digest(repr(told))[:16]}>"
+    signature = getattr(model, "signature", str)()  # `validate_signature` refuses an object without one
+    return f"<{type(model).__name__} {digest(repr(signature))[:16]}>"
 
 
 def is_callers_own(source: str) -> bool:
-    """Tell whether a source is of an object of the caller's own: no name and no whole path begins so."""
+    """Return whether a source is of a caller's own object: no name and no absolute path starts with "<"."""
     return source.startswith("<")
 
 
@@ -99,7 +99,7 @@ class _Signature(BaseModel):
 
 
 def validate_signature(model: Any, what: str) -> None:
-    """Raise InputError where the caller's own embedder or classifier does not tell what it is."""
+    """Raise InputError if the signature of a caller's own embedder or classifier is missing or invalid."""
     try:
         _Signature.model_validate(model.signature())
     except (AttributeError, ValidationError) as error:

@@ -1,4 +1,4 @@
-"""What a token costs on this machine, measured with a model."""
+"""Measure what a token costs on this machine with a model."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from localeval.engine.llama import Llama
 
 BATCH, SEQUENCES, STEPS = 512, 32, 8
 
-READ_SHARE = 0.58  # of a token's time, where it is read through the layers that a head needs: 16 of 28
+READ_SHARE = 0.58  # of a token's time, for a token read through the layers that a head needs: 16 of 28
 
 
 class Speed(NamedTuple):
-    """Seconds.
+    """Seconds of a token or call.
 
-    prefill  a token of 512 of one text, in calls of n_batch
-    token    a token of a call of one each for 32 texts
-    step     a call of one token, alone
+    prefill  a token of one text of 512 tokens, in calls of n_batch
+    token    a token of a call with one token for each of 32 texts
+    step     a call of a single token
     """
 
     prefill: float
@@ -30,20 +30,20 @@ class Speed(NamedTuple):
     step: float
 
     def cost(self, spent: TokenUsage) -> float:
-        """Reckon the seconds of these tokens in calls of the best size, wrong guesses and all.
+        """Estimate the seconds of these tokens, wrong guesses included, in calls of the best size.
 
         >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(context=80, items=40, decoded=10, guessed=5))
         1.5
         """
-        given = (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill
-        return given + (spent.decoded + spent.guessed) * self.token
+        prefill = (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill
+        return prefill + (spent.decoded + spent.guessed) * self.token
 
 
 def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0) -> Speed:
-    """Calibrate on a model file, in some ten seconds. Run it alone: another busy process multiplies all.
+    """Measure with a model file, in some ten seconds, while no other process is busy: it would slow down all.
 
-    `behind` is how many tokens stand in the cache before each call. Every token attends to all of them, so
-    that one behind a run's worked examples costs more than one in an empty cache.
+    `behind` is the number of tokens in the cache before each call. Every token attends to all of them, so
+    one after a run's worked examples costs more than one in an empty cache.
     """
     with closing(Llama(path, settings or EngineSettings())) as llama:
         sequences = min(SEQUENCES, llama.n_sequences - 1)
@@ -53,8 +53,8 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
             llama.decode([BatchToken(token, i, (0,), False) for i in range(behind)])
 
         def best_of_two(calls: Sequence[list[BatchToken]]) -> float:
-            """Time the calls after a run that warms up: what disturbs a run only makes it longer."""
-            found = []
+            """Return the seconds of the faster of two runs after a warm-up: a disturbance only adds time."""
+            seconds = []
             for _ in range(3):
                 llama.drop(0, behind)
                 for sequence in range(1, sequences + 1):
@@ -63,12 +63,12 @@ def measure(path: Path, settings: EngineSettings | None = None, behind: int = 0)
                 start = time.perf_counter()
                 for batch in calls:
                     llama.decode(batch)
-                found.append(time.perf_counter() - start)
-            return min(found[1:])
+                seconds.append(time.perf_counter() - start)
+            return min(seconds[1:])
 
         def steps(n: int) -> list[list[BatchToken]]:
-            places = range(behind, behind + STEPS)
-            return [[BatchToken(token, place, (one,), True) for one in range(1, n + 1)] for place in places]
+            positions = range(behind, behind + STEPS)
+            return [[BatchToken(token, p, (s,), True) for s in range(1, n + 1)] for p in positions]
 
         return Speed(
             best_of_two([text]) / BATCH,

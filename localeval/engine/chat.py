@@ -1,7 +1,7 @@
-"""A prefix as tokens, by the chat template of the model's own GGUF file.
+"""Tokenize a prefix with the chat template of the model's GGUF file.
 
-No text passes through the template: it is rendered with a marker in the place of each text, cut at the
-markers, and only its own pieces are read with control tokens. So nothing a text contains can act.
+No text passes through the template: it is rendered with a marker for each text and split at the markers, and
+only the template's own pieces are tokenized with control tokens. So no text can contain one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from localeval.prompts import PromptPrefix
 
 
 def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
-    """Give the tokens before a context and after an item. Raises ModelBroken without a usable template."""
+    """Return the tokens before a context and after an item. Raises ModelBroken without a usable template."""
     source = model.chat_template()
     if source is None:
         raise ModelBroken(
@@ -26,12 +26,12 @@ def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
         )
     texts = [prefix.system, *(text for example in prefix.examples for text in example)]
     roles = ["system", *("user", "assistant") * len(prefix.examples), "user"]
-    marks = [f"\ue000{i}\ue001" for i in range(len(roles))]
+    markers = [f"\ue000{i}\ue001" for i in range(len(roles))]
     bos = model.special_text("bos")
     try:
         # enable_thinking: Qwen3's templates write an empty thought for False; others ignore it.
         rest = _compiled(source).render(
-            messages=[{"role": r, "content": m} for r, m in zip(roles, marks, strict=True)],
+            messages=[{"role": r, "content": m} for r, m in zip(roles, markers, strict=True)],
             add_generation_prompt=True,
             enable_thinking=False,
             bos_token=bos,
@@ -40,14 +40,14 @@ def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
         if model.adds_bos() and not rest.startswith(bos):
             rest = bos + rest
         before: list[int] = []
-        for mark, text in zip(marks, [*texts, None], strict=True):
-            if rest.count(mark) != 1:
+        for marker, text in zip(markers, [*texts, None], strict=True):
+            if rest.count(marker) != 1:
                 raise ValueError("it does not write every turn once, in order")
-            own, rest = rest.split(mark)
-            before += model.tokenize(own.encode(), special=True)
+            piece, rest = rest.split(marker)
+            before += model.tokenize(piece.encode(), special=True)
             if text is not None:
                 before += model.tokenize(text.encode())
-    except Exception as error:  # a template comes with the weights, and can raise anything
+    except Exception as error:  # a template comes with the weights and can raise anything
         raise ModelBroken(
             f"{model.path}: the chat template in this file can't be used ({str(error)[:200]!r}); "
             "choose a Qwen2.5 or Qwen3 instruct model."
@@ -57,7 +57,7 @@ def frame(model: Tokenizer, prefix: PromptPrefix) -> Frame:
 
 @lru_cache(maxsize=4)
 def _compiled(source: str) -> jinja2.Template:
-    # A template comes from outside: the sandbox keeps it to text. (Its `raise_exception` is undefined, and
-    # raises too.)
+    # A template is not trusted: the sandbox lets it only produce text. (`raise_exception` is undefined in it,
+    # and raises too.)
     environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(source)

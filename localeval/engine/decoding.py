@@ -1,4 +1,4 @@
-"""One item's way through its reply: what to feed next, what the logits decide, how it ends."""
+"""Decode the reply to one item: what to feed next, what the logits decide, where it ends."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _JSON_PART = re.compile(rb'"(?:[^"\\]|\\.)*"|["\[\]{}:,]', re.DOTALL)
 
 
 def option_shares(logits: Logits, tokens: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Probabilities of options, each given by the first token that is its own; they sum to 1.
+    """Return the probabilities of options, each given by the first token that only it has; they sum to 1.
 
     >>> option_shares(np.log(np.array([3, 9, 1], dtype=np.float32)), [0, 2]).round(6).tolist()
     [0.75, 0.25]
     """
     values = logits[sorted(tokens)].astype(np.float64)
     top = values.max()
-    whole = float(np.log(np.exp(values - top).sum()))
-    shares = np.exp(np.array([float(logits[token]) - top - whole for token in tokens]))
+    log_sum = float(np.log(np.exp(values - top).sum()))
+    shares = np.exp(np.array([float(logits[token]) - top - log_sum for token in tokens]))
     return np.asarray(shares / shares.sum())
 
 
 class ReplyDecoder(Generic[T]):
-    """Decides one reply. It never touches llama.cpp, so that many can be decoded together.
+    """Decodes one reply. It never calls llama.cpp, so that many replies can be decoded together.
 
-    Decode `feed` behind the item, and `draft` behind that, and give `advance` the logits, until `done`.
+    Until `done`, decode `feed` after the tokens so far and `draft` after that, then call `advance`.
 
     feed    tokens that are decided, at first those of the item's prompt
-    asked   how many tokens of the first `feed` are no part of a reply
-    chosen  how many tokens of `feed` the model chose; what else a reply feeds is forced
-    draft   tokens that are guessed behind `feed`
-    kept    how many tokens of the last draft were right
+    asked   number of tokens of the first `feed` that are prompt, not reply
+    chosen  number of tokens of `feed` that the model chose; the others of a reply are forced
+    draft   tokens guessed to follow `feed`
+    kept    number of tokens of the last draft that were right
     """
 
     def __init__(
@@ -57,34 +57,34 @@ class ReplyDecoder(Generic[T]):
         temperature: float = 0.0,
         seed: list[int] | None = None,
     ) -> None:
-        """`tokenize` and `pieces` are the model's; for the rest see `TreeEngine.generate`."""
+        """`tokenize` and `pieces` are the model's; for the others see `TreeEngine.generate`."""
         if temperature > 0 and seed is None:
-            raise ValueError("a reply is drawn at a temperature, but there is no seed for it")
+            raise ValueError(f"temperature is {temperature}, but there is no seed to sample this reply with")
         self._schema, self._tokenize, self._pieces = schema, tokenize, pieces
         self._prompt, self._context = NgramIndex(prompt), context
-        self._left, self._temperature = budget, temperature
+        self._budget_left, self._temperature = budget, temperature
         self._generator = np.random.default_rng(seed)
         self._written, self._tokens = b"", list[int]()
         self._state = schema.automaton.start
-        self._choice: Choice | None = None  # while one is open
+        self._choice: Choice | None = None  # the one to be decided next
         self._probabilities: dict[str, dict[Any, float]] = {}
         self._truncated, self._decoded = "", 0
         self.feed, self.asked, self.chosen = prompt, len(prompt), 0
         self.draft: list[int] = []
         self.kept = 0
         self.done = False
-        self._go_on()
+        self._feed_forced()
 
     def advance(self, logits: Sequence[Logits]) -> None:
-        """Go on with the logits behind `feed`, and behind each token of `draft`."""
+        """Continue with the logits after `feed`, and after each token of `draft`."""
         drafted, self.draft, self.kept = self.draft, [], 0
         self._step(logits[0])
         while self.feed == drafted[self.kept : self.kept + 1] != [] and self._choice is None:
             self.kept += 1
             self._step(logits[self.kept])
-        # What is drawn at a temperature is mostly new, and each wrong draft is a token more.
+        # Sampled text is mostly new, and each wrong draft costs a token.
         if self._temperature <= 0 and self.feed and self._choice is None:
-            self.draft = draft(self._tokens, self._prompt, self._context)[: self._left]
+            self.draft = draft(self._tokens, self._prompt, self._context)[: self._budget_left]
 
     def reply(self) -> Reply[T]:
         value = self._schema.schema.model_validate_json(self._written)
@@ -92,84 +92,84 @@ class ReplyDecoder(Generic[T]):
         return Reply(value, text, self._probabilities, self._truncated, self._decoded)  # type: ignore[arg-type]
 
     def _step(self, logits: Logits) -> None:
-        """Decide a choice, or a token of free text; where the budget or the list is at its end, close it."""
+        """Decide a choice, or a token of free text; end free text that is over budget or repeats itself."""
         self.feed, self.chosen = [], 0
         if self._choice is not None:
             choice, self._choice = self._choice, None
-            shares = option_shares(logits, self._parting)
+            shares = option_shares(logits, self._option_tokens)
             self._probabilities[choice.name] = dict(zip(choice.options, map(float, shares), strict=True))
             best = int(np.argmax(shares))
             if self._temperature > 0:
-                best = self._draw(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
-            self._state = self._schema.automaton.walk(self._fed, self._state)
-            self._written += self._fed
-            self._go_on((self._text + choice.encoded[best])[len(self._fed) :])
+                best = self._sample(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
+            self._state = self._schema.automaton.walk(self._fed_bytes, self._state)
+            self._written += self._fed_bytes
+            self._feed_forced((self._before_choice + choice.encoded[best])[len(self._fed_bytes) :])
             return
-        if self._left <= 0:
-            self._cut("budget", trim_incomplete(self._written))
+        if self._budget_left <= 0:
+            self._truncate("budget", trim_incomplete(self._written))
             return
-        self._left -= 1
+        self._budget_left -= 1
         self._decoded += 1
         self.chosen = 1
         allowed = np.where(self._schema.automaton.mask(self._state), logits, -np.inf)
-        drawn = self._temperature > 0
-        self._take(self._draw(allowed.astype(np.float64)) if drawn else int(np.argmax(allowed)))
-        if (kept := trim_repetition(self._written)) is not None:
-            self._cut("repetition", kept)
+        sampled = self._temperature > 0
+        self._append(self._sample(allowed.astype(np.float64)) if sampled else int(np.argmax(allowed)))
+        if (trimmed := trim_repetition(self._written)) is not None:
+            self._truncate("repetition", trimmed)
         else:
-            self._go_on()
+            self._feed_forced()
 
-    def _go_on(self, pending: bytes = b"") -> None:
-        """Feed what is decided (`pending`) or can only follow, up to the next decision.
+    def _feed_forced(self, pending: bytes = b"") -> None:
+        """Feed the text that is decided (`pending`) or forced, up to the next decision.
 
         The last token before free text is not fed but left to the model, together with what follows it:
-        a tokenizer that would write `["` as one token takes a lone `[` for the sign of an empty list.
+        where a tokenizer has `["` as one token, the model reads a lone `[` as the beginning of an empty list.
         """
         automaton = self._schema.automaton
-        run, place = automaton.forced(automaton.walk(pending, self._state))
-        text = pending + run
-        if automaton.final(place):
+        forced, state = automaton.forced(automaton.walk(pending, self._state))
+        text = pending + forced
+        if automaton.final(state):
             self._written += text
             self.feed, self.done = [], True
             return
-        self._choice = self._schema.choices.get(place)
+        self._choice = self._schema.choices.get(state)
         if self._choice is None:
             tokens = self._tokenize(text) if text else []
-            left_to_the_model = 1 if self.feed or len(tokens) > 1 else 0  # no logits without a token fed
-            for token in tokens[: len(tokens) - left_to_the_model]:
-                self._take(token)
+            n_left = 1 if self.feed or len(tokens) > 1 else 0  # some token must be fed, for its logits
+            for token in tokens[: len(tokens) - n_left]:
+                self._append(token)
             return
-        # Feed what both options begin with, token by token; they are compared where they part.
+        # Feed the tokens that both options share, and compare the options at the first token that differs.
         encoded = self._choice.encoded
-        ways = [self._tokenize(text + e + automaton.forced(automaton.walk(e, place))[0]) for e in encoded]
-        parting = shared_length(ways)
-        shared, self._parting = ways[0][:parting], [way[parting] for way in ways]
+        options = [self._tokenize(text + e + automaton.forced(automaton.walk(e, state))[0]) for e in encoded]
+        n = shared_length(options)
+        shared, self._option_tokens = options[0][:n], [tokens[n] for tokens in options]
         self.feed += shared
-        self._text, self._fed = text, b"".join(self._pieces[token] for token in shared)
+        self._before_choice, self._fed_bytes = text, b"".join(self._pieces[token] for token in shared)
 
-    def _take(self, token: int) -> None:
-        """Feed a token and stand behind it."""
+    def _append(self, token: int) -> None:
+        """Append a token to the reply and to `feed`."""
         self._state = self._schema.automaton.next(self._state, token)
         self._written += self._pieces[token]
         self._tokens.append(token)
         self.feed.append(token)
 
-    def _draw(self, logits: Any) -> int:
-        """Draw one of their numbers. Held against the largest first: near 0 degrees all else vanishes."""
+    def _sample(self, logits: Any) -> int:
+        """Sample an index by softmax at the temperature; subtracting the largest logit keeps exp finite."""
         shares = np.exp((logits - logits.max()) / self._temperature)
         return int(self._generator.choice(len(shares), p=shares / shares.sum()))
 
-    def _cut(self, why: str, kept: bytes) -> None:
-        """End the free text here, legally; the next choice is still made, and the reply parses."""
-        self._truncated = self._truncated or why
-        self._written, self._state = kept, self._schema.automaton.walk(kept)
-        self._go_on(self._schema.automaton.shortest(self._state, frozenset(self._schema.choices)))
+    def _truncate(self, reason: str, text: bytes) -> None:
+        """End the free text of `text` as soon as the grammar allows; a choice after it is still decided."""
+        self._truncated = self._truncated or reason
+        self._written, self._state = text, self._schema.automaton.walk(text)
+        self._feed_forced(self._schema.automaton.shortest(self._state, frozenset(self._schema.choices)))
 
 
 def trim_incomplete(text: bytes) -> bytes:
-    """Drop what is unfinished at the end: half a character or escape, an open item of a list.
+    """Remove what is incomplete at the end: half a character or escape, an open item of a list.
 
-    An open string that is a field's value is kept as far as it goes.
+    An open string that is a field's value is kept as it is.
 
     >>> trim_incomplete(b'{"s":["a","b')
     b'{"s":["a"'
@@ -178,17 +178,17 @@ def trim_incomplete(text: bytes) -> bytes:
     """
     text = text.decode("utf-8", "ignore").encode()
     lists, last = _scan(text)
-    opened = text.find(b'"', last)
-    if opened < 0:
+    quote = text.find(b'"', last)
+    if quote < 0:
         return text
-    if lists and text[:opened].endswith((b"[", b",")):
-        return text[:opened].rstrip(b",")
+    if lists and text[:quote].endswith((b"[", b",")):
+        return text[:quote].rstrip(b",")
     backslashes = len(text) - len(text.rstrip(b"\\"))
     return text[:-1] if backslashes % 2 else text
 
 
 def trim_repetition(text: bytes) -> bytes | None:
-    """Drop the last item of an open list, when it stood in the list before; else None.
+    """Remove the last item of an open list if the list already has it; otherwise return None.
 
     >>> trim_repetition(b'{"s":["a","b","a"')
     b'{"s":["a","b"'
@@ -206,7 +206,7 @@ def trim_repetition(text: bytes) -> bytes | None:
 
 
 def _scan(text: bytes) -> tuple[list[list[tuple[int, int]]], int]:
-    """Give (finished strings of each list that is still open, outermost first; where the last part ends)."""
+    """Return (spans of complete strings in each open list, outermost first; end of the last JSON part)."""
     lists: list[list[tuple[int, int]]] = []
     last = 0
     for match in _JSON_PART.finditer(text):

@@ -1,7 +1,7 @@
-"""An engine that answers nothing and counts what a real one would compute.
+"""An engine that computes nothing and counts the tokens that a real one would.
 
-A judgement that is asked of it goes its whole way: prompts, windows, refusals of what is too long. So the
-code that asks is what tells what a run will ask.
+A judgement runs on it in full: prompts, windows, refusals of what is too long. So a plan comes from the same
+code as the run itself.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from localeval.prompts import PromptPrefix
 
 T = TypeVar("T", bound=BaseModel)
 
-# How long replies will be, chosen on finished judgements by qwen2.5-coder-1.5b with its built-in prompts: the
-# tokens of 160 other samples, 20 by 20, were 0.98 to 1.06 of the estimate.
-LIST_SHARE = 0.95  # tokens of a reply that is a list, for each token of its item
+# Lengths of replies, fitted to finished judgements by qwen2.5-coder-1.5b with its built-in prompts: for 160
+# other samples, 20 at a time, the tokens were 0.98 to 1.06 of the estimate.
+LIST_SHARE = 0.95  # tokens of a list field of a reply, for each token of its item
 TEXT_TOKENS = {"question": 12}  # tokens of a text field of a reply
-OTHER_TEXT_TOKENS = 40  # reasons and analyses are not fitted: a guess
-WRONG_GUESSES = 0.29  # wrongly guessed tokens for each one written, where nothing is drawn
+OTHER_TEXT_TOKENS = 40  # a guess: reasons and analyses were not fitted
+WRONG_GUESSES = 0.29  # wrong draft tokens for each token written, at temperature 0
 
 
 class DryRunEngine:
-    """A `TreeEngine` that reads with another one's tokens.
+    """A `TreeEngine` that uses the tokenizer and settings of another one.
 
-    asked  the tokens of each chunk of items that was asked since it was emptied: of prompts as they will be,
-           of replies estimated
+    asked  the tokens of each chunk of items since the list was last emptied: exact for prompts, estimated for
+           replies
 
-    A free field of its replies is empty and cut by the budget, and a choice stands at even odds.
+    A free field of its replies is empty and cut by the budget, and a choice has even odds.
     """
 
     spent = TokenUsage()
@@ -48,11 +48,11 @@ class DryRunEngine:
         return prefix in self._prefixes or self._engine.is_prefix_cached(prefix)
 
     def prefix_tokens(self) -> int:
-        """Count the tokens of all prefixes that were used, also of those that are cached."""
+        """Count the tokens of all prefixes used so far, cached ones included."""
         return sum(len(self.frame(prefix).before) for prefix in self._prefixes)
 
     def close(self) -> None:
-        """Do nothing: the engine whose tokenizer it uses stays open."""
+        """Do nothing: the engine whose tokenizer this one uses stays open."""
 
     def generate(
         self,
@@ -67,21 +67,21 @@ class DryRunEngine:
     ) -> list[Reply[T]]:
         """Raises ContextTooLong as a real engine does."""
         settings, (before, after) = self.settings, self.frame(prefix)
-        fields = schema.model_fields
-        choices = {
-            n: get_args(f.annotation) for n, f in fields.items() if get_origin(f.annotation) is Literal
-        }
-        lists = [name for name, field in fields.items() if get_origin(field.annotation) is list]
-        texts = sum(TEXT_TOKENS.get(n, OTHER_TEXT_TOKENS) for n in fields if n not in (*choices, *lists))
-        opening, later = self._forced([*fields], choices)
-        context_tokens, own = len(self.tokens(context)), [self.tokens(item) for item in items]
-        feeds = [[*text, *after, *opening] for text in own]
+        hints = {name: field.annotation for name, field in schema.model_fields.items()}
+        choices = {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
+        lists = [name for name, hint in hints.items() if get_origin(hint) is list]
+        texts = [name for name in hints if name not in (*choices, *lists)]
+        text_tokens = sum(TEXT_TOKENS.get(name, OTHER_TEXT_TOKENS) for name in texts)
+        opening, later = self._forced([*hints], choices)
+        context_tokens, item_tokens = len(self.tokens(context)), [self.tokens(item) for item in items]
+        feeds = [[*tokens, *after, *opening] for tokens in item_tokens]
         budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
         stem = len(before) + context_tokens
         for chunk in chunks([*map(len, feeds)], budgets, stem, settings.n_ctx, settings.width):
             nodes, _ = build_tree([feeds[i] for i in chunk])
-            forced = count_beyond(nodes, [len(own[i]) + len(after) for i in chunk])
-            decoded = sum(min(budgets[i], texts + LIST_SHARE * len(lists) * len(own[i])) for i in chunk)
+            forced = count_beyond(nodes, [len(item_tokens[i]) + len(after) for i in chunk])
+            estimates = [text_tokens + LIST_SHARE * len(lists) * len(item_tokens[i]) for i in chunk]
+            decoded = sum(min(budgets[i], estimate) for i, estimate in zip(chunk, estimates, strict=True))
             self.asked.append(
                 TokenUsage(
                     prefix=0 if self.is_prefix_cached(prefix) else len(before),
@@ -94,32 +94,32 @@ class DryRunEngine:
             )
             self._prefixes.add(prefix)
             self._in_cache = (prefix, context)
-        value = {name: [] if name in lists else choices.get(name, ("",))[0] for name in fields}
+        value = {name: [] if name in lists else choices.get(name, ("",))[0] for name in hints}
         even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
         return [Reply(schema(**value), "", even, truncated="budget") for _ in items]
 
     def read(self, context: str, item: str, layer: int) -> States:
-        """States of nothing but zeros, one wide."""
-        stem, own = len(self.tokens(context)), len(self.tokens(item))
-        chunks([own], [0], stem, self.settings.n_ctx, 1)  # raises where it does not fit
-        before = 0 if self._in_cache == (layer, context) else stem
-        self.asked.append(TokenUsage(read=before + own))
+        """Return states of zeros, of width 1. Raises ContextTooLong as a real engine does."""
+        context_tokens, item_tokens = len(self.tokens(context)), len(self.tokens(item))
+        chunks([item_tokens], [0], context_tokens, self.settings.n_ctx, 1)  # checks that they fit
+        new_context = 0 if self._in_cache == (layer, context) else context_tokens
+        self.asked.append(TokenUsage(read=new_context + item_tokens))
         self._in_cache = (layer, context)
-        return blank_states(item, own)
+        return blank_states(item, item_tokens)
 
     def _forced(self, fields: Sequence[str], choices: Mapping[str, Sequence[Any]]) -> tuple[list[int], int]:
-        """Give (a reply's tokens before its first decision, how many stand before the later choices)."""
+        """Return (a reply's tokens before its first decision, number of tokens before later choices)."""
         first, *others = fields
         start = f'{{"{first}":'
         later = sum(len(self.tokens(f'{name}":"')) for name in others if name in choices)
         if first not in choices:
             return [*self.tokens(start + '"')][:-1], later
-        ways = [self.tokens(f'{start}"{option}"') for option in choices[first]]
-        return [*ways[0][: shared_length(ways)]], later
+        replies = [self.tokens(f'{start}"{option}"') for option in choices[first]]
+        return [*replies[0][: shared_length(replies)]], later
 
 
 def blank_states(text: str, tokens: int) -> States:
-    """Zeros for a text of so many tokens, all about as long; a head makes its bias of them."""
+    """Return zeros for a text of `tokens` tokens of about equal length; a head maps them to its bias."""
     import numpy as np
 
     size = len(text.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Texts as unit vectors, from a sentence-transformer folder on this machine, whose own code is never run."""
+"""Embed texts as unit vectors with a local sentence-transformer folder, whose own code is never run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from localeval.models.catalog import DEFAULT_EMBEDDER
 from localeval.models.conversion import SAFE, convert_to_safetensors, pinned_pickle
 from localeval.text.display import shorten
 
-# Texts computed together; another number would give other bits.
+# Texts per batch; another number would give other bits.
 _BATCH = 32
 _PACKAGES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 _MODULES = ("Transformer", "Pooling", "Dense", "Normalize")
@@ -29,7 +29,7 @@ _WEIGHTS = (SAFE, f"{SAFE}.index.json")
 
 
 class Embedder:
-    """A local sentence-transformer folder as unit vectors. Threads may share it: it answers one at a time.
+    """An embedder from a local sentence-transformer folder. Threads may share it: it serves one at a time.
 
     >>> embedder = Embedder.load("all-minilm-l6-v2")                          # doctest: +SKIP
     >>> a, b = embedder.embed(["Where does tea grow?", "In which places is tea grown?"])    # doctest: +SKIP
@@ -38,7 +38,7 @@ class Embedder:
     """
 
     def __init__(self, files: ModelFiles, threads: int) -> None:
-        """Raises ModelBroken if `files` is no folder that can be loaded without running code from it."""
+        """Raises ModelBroken if `files` can't be loaded without running code from the folder."""
         _check_folder(files)
         self.name, self.sha256 = files.name, files.sha256
         self.languages = files.entry.languages if files.entry else ()
@@ -53,27 +53,27 @@ class Embedder:
     def load(cls, model: str | os.PathLike[str] = DEFAULT_EMBEDDER, *, threads: int = 0) -> Embedder:
         """Open a catalog name, a path to any sentence-transformer folder with safetensors, or `auto`.
 
-        That is the best of the catalog's embedders on this machine. The files are checked now; the weights
+        `auto` is the best of the catalog's embedders on this machine. The files are checked now; the weights
         are loaded at the first `embed`, and converted then, once, where they are a pickle of the catalog's.
-        `threads` compute; 0 for the physical cores.
+        `threads` is the number of threads; 0 for the physical cores.
 
         Raises ModelMissing, ModelBroken, or InputError for another number of threads.
         """
         return cls(resolve(model, kind="embedder"), threads)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give a row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
+        """Return a row of length 1 for each text, in order: (n, dimensions); (0, 0) for no text.
 
-        The bits of a row depend on which texts are in this call, not on their order, nor on calls before it.
-        The model cuts off what is beyond its longest input. An empty text is embedded like any other.
+        The bits of a row depend on which texts are in this call, not on their order or on earlier calls.
+        Text beyond the model's longest input is cut off. An empty text is embedded like any other.
 
-        Raises ModelBroken where the folder turns out not to work.
+        Raises ModelBroken where the model can't be loaded or fails.
         """
         if not texts:
             return np.zeros((0, 0), np.float32)
-        # Half a character, which JSON can hold and a tokenizer can't, becomes a question mark.
-        readable = [self.prefix + text.encode("utf-8", "replace").decode() for text in texts]
-        distinct = sorted(set(readable))
+        # A lone surrogate, which JSON can hold and a tokenizer can't, becomes a question mark.
+        encodable = [self.prefix + text.encode("utf-8", "replace").decode() for text in texts]
+        distinct = sorted(set(encodable))
         with self._lock:
             if self._model is None:
                 self._model = self._load()
@@ -86,28 +86,28 @@ class Embedder:
                         convert_to_numpy=True,
                         normalize_embeddings=True,
                     )
-                except Exception as error:  # config files that contradict the weights end in many errors
+                except Exception as error:  # config files that contradict the weights cause many kinds
                     raise _broken(self._files, f"the model fails on a text ({shorten(error)})") from error
         if not np.isfinite(rows).all():
             raise _broken(self._files, "the model gives vectors with NaN or infinity in them")
-        at = {text: number for number, text in enumerate(distinct)}
-        return np.asarray(rows, np.float32)[[at[text] for text in readable]]
+        index = {text: i for i, text in enumerate(distinct)}
+        return np.asarray(rows, np.float32)[[index[text] for text in encodable]]
 
     def signature(self) -> dict[str, Any]:
-        """Tell what of this embedder can change a vector, and the languages that it reads."""
+        """Return everything that can change a vector, and the languages that the model reads."""
         prefix = {"prefix": self.prefix} if self.prefix else {}
-        own = {"name": self.name, "sha256": self.sha256, "languages": list(self.languages)}
+        model = {"name": self.name, "sha256": self.sha256, "languages": list(self.languages)}
         packages = {package: version(package) for package in _PACKAGES}
-        return {**prefix, **own, "threads": self.threads, "packages": packages}
+        return {**prefix, **model, "threads": self.threads, "packages": packages}
 
     def close(self) -> None:
-        """Free the weights. A later `embed` would load them again."""
+        """Free the weights. A later `embed` loads them again."""
         with self._lock:
             self._model = None
 
     def _load(self) -> Any:
         convert_to_safetensors(self._files)
-        # tokenizers would warn on stderr at each later fork, unless this is set.
+        # Otherwise tokenizers warns on stderr at each later fork.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         folder = str(self._files.path)
         with silence_transformers():
@@ -121,8 +121,8 @@ class Embedder:
                     local_files_only=True,
                     model_kwargs={"use_safetensors": True, "torch_dtype": "float32"},
                 )
-                # transformers fills tensors that the weights lack with random numbers, and tells only who
-                # loads the network himself. The weights are mapped: loading them again copies nothing.
+                # transformers fills tensors that the weights lack with random numbers, and lists them only
+                # to a direct caller. The weights are mapped: loading them again copies nothing.
                 network = model[0].auto_model
                 _, report = type(network).from_pretrained(
                     folder,
@@ -131,9 +131,9 @@ class Embedder:
                     use_safetensors=True,
                     output_loading_info=True,
                 )
-            except Exception as error:  # each of four libraries raises what it likes
+            except Exception as error:  # four libraries, each with errors of its own
                 raise _broken(self._files, f"it cannot be loaded ({shorten(error)})") from error
-        # Pooling reads the tokens' vectors: the network's own pooler is not used, and often not in the file.
+        # Pooling uses the tokens' vectors: the network's own pooler is not needed, and often not in the file.
         missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
         if missing:
             raise _broken(self._files, f"its weights lack {len(missing)} tensors, as {missing[0]}")
@@ -144,31 +144,31 @@ def _check_folder(files: ModelFiles) -> None:
     """Raise ModelBroken for a folder that can't be loaded without running its code or opening its pickle."""
     # Up to version 5 sentence-transformers imports, from a local folder, any class that modules.json names.
     try:
-        modules = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
-        parts = [(str(module["type"]), str(module["path"])) for module in modules]
+        entries = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
+        modules = [(str(entry["type"]), str(entry["path"])) for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _broken(files, f"its modules.json cannot be read ({shorten(repr(error))})") from error
-    for dotted, path in parts:
-        kind = dotted.rpartition(".")[2]
-        inside = re.fullmatch(r"[\w-]*", path)
-        if not dotted.startswith("sentence_transformers.") or kind not in _MODULES or not inside:
+    for type_name, path in modules:
+        class_name = type_name.rpartition(".")[2]
+        subfolder = re.fullmatch(r"[\w-]*", path)
+        if not type_name.startswith("sentence_transformers.") or class_name not in _MODULES or not subfolder:
             raise _broken(
                 files,
-                f"its modules.json names {shorten(dotted)!r} in {shorten(path)!r}, "
+                f"its modules.json names {shorten(type_name)!r} in {shorten(path)!r}, "
                 f"expected only {', '.join(_MODULES)} in folders of this one",
             )
-        safe = any((files.path / path / name).exists() for name in _WEIGHTS)
-        if kind in ("Transformer", "Dense") and not safe and (path or not pinned_pickle(files)):
+        safetensors = any((files.path / path / name).exists() for name in _WEIGHTS)
+        if class_name in ("Transformer", "Dense") and not safetensors and (path or not pinned_pickle(files)):
             raise ModelBroken(
                 f"{files.path / path}: it has no {SAFE}, and a pickle is not opened, as it can run code; "
-                "convert one that you trust, and put that beside it."
+                "convert one that you trust, and put the result next to it."
             )
 
 
-def _broken(files: ModelFiles, what: str) -> ModelBroken:
+def _broken(files: ModelFiles, fault: str) -> ModelBroken:
     remedy = (
         f"run: localeval models fetch {files.entry.name}"
         if files.entry
         else "give a sentence-transformer folder that works, or a name of the catalog"
     )
-    return ModelBroken(f"{files.path}: {what}; {remedy}.")
+    return ModelBroken(f"{files.path}: {fault}; {remedy}.")

@@ -1,8 +1,8 @@
-"""A model as a tree of prompts: one prefix a run, one context a sample, many items decoded together.
+"""A model with a tree of prompts: one prefix per run, one context per sample, many items decoded together.
 
-The bits of a reply depend on the shape of every batch and on where its cells lie. So for each context the
-cache is emptied, the prefix's saved state is put into the first cells, the context is decoded behind it in
-batches of n_batch, and the items follow in chunks that depend on nothing but these items.
+The bits of a reply depend on the shape of every batch and on the position of its cells in the cache. So for
+each context the cache is cleared, the prefix's saved state is restored into the first cells, the context is
+decoded after it in batches of n_batch, and the items follow in chunks that depend on these items alone.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=BaseModel)
 
-CONTEXT = 0  # the sequence that holds prefix and context; items are 1, 2, ...
+CONTEXT = 0  # the sequence of prefix and context; items are sequences 1, 2, ...
 
 
 class Engine(TreeEngine):
-    """A `TreeEngine` on the GGUF file at `path`. Not for two threads at a time; `close()` frees it.
+    """A `TreeEngine` for the GGUF file at `path`. Not for two threads at a time; `close()` frees the model.
 
-    The weights are loaded for the first reply; to count tokens the vocabulary alone is read, in a second.
+    The weights are loaded for the first reply; counting tokens reads only the vocabulary, in a second.
 
-    kept  where the states of prefixes are read and kept; without it each engine computes its own
+    kept  cache of prefix states on disk; without it each engine computes its own
 
-    What reads the file may raise ModelBroken or InputError, and ModelBroken later too, when the file is no
-    longer the one that was there at the beginning: what was decoded while it changed is not given out.
+    Methods that read the file may raise ModelBroken or InputError, and later ModelBroken when the file is no
+    longer the one that was opened: what was decoded while it changed is not returned.
     """
 
     def __init__(
         self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
         self.path, self.settings = path, settings or EngineSettings()
-        # A GPU's bits are its own, and nothing here tells one from another.
+        # States depend on the GPU that computed them, and the key of the cache does not name it.
         self._prefix_cache = None if self.settings.n_gpu_layers else kept
         self._files = {file: _identity(file) for file in split_files(path)}
-        self._tokenizer: Tokenizer | None = None  # `_llama`, once that is there
+        self._tokenizer: Tokenizer | None = None  # the same object as `_llama`, once the weights are loaded
         self._llama: Llama | None = None
         self._frames: dict[PromptPrefix, Frame] = {}
         self._schemas: dict[type[BaseModel], CompiledSchema] = {}
         self._states: dict[PromptPrefix, bytes] = {}
-        self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # or the layer that is read
+        self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
         self._spent = TokenUsage()
 
-    # The model
+    # Model
 
     def check(self) -> None:
-        """Raise ModelBroken or InputError where loading would, as far as the vocabulary tells."""
+        """Raise ModelBroken or InputError where loading would, as far as the vocabulary shows."""
         self.frame(PromptPrefix("", ()))
 
     @property
@@ -73,14 +73,14 @@ class Engine(TreeEngine):
 
     @property
     def llama(self) -> Llama:
-        """The model with its weights, loaded when first asked for. Raises InputError without the memory."""
+        """The model with its weights, loaded at first use. Raises InputError where memory is too small."""
         if self._llama is None:
             from localeval.engine import probe  # heavy: outlines, llama.cpp
             from localeval.engine.grammar import Vocabulary
             from localeval.engine.llama import Llama
 
             self._check_unchanged()
-            if not probe.IN_CHILD:  # which has a limit of its own: a damaged file may claim any size
+            if not probe.IN_CHILD:  # a child limits its memory itself: a damaged file may claim any size
                 check(self.path, self.memory())
             llama = Llama(self.path, self.settings)
             self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
@@ -99,7 +99,7 @@ class Engine(TreeEngine):
         return self._get_tokenizer().number("block_count")
 
     def memory(self, prefix_tokens: int = 0) -> int | None:
-        """Reckon the bytes of the loaded model and states of so many prefix tokens; None with a GPU."""
+        """Estimate the bytes of the loaded model and of saved prefix states; None with a GPU."""
         if self.settings.n_gpu_layers:
             return None
         weights = sum(file.stat().st_size for file in self._files)
@@ -118,15 +118,15 @@ class Engine(TreeEngine):
         return self._tokenizer
 
     def _check_unchanged(self) -> None:
-        """Raise ModelBroken where a file is another one by now, or gone: it is mapped, not copied."""
-        for file, then in self._files.items():
-            if _identity(file) != then:
+        """Raise ModelBroken if a file was replaced or removed: the model is mapped from it, not copied."""
+        for file, identity in self._files.items():
+            if _identity(file) != identity:
                 raise ModelBroken(
-                    f"{file}: the model file was replaced or changed while it judged; what it judged before "
-                    "is kept. Put the file back and give the same command again; another judges all anew."
+                    f"{file}: the model file was replaced or changed while it judged; earlier judgements are "
+                    "kept. Put the file back and run the same command again; another file judges all again."
                 )
 
-    # Texts
+    # Tokens
 
     def tokens(self, text: str) -> list[int]:
         return self._get_tokenizer().tokenize(text.encode("utf-8", "replace"))
@@ -166,12 +166,12 @@ class Engine(TreeEngine):
         before, after = self.frame(prefix)
         budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
         context_tokens = self.tokens(context)
-        copied = NgramIndex(context_tokens)
+        context_ngrams = NgramIndex(context_tokens)
         decoders = [
             ReplyDecoder[T](
                 self._schemas[schema],
                 [*self.tokens(item), *after],
-                copied,
+                context_ngrams,
                 llama.tokenize,
                 self._vocabulary.bytes_of,
                 budgets[i],
@@ -182,53 +182,53 @@ class Engine(TreeEngine):
         ]
         stem = len(before) + len(context_tokens)
         feeds = [len(decoder.feed) for decoder in decoders]
-        together = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
+        item_ranges = chunks(feeds, budgets, stem, self.settings.n_ctx, self.settings.width)
         with self._decoding():
             self._prefill(prefix, context_tokens)
-            for chunk in together:
-                self._decode_replies([decoders[i] for i in chunk], stem)
+            for item_range in item_ranges:
+                self._decode_replies([decoders[i] for i in item_range], stem)
         return [decoder.reply() for decoder in decoders]
 
     def read(self, context: str, item: str, layer: int) -> States:
         """See `TreeEngine.read`."""
-        llama, stem, text = self.llama, self.tokens(context), self.tokens(item)
-        chunks([len(text)], [0], len(stem), self.settings.n_ctx, 1)  # raises where it does not fit
+        llama, context_tokens, item_tokens = self.llama, self.tokens(context), self.tokens(item)
+        chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)  # checks that they fit
         with self._decoding():
-            if self._in_cache != (layer, stem):
+            if self._in_cache != (layer, context_tokens):
                 llama.clear()
-                llama.states(_batch(stem, 0, CONTEXT), layer)
-                self._count(read=len(stem))
-                self._in_cache = (layer, stem)
-            with self._items(1):
-                values = llama.states(_batch(text, len(stem), 1), layer)
-            self._count(read=len(text))
-        ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in text)
+                llama.states(_batch(context_tokens, 0, CONTEXT), layer)
+                self._count(read=len(context_tokens))
+                self._in_cache = (layer, context_tokens)
+            with self._item_sequences(1):
+                values = llama.states(_batch(item_tokens, len(context_tokens), 1), layer)
+            self._count(read=len(item_tokens))
+        ends = accumulate(len(self._vocabulary.bytes_of[token]) for token in item_tokens)
         return States(values, tuple(ends))
 
     @contextmanager
-    def _items(self, number: int) -> Iterator[None]:
-        """Let so many items stand behind the context inside."""
-        for item in range(1, 1 + number):
-            self.llama.fork(CONTEXT, item)
+    def _item_sequences(self, n: int) -> Iterator[None]:
+        """Fork `n` sequences off the context, and drop them at the end."""
+        for sequence in range(1, 1 + n):
+            self.llama.fork(CONTEXT, sequence)
         yield
-        for item in range(1, 1 + number):
-            self.llama.drop(item)
+        for sequence in range(1, 1 + n):
+            self.llama.drop(sequence)
 
     @contextmanager
     def _decoding(self) -> Iterator[None]:
-        """Give nothing out that a changed file decoded; where something stops it, trust no cell any more."""
+        """Raise ModelBroken if the file changed meanwhile; clear the whole cache after any exception."""
         try:
             yield
         except BaseException as error:
             self._in_cache = None
-            self.llama.clear(data=True)  # what is NaN in a cell reaches tokens that do not even look at it
+            self.llama.clear(data=True)  # a NaN in a cell reaches tokens that do not even attend to it
             if isinstance(error, EngineError):
                 self._check_unchanged()
             raise
         self._check_unchanged()
 
     def _prefill(self, prefix: PromptPrefix, context: list[int]) -> None:
-        """Let the cache hold prefix and context, and nothing else."""
+        """Fill the cache with prefix and context, and nothing else."""
         if self._in_cache == (prefix, context):
             return
         llama, before = self.llama, [*self.frame(prefix).before]
@@ -249,40 +249,40 @@ class Engine(TreeEngine):
         self._count(context=len(context))
         self._in_cache = (prefix, context)
 
-    def _decode_replies(self, chunk: list[ReplyDecoder[T]], end: int) -> None:
-        """Decode the items of a chunk together, behind `end` tokens, until each is done."""
-        # One call for what the items ask, equal beginnings once.
+    def _decode_replies(self, chunk: list[ReplyDecoder[T]], start: int) -> None:
+        """Decode the items of a chunk together, after `start` tokens, until each is done."""
+        # One call for the prompts of all items, equal beginnings once.
         nodes, ends = build_tree([decoder.feed for decoder in chunk])
-        last = {number: at for at, number in enumerate(sorted(set(ends)))}
+        rows = {node: row for row, node in enumerate(sorted(set(ends)))}  # last node -> its row of logits
         forced = count_beyond(nodes, [decoder.asked for decoder in chunk])
-        lengths = [end + len(decoder.feed) for decoder in chunk]
-        with self._items(len(chunk)):
+        lengths = [start + len(decoder.feed) for decoder in chunk]
+        with self._item_sequences(len(chunk)):
             logits = self.llama.decode(
                 [
-                    BatchToken(node.token, end + node.place, tuple(1 + i for i in node.items), number in last)
-                    for number, node in enumerate(nodes)
+                    BatchToken(node.token, start + node.place, tuple(1 + i for i in node.items), n in rows)
+                    for n, node in enumerate(nodes)
                 ]
             )
             self._count(items=len(nodes) - forced, forced=forced)
-            for decoder, number in zip(chunk, ends, strict=True):
-                decoder.advance([logits[last[number]]])
-            # Then one call after the other for all that grow: what each feeds, and its draft behind it.
-            while growing := [i for i, decoder in enumerate(chunk) if not decoder.done]:
-                trim_drafts([chunk[i].draft for i in growing], self.settings.width)
+            for decoder, last in zip(chunk, ends, strict=True):
+                decoder.advance([logits[rows[last]]])
+            # Then one call after the other for all unfinished items: each one's feed, and its draft after it.
+            while unfinished := [i for i, decoder in enumerate(chunk) if not decoder.done]:
+                trim_drafts([chunk[i].draft for i in unfinished], self.settings.width)
                 batch = []
-                for i in growing:
+                for i in unfinished:
                     decoder = chunk[i]
                     self._count(decoded=decoder.chosen, forced=len(decoder.feed) - decoder.chosen)
-                    wanted = 1 + len(decoder.draft)
-                    batch += _batch([*decoder.feed, *decoder.draft], lengths[i], 1 + i, wanted)
+                    tokens = [*decoder.feed, *decoder.draft]
+                    batch += _batch(tokens, lengths[i], 1 + i, n_logits=1 + len(decoder.draft))
                     lengths[i] += len(decoder.feed)
                 logits = self.llama.decode(batch)
-                for i in growing:
+                for i in unfinished:
                     decoder, drafted = chunk[i], len(chunk[i].draft)
                     decoder.advance(logits[: 1 + drafted])
                     logits = logits[1 + drafted :]
                     lengths[i] += decoder.kept
-                    if decoder.kept < drafted:  # what was guessed wrongly is dropped
+                    if decoder.kept < drafted:  # the rest of the draft was wrong
                         self.llama.drop(1 + i, lengths[i])
                     self._count(decoded=decoder.kept, guessed=drafted - decoder.kept)
 
@@ -290,14 +290,14 @@ class Engine(TreeEngine):
         self._spent = self._spent.plus(**tokens)
 
 
-def _batch(tokens: list[int], position: int, sequence: int, wanted: int = 0) -> list[BatchToken]:
-    """Place `tokens` from `position` on; of the last `wanted` ones the logits are wanted."""
-    first = len(tokens) - wanted
+def _batch(tokens: list[int], position: int, sequence: int, n_logits: int = 0) -> list[BatchToken]:
+    """Place `tokens` from `position` on, with logits for the last `n_logits` of them."""
+    first = len(tokens) - n_logits
     return [BatchToken(token, position + i, (sequence,), i >= first) for i, token in enumerate(tokens)]
 
 
 def _identity(path: Path) -> tuple[int, ...]:
-    """Give what changes when the file at `path` is replaced; empty where there is none."""
+    """Return values that change when the file at `path` is replaced; () where there is no file."""
     try:
         status = path.stat()
     except OSError:

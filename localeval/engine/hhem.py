@@ -22,15 +22,15 @@ from localeval.text.display import shorten
 from localeval.text.sentences import split_sentences
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
-LONGEST = 4096  # tokens of a pair; the memory of attention grows by the square, here to 0.8 GB a layer
-_MOST_PLACES = 1 << 23  # of a batch, pairs x tokens x tokens: half of that
+LONGEST = 4096  # tokens of a pair; attention takes memory by their square, here 0.8 GB a layer
+_MAX_ATTENTION = 1 << 23  # pairs x tokens x tokens of a batch of several pairs: half of that of LONGEST
 
 
 class Classifier:
     """HHEM-2.1-Open: how likely a hypothesis is consistent with a premise. Threads may share it.
 
-    A probability depends on its own pair; the pairs computed beside it move it by less than 1e-6. `support`
-    computes no pairs of two samples together, so a sample's probabilities are the same bits in any company.
+    A probability depends on its own pair; other pairs in the same batch move it by less than 1e-6. `support`
+    puts no pairs of two samples into one batch, so a sample's probabilities always have the same bits.
 
     >>> classifier = Classifier.load()                                        # doctest: +SKIP
     >>> classifier.support(["I am in California."], ["I am in the United States."])    # doctest: +SKIP
@@ -53,15 +53,15 @@ class Classifier:
         batch_size: int = 10,
         threads: int = 0,
     ) -> Classifier:
-        """Open a catalog name, or a path to a folder of the same files; the weights at the first question.
+        """Open a catalog name, or a path to a folder of the same files; the first use loads the weights.
 
         device      "cpu", "cuda", "cuda:1" or "mps"
-        batch_size  the most pairs computed together; fewer where they are long
-        threads     how many compute, where it is the processor that does; 0 for the physical cores
+        batch_size  most pairs per batch; fewer where they are long
+        threads     number of threads on a CPU; 0 for the physical cores
 
-        Raises ModelMissing or ModelBroken, InputError for a device that is not here or a number out of range.
+        Raises ModelMissing or ModelBroken, InputError for a missing device or a number out of range.
         """
-        together = whole_number("batch_size", batch_size, 1)
+        batch_size = whole_number("batch_size", batch_size, 1)
         if device != "cpu":
             import torch
 
@@ -71,21 +71,21 @@ class Classifier:
                 raise InputError(
                     f"device is {device!r}, unusable here ({shorten(error, 90)}); choose cpu."
                 ) from error
-        return cls(resolve(model, kind="classifier"), device, together, threads)
+        return cls(resolve(model, kind="classifier"), device, batch_size, threads)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Give a number in 0..1 for each (premise, hypothesis), in order; nothing is ever cut off.
+        """Return a number in 0..1 for each (premise, hypothesis), in order; no text is cut off.
 
         Raises ModelBroken where the folder can't be loaded, ContextTooLong for a pair of more than LONGEST
         tokens, EngineError where the device fails.
         """
         net, reader = self._loaded()
-        import torch  # once that is silenced and offline
+        import torch  # after loading, which silences it and sets it offline
 
         rows = [reader.row(premise, hypothesis) for premise, hypothesis in pairs]
         if (longest := max(map(len, rows), default=0)) > LONGEST:
             raise ContextTooLong(f"{longest} tokens of premise and hypothesis, {LONGEST} at most")
-        found: list[float] = []
+        probabilities: list[float] = []
         try:
             for batch in batches(rows, self.batch_size):
                 width = max(map(len, batch))
@@ -95,29 +95,29 @@ class Classifier:
                 mask = torch.arange(width, device=self.device) < lengths[:, None]
                 with torch.inference_mode(), torch_threads(self.threads):
                     logits = net(input_ids=ids, attention_mask=mask.long()).logits[:, 0, :]
-                    found += torch.softmax(logits, dim=-1)[:, 1].tolist()
-        except RuntimeError as error:  # above all: out of memory
+                    probabilities += torch.softmax(logits, dim=-1)[:, 1].tolist()
+        except RuntimeError as error:  # most often out of memory
             raise EngineError(f"{self.name} on {self.device}: {shorten(error)}") from error
-        return found
+        return probabilities
 
     def support(self, contexts: Sequence[str], statements: Sequence[str]) -> tuple[list[float], int]:
-        """Return (probability that the contexts, joined, support each statement; number of windows).
+        """Return (probability that the joined contexts support each statement; number of windows).
 
-        Contexts of more than WINDOW tokens are read in windows of whole sentences, one sentence shared, and
-        the best window decides. No statements: ([], 0). Raises as `probabilities` does, and ContextTooLong
-        where more than eight windows, or a window for a single sentence, would be needed.
+        Contexts of more than WINDOW tokens are read in windows of whole sentences that share a sentence, and
+        the highest probability counts. Without statements: ([], 0). Raises as `probabilities` does, and
+        ContextTooLong for more than eight windows or a sentence longer than a window.
         """
         if not statements:
             return [], 0
-        reader, parts = self._loaded()[1], [join(contexts)]
-        if len(reader.ids(parts[0])) > WINDOW:
+        reader, windows = self._loaded()[1], [join(contexts)]
+        if len(reader.ids(windows[0])) > WINDOW:
             sentences = [s.text for text in contexts for s in split_sentences(text)]
-            parts = split_windows(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
-        found = self.probabilities([(part, text) for text in statements for part in parts])
-        return [max(found[at : at + len(parts)]) for at in range(0, len(found), len(parts))], len(parts)
+            windows = split_windows(sentences, [len(reader.ids(s)) for s in sentences], WINDOW)
+        probabilities, n = self.probabilities([(w, s) for s in statements for w in windows]), len(windows)
+        return [max(probabilities[i : i + n]) for i in range(0, len(probabilities), n)], n
 
     def signature(self) -> dict[str, Any]:
-        """Tell what of this classifier can change a probability."""
+        """Return everything that can change a probability."""
         names = ("name", "sha256", "device", "batch_size", "threads")
         packages = {name: version(name) for name in ("transformers", "tokenizers", "torch")}
         return {**{name: getattr(self, name) for name in names}, "packages": packages}
@@ -134,35 +134,35 @@ class Classifier:
                     if reader.size > net.config.vocab_size:
                         raise ValueError("tokenizer.json has more tokens than the weights")
                     self._held = net.to(self.device), reader
-                except Exception as error:  # each of three libraries raises what it likes
+                except Exception as error:  # three libraries, each with errors of its own
                     raise ModelBroken(
-                        f"{self._folder} can't be loaded ({shorten(error)}); it takes HHEM-2.1-Open's "
+                        f"{self._folder} can't be loaded ({shorten(error)}); it needs HHEM-2.1-Open's "
                         "model.safetensors with config.json and tokenizer.json of flan-t5-base."
                     ) from error
             return self._held
 
 
 def batches(rows: Sequence[list[int]], batch_size: int) -> list[list[list[int]]]:
-    """Group the rows in order, `batch_size` together, fewer where they are long.
+    """Group the rows in order into batches of `batch_size`, fewer where they are long.
 
     >>> [len(batch) for batch in batches([[1] * 20] * 3 + [[1] * 4000] * 2, 2)]
     [2, 1, 1, 1]
     """
-    found: list[list[list[int]]] = []
+    result: list[list[list[int]]] = []
     for row in rows:
-        batch = [*(found[-1] if found else ()), row]
-        if found and len(batch) <= batch_size and len(batch) * max(map(len, batch)) ** 2 <= _MOST_PLACES:
-            found[-1] = batch
+        batch = [*(result[-1] if result else ()), row]
+        if result and len(batch) <= batch_size and len(batch) * max(map(len, batch)) ** 2 <= _MAX_ATTENTION:
+            result[-1] = batch
         else:
-            found.append([row])
-    return found
+            result.append([row])
+    return result
 
 
 class Reader:
-    """Texts to token ids, by a `tokenizer.json` of the T5 family; no text can hold a control token.
+    """A tokenizer by a `tokenizer.json` of the T5 family, for which no text contains a control token.
 
-    The tokenizer's own switch for reading control tokens as text is not enough: they are pieces of the
-    vocabulary too, with the best score of all. So each gets a name that no text has, with a space in it.
+    The tokenizer's own switch to read control tokens as text is not enough: they are pieces of the vocabulary
+    too, with the best score of all. So each gets a name that no piece of text has, with a space in it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,21 +175,21 @@ class Reader:
             vocabulary[number][0] = f" {number}"
         self.pad, self._end = control["<pad>"], control["</s>"]
         data |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-        self._plain: Any = Tokenizer.from_str(json.dumps(data))
-        self.size = self._plain.get_vocab_size()
+        self._tokenizer: Any = Tokenizer.from_str(json.dumps(data))
+        self.size = self._tokenizer.get_vocab_size()
 
     def ids(self, text: str) -> list[int]:
-        # Half a character, which JSON can hold and a tokenizer can't, becomes a question mark.
-        return list(self._plain.encode(text.encode("utf-8", "replace").decode()).ids)
+        # A lone surrogate, which JSON can hold and a tokenizer can't, becomes a question mark.
+        return list(self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids)
 
     def row(self, premise: str, hypothesis: str) -> list[int]:
-        asked = "Determine if the hypothesis is true given the premise?"
-        text = f"{asked}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
+        question = "Determine if the hypothesis is true given the premise?"
+        text = f"{question}\n\nPremise: {premise}\n\nHypothesis: {hypothesis}"
         return [self.pad, *self.ids(text), self._end]  # the model's own prompt begins with <pad>
 
 
 def network(folder: Path) -> Any:
-    """Load the weights in fp32, without dropout. Raises ValueError unless each tensor finds its one place."""
+    """Load the weights in fp32, without dropout. Raises ValueError if a tensor does not match the network."""
     fields = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if fields["model_type"] != "t5":
         raise ValueError(f"config.json is of the model type {fields['model_type']}, expected t5")
@@ -205,10 +205,10 @@ def network(folder: Path) -> Any:
             dtype=torch.float32,
             local_files_only=True,
             use_safetensors=True,
-            ignore_mismatched_sizes=True,  # they are named below; transformers would only point to its log
+            ignore_mismatched_sizes=True,  # reported below; transformers would only refer to its log
             output_loading_info=True,
         )
-    # transformers fills what is missing or of another shape with random numbers, and says so in its log.
+    # transformers fills tensors that are missing or of another shape with random numbers, and only logs it.
     kinds = ("missing_keys", "unexpected_keys", "mismatched_keys")
     if wrong := sorted(str(tensor) for kind in kinds for tensor in report[kind]):
         raise ValueError(f"tensors missing, unexpected or of another shape: {', '.join(wrong)}")

@@ -1,4 +1,4 @@
-"""Hidden states: the residual behind a layer, copied while llama.cpp computes its graph."""
+"""Hidden states: the residual stream after a layer, copied while llama.cpp computes its graph."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Array = npt.NDArray[np.float32]
 
 @cache
 def _ggml() -> Any:
-    """Open the ggml library that llama.cpp itself has loaded; None where this build has none of its own."""
-    found = sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*"))
-    if not found:
+    """Open the ggml library that llama.cpp has loaded; None where this build has no separate one."""
+    paths = sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*"))
+    if not paths:
         return None
-    library = ctypes.CDLL(str(found[0]))
+    library = ctypes.CDLL(str(paths[0]))
     tensor, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
     library.ggml_get_name.argtypes, library.ggml_get_name.restype = [tensor], text
     library.ggml_nbytes.argtypes, library.ggml_nbytes.restype = [tensor], size
@@ -36,77 +36,77 @@ def _ggml() -> Any:
 
 
 class StateTap:
-    """Copies the residual behind a layer, by the `callback` of one context, and lives as long as that."""
+    """Copies the residual stream after a layer, by the `callback` of one context; must live as long."""
 
     def __init__(self) -> None:
-        # An exception in here would be ignored, and the graph would go on: nothing in `_see` can raise.
-        self.callback = llama_cpp.ggml_backend_sched_eval_callback(self._see)
-        self._node = b""  # the name of the wanted one, or nothing
-        self._found = b""
+        # An exception in the callback would be ignored, and the graph computed on: `_on_node` raises none.
+        self.callback = llama_cpp.ggml_backend_sched_eval_callback(self._on_node)
+        self._node_name = b""  # of the node to copy; empty for none
+        self._copied = b""
 
-    def _see(self, tensor: int, ask: bool, _: Any) -> bool:
-        """Answer llama.cpp: it asks of each node whether it is wanted, and shows the wanted one.
+    def _on_node(self, tensor: int, ask: bool, _: Any) -> bool:
+        """Answer llama.cpp, which asks for each node whether to show it, and shows those it was asked to.
 
-        False to a shown one ends the graph, or the part of it that one device computes: of a later part the
-        first node is wanted, and ends it. Where no state is wanted, one answer lets all run whole.
+        False for a shown node ends the graph, or the part of it that one device computes; in a later part the
+        first node is asked for, to end that too. With no node to copy, a single answer lets the graph run.
         """
-        if not self._node:
+        if not self._node_name:
             return not ask
-        if self._found:
+        if self._copied:
             return ask
         ggml = _ggml()
-        wanted = bool(ggml.ggml_get_name(tensor) == self._node)
-        if ask or not wanted:
-            return wanted
+        matches = bool(ggml.ggml_get_name(tensor) == self._node_name)
+        if ask or not matches:
+            return matches
         size = ggml.ggml_nbytes(tensor)
-        copied = ctypes.create_string_buffer(size)
-        ggml.ggml_backend_tensor_get(tensor, copied, 0, size)  # from a GPU's memory, too
-        self._found = copied.raw
+        buffer = ctypes.create_string_buffer(size)
+        ggml.ggml_backend_tensor_get(tensor, buffer, 0, size)  # from a GPU's memory, too
+        self._copied = buffer.raw
         return False
 
     @contextmanager
     def reading(self, layer: int) -> Iterator[None]:
-        """Copy the residual behind the layer of the tokens of the one call within; compute nothing above.
+        """Copy the residual stream after `layer` in the one decode call inside; compute no layer above it.
 
-        That leaves cells whose upper layers are empty, and no logits. Raises EngineError where this build of
-        llama.cpp does not show its graph.
+        The call leaves cells whose upper layers are empty, and no logits. Raises EngineError where this build
+        of llama.cpp does not expose its graph.
         """
         if _ggml() is None:
-            raise EngineError("this build of llama.cpp shows no hidden states")
-        self._node = f"l_out-{layer}".encode()  # as the graphs of Qwen2, Qwen2.5 and Qwen3 name it
-        self._found = b""
+            raise EngineError("this build of llama.cpp exposes no hidden states")
+        self._node_name = f"l_out-{layer}".encode()  # as the graphs of Qwen2, Qwen2.5 and Qwen3 name it
+        self._copied = b""
         try:
             yield
         finally:
-            self._node = b""
+            self._node_name = b""
 
     def states(self, tokens: int) -> Array:
-        """Give what was copied since `reading` began, (tokens, width). Raises EngineError if less."""
-        flat = np.frombuffer(self._found, np.float32)
+        """Return the copied states, (tokens, width). Raises EngineError if any is missing or not finite."""
+        flat = np.frombuffer(self._copied, np.float32)
         if not flat.size or flat.size % tokens or not np.isfinite(flat).all():
-            raise EngineError(f"llama.cpp showed no hidden states at {self._node.decode()}")
+            raise EngineError(f"llama.cpp showed no hidden states at {self._node_name.decode()}")
         return flat.reshape(tokens, -1)
 
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until llama.cpp returns.
+    """Delay Ctrl-C and SIGTERM until llama.cpp returns.
 
-    Python answers a signal at its next line, which could be one of a callback, and what is raised there is
+    Python handles a signal at its next line, which could be one of a callback, and an exception there is
     lost: llama.cpp can't pass it on.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # no signal is answered here
+        yield  # signals are handled in the main thread
         return
-    came: list[int] = []
-    signals = (signal.SIGINT, signal.SIGTERM)
-    handlers = {one: handler for one in signals if callable(handler := signal.getsignal(one))}
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
     try:
-        for one in handlers:
-            signal.signal(one, lambda number, _: came.append(number))
+        for number in handlers:
+            signal.signal(number, lambda number, _: received.append(number))
         yield
     finally:
-        for one, handler in handlers.items():
-            signal.signal(one, handler)
-        for number in came:
-            signal.raise_signal(number)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for received_number in received:
+            signal.raise_signal(received_number)

@@ -1,4 +1,4 @@
-"""What the rest of the package knows of an engine. Imports nothing heavy."""
+"""The interface of an engine, for the rest of the package. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ContextTooLong(EngineError):
 
 @dataclass(frozen=True, config=STRICT)
 class EngineSettings(Settings):
-    """What the engine computes with; part of every score's signature. Raises InputError out of range."""
+    """Settings of an engine, part of every score's signature. Raises InputError for a value out of range."""
 
     n_ctx: Whole = Field(
         default=8192,
@@ -52,25 +52,25 @@ class EngineSettings(Settings):
         le=1000,
         description="Layers on a GPU, -1 for all; needs a llama.cpp build with GPU support.",
     )
-    # A token of 512 takes a tenth longer on a CPU.
+    # On a CPU a token takes a tenth longer in calls of 512 than in calls of 256.
     n_batch: Whole = Field(
         default=0,
         ge=0,
         le=8192,
         description="Tokens of one call, 32 at least; 0 becomes 512 on a GPU, 256 on a CPU.",
     )
-    width: Whole = Field(default=32, ge=1, le=120, description="Items that are decoded together.")
-    # On a CPU it costs a third more time.
+    width: Whole = Field(default=32, ge=1, le=120, description="Items decoded together.")
+    # Flash attention takes a third more time on a CPU.
     flash_attention: bool | None = Field(
         default=None, description="None becomes True on a GPU, and for a cache of 8 bits, which needs it."
     )
     cache_type: Literal["f16", "q8_0"] = Field(
-        default="f16", description="Of keys and values; q8_0 takes half the memory."
+        default="f16", description="Type of cached keys and values; q8_0 takes half the memory."
     )
     mmap: bool = Field(default=True, description="Map the model file into memory instead of reading it.")
 
     def __post_init__(self) -> None:
-        """Resolve what was left to the engine."""
+        """Replace 0 and None by the values that they stand for, and check them together."""
         if self.cache_type != "f16" and self.flash_attention is False:
             raise InputError(f"cache_type {self.cache_type} needs flash_attention; leave that out.")
         on_gpu = self.n_gpu_layers != 0
@@ -83,13 +83,13 @@ class EngineSettings(Settings):
 
 
 def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """Count the cores this process may run on, hyper-threads once where Linux tells; at least 1.
+    """Count the physical cores this process may use (logical ones where Linux shows none); at least 1.
 
-    Not more than the processor time that a container is allowed (cgroup v2, `quota`).
+    Limited to the processor time that a container is allowed (`quota`, of cgroup v2).
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    told = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed]
-    cores = len({path.read_text() if path.exists() else str(path) for path in told})
+    siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed]
+    cores = len({path.read_text() if path.exists() else str(path) for path in siblings})
     try:
         microseconds, period = map(int, quota.read_text().split())  # "max" where there is no limit
     except (OSError, ValueError):
@@ -98,7 +98,7 @@ def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 
 class Frame(NamedTuple):
-    """The tokens of a prefix: those before a context, and those after each item."""
+    """The tokens of a prefix: those before the context, and those after each item."""
 
     before: Sequence[int]
     after: Sequence[int]
@@ -106,13 +106,13 @@ class Frame(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Reply(Generic[T]):
-    """What one item brought.
+    """The reply to one item.
 
     value          the parsed object; always there, and always of the schema
     text           the JSON that it was parsed from
     probabilities  for each `Literal` field, option -> probability; they sum to 1
-    truncated      "" or why a free field was cut: "budget" or "repetition"
-    decoded        tokens that the model chose, one decode step each
+    truncated      "", or the reason why a free field was cut: "budget" or "repetition"
+    decoded        number of tokens that the model chose, one decode step each
     """
 
     value: T
@@ -123,30 +123,30 @@ class Reply(Generic[T]):
 
 
 class States(NamedTuple):
-    """What a model holds of a text that it has read.
+    """The hidden states of a text that the model has read.
 
-    values  float32, (tokens, width): the residual behind a layer
-    ends    where each token ends in the text, in bytes of UTF-8
+    values  float32, (tokens, width): the residual stream after a layer
+    ends    offset at which each token ends in the text, in bytes of UTF-8
     """
 
     values: npt.NDArray[np.float32]
     ends: tuple[int, ...]
 
     def tokens(self, start: int, end: int) -> slice:
-        """Find the tokens that share a byte with those from `start` to `end`; at least one."""
+        """Return the tokens that overlap the bytes from `start` to `end`; at least one."""
         first = bisect_right(self.ends, start)
         return slice(first, max(first + 1, bisect_left(self.ends, end) + 1))
 
 
 class TokenUsage(NamedTuple):
-    """The tokens that an engine has put through the model since it was made.
+    """The tokens that an engine has put through the model since it was created.
 
-    prefix, context, items  of prompt text
-    read                    of text that is read, not asked about, through the lower layers alone
-    forced                  of reply text that nothing else could follow, and of options looked at
-    decoded                 of reply text that the model chose
-    guessed                 of text that was guessed and that the model did not choose
-    seconds                 inside llama_decode
+    prefix, context, items  tokens of prompt text
+    read                    tokens of text that only the lower layers read, for its hidden states
+    forced                  tokens of a reply that the grammar forces, and of options that are compared
+    decoded                 tokens of a reply that the model chose
+    guessed                 draft tokens that the model did not choose
+    seconds                 time inside llama_decode
     """
 
     prefix: int = 0
@@ -160,7 +160,7 @@ class TokenUsage(NamedTuple):
 
     @property
     def given(self) -> int:
-        """Tokens that no model has to choose: prompt text and forced text."""
+        """Tokens that the model does not have to choose: prompt text and forced text."""
         return self.prefix + self.context + self.items + self.forced + self.read
 
     @property
@@ -168,7 +168,7 @@ class TokenUsage(NamedTuple):
         return self.given + self.decoded + self.guessed
 
     def stored(self) -> dict[str, float]:
-        """Give it under the names that files have for it."""
+        """Return the fields under the names that they have in files."""
         names = {"prefix": "trunk", "context": "branch", "items": "leaves"}
         return {names.get(name, name): value for name, value in self._asdict().items()}
 
@@ -176,12 +176,12 @@ class TokenUsage(NamedTuple):
         return self._replace(**{name: getattr(self, name) + value for name, value in more.items()})
 
     def since(self, before: TokenUsage) -> TokenUsage:
-        """Give what came after `before`."""
+        """Return the usage since `before`, an earlier state of the same engine."""
         return TokenUsage(*map(sub, self, before))
 
 
 class TreeEngine(Protocol):
-    """One prefix a run, one context a sample, many items decoded together. `testing.FakeEngine` is one."""
+    """One prefix per run, one context per sample, many items decoded together, as in `testing.FakeEngine`."""
 
     settings: EngineSettings
 
@@ -196,7 +196,7 @@ class TreeEngine(Protocol):
     def frame(self, prefix: PromptPrefix) -> Frame: ...
 
     def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        """Tell whether the prefix was computed already, or its state was kept."""
+        """Return whether the state of the prefix is in memory or on disk."""
         ...
 
     def room(self, prefix: PromptPrefix) -> int:
@@ -214,21 +214,21 @@ class TreeEngine(Protocol):
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        """Give one reply for each item, in order.
+        """Return one reply for each item, in order.
 
-        budget       tokens that an item's free fields may take together, for all items or for each; a longer
-                     reply is cut, legally
-        temperature  0 takes the likeliest token; above, item i draws with a generator seeded by seeds[i]
+        budget       most tokens of an item's free fields together, one number for all items or one for each;
+                     a longer reply is cut, and still valid JSON
+        temperature  0 chooses the likeliest token; above 0, item i is sampled by a generator with seeds[i]
 
         Raises ContextTooLong, before anything is decoded, when the tokens don't fit the context.
         """
         ...
 
     def read(self, context: str, item: str, layer: int) -> States:
-        """Give the hidden states of the item behind a layer, as the model reads it after `context` alone.
+        """Return the hidden states after `layer` of `item` following `context`, with no prefix.
 
         Only the layers up to this one are computed. Raises ContextTooLong as `generate` does, and
-        EngineError where this build of llama.cpp shows no states.
+        EngineError where this build of llama.cpp exposes no hidden states.
         """
         ...
 
@@ -238,8 +238,8 @@ class TreeEngine(Protocol):
 class EmbeddingModel(Protocol):
     """`localeval.engine.embedder.Embedder` is one.
 
-    embed      one vector for each text, in order, of the same length each; cosines are computed of them
-    signature  what can change a vector; with `languages` ["en"] samples in another language are told
+    embed      returns one vector per text, in order, all of one length; they are compared by cosine
+    signature  what can change a vector; with `languages` ["en"], samples in another language are reported
     """
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...

@@ -1,6 +1,6 @@
 """llama.cpp through its C interface: the tokenizer of a GGUF file, and the model with its cache.
 
-Some misuse ends the process instead of raising: a file that llama.cpp can't bear, which is probed first; a
+Some misuse ends the process instead of raising: a file that llama.cpp fails on, which is probed first; a
 sequence or token out of range, or more outputs than a context has, which the engine never asks for.
 """
 
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Read by llama_cpp's own dependencies at import; nothing in this process asks a hub for anything.
+# Dependencies of llama_cpp read it at import; nothing in this process may contact a hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import llama_cpp
@@ -41,14 +41,14 @@ def _keep_log(level: int, text: bytes, _: Any) -> None:
         _LOG_LINES.append(text.decode("utf-8", "replace").strip())
 
 
-# llama.cpp logs to a C function that reads none of it. A Python one would be called while decoding, and
-# an interrupt that arrives inside a ctypes callback is lost.
+# Outside loading llama.cpp logs to a C function that ignores its arguments: a Python one would be called
+# while decoding, and an interrupt that arrives inside a ctypes callback is lost.
 _NO_LOG = ctypes.cast(llama_cpp.llama_cpp._lib.llama_supports_mmap, llama_cpp.llama_log_callback)
 
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """Keep llama.cpp's last log lines, for the message of a failed load; let an interrupt wait."""
+    """Record llama.cpp's last log lines, for the message of a failed load; delay interrupts."""
     _LOG_LINES.clear()
     with signals_held():
         llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
@@ -60,7 +60,7 @@ def _loading() -> Iterator[None]:
 
 
 class Tokenizer:
-    """Text to tokens and back, by the vocabulary of a GGUF file. It reads no weights.
+    """The tokenizer and metadata of a GGUF file, read without its weights.
 
     Raises ModelBroken when llama.cpp can't load the file, InputError for settings that do not suit it.
     """
@@ -79,14 +79,14 @@ class Tokenizer:
         with _loading():
             self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
-            why = next((line for line in _LOG_LINES if "error" in line.lower()), "no reason given")
+            reason = next((line for line in _LOG_LINES if "error" in line.lower()), "no reason given")
             raise ModelBroken(
-                f"{path}: llama.cpp can't load this model ({shorten(why)}); "
+                f"{path}: llama.cpp can't load this model ({shorten(reason)}); "
                 "fetch it again, or choose another file."
             )
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
-        trained = self.number("context_length")  # without weights llama.cpp's own call tells none
+        trained = self.number("context_length")  # llama.cpp's own call needs the weights
         if self.settings.n_ctx > trained:
             self.close()
             raise InputError(
@@ -96,47 +96,47 @@ class Tokenizer:
 
     def close(self) -> None:
         """Free everything; calling it again does nothing."""
-        model, self._model = self._model, None  # an interrupt may come between, and a second call then
+        model, self._model = self._model, None  # first: an interrupt here may lead to a second call
         if model:
             llama_cpp.llama_model_free(model)
 
     def number(self, name: str) -> int:
-        """Read a number of the metadata by its name behind the architecture ("block_count"); 0 without it."""
+        """Read a number from the metadata by its name without the architecture ("block_count"); else 0."""
         text = self._value(f"{self._value('general.architecture')}.{name}")
         return int(text) if text.isdecimal() else 0
 
     def _value(self, key: str) -> str:
-        """Read a value of the metadata as text; empty where there is none."""
+        """Read a value from the metadata as text; empty where there is none."""
         buffer = ctypes.create_string_buffer(256)
-        found = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
-        return buffer.value.decode("utf-8", "replace") if found >= 0 else ""
+        length = llama_cpp.llama_model_meta_val_str(self._model, key.encode(), buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace") if length >= 0 else ""
 
     def tokenize(self, text: bytes, special: bool = False) -> list[int]:
-        """Tokenize `text`. With `special` false, `<|im_end|>` is seven ordinary characters and more."""
-        room = len(text) + 1
-        tokens = (llama_cpp.llama_token * room)()
-        n = llama_cpp.llama_tokenize(self._vocab, text, len(text), tokens, room, False, special)
+        """Tokenize `text`. Without `special`, `<|im_end|>` is ordinary text and no control token."""
+        capacity = len(text) + 1
+        tokens = (llama_cpp.llama_token * capacity)()
+        n = llama_cpp.llama_tokenize(self._vocab, text, len(text), tokens, capacity, False, special)
         return list(tokens[:n])
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (token, its bytes) for every token of a text: no control token, none empty."""
+        """Yield (token, its bytes) for every token that a text can have: no control token, none empty."""
         buffer = ctypes.create_string_buffer(256)
         for token in range(self.n_vocab):
-            control, ends = llama_cpp.llama_vocab_is_control, llama_cpp.llama_vocab_is_eog
+            is_control, is_end = llama_cpp.llama_vocab_is_control, llama_cpp.llama_vocab_is_eog
             n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
-            if n > 0 and not control(self._vocab, token) and not ends(self._vocab, token):
+            if n > 0 and not is_control(self._vocab, token) and not is_end(self._vocab, token):
                 yield token, buffer.raw[:n]
 
     def end_token(self) -> int:
         return int(llama_cpp.llama_vocab_eos(self._vocab))
 
     def chat_template(self) -> str | None:
-        """Read the Jinja chat template in the GGUF file; None when it has none."""
+        """Read the Jinja chat template of the GGUF file; None when it has none."""
         template = llama_cpp.llama_model_chat_template(self._model, None)
         return template.decode("utf-8", "replace") if template else None
 
     def special_text(self, which: str) -> str:
-        """Give the "bos" or "eos" token as a template writes it; empty when there is none."""
+        """Return the "bos" or "eos" token as a template writes it; empty when there is none."""
         token = int(getattr(llama_cpp, f"llama_vocab_{which}")(self._vocab))
         text = llama_cpp.llama_vocab_get_text(self._vocab, token) if token >= 0 else None
         return text.decode("utf-8", "replace") if text else ""
@@ -151,9 +151,9 @@ class Llama(Tokenizer):
     def __init__(self, path: Path, settings: EngineSettings) -> None:
         self._context: Any = None
         super().__init__(path, settings, weights=True)
-        # More than context and items, as it bounds the outputs of a call too.
+        # More than context and items need, as it also bounds the outputs of a call.
         self.n_sequences = 2 * settings.width + 1
-        self.seconds = 0.0  # spent in llama_decode
+        self.seconds = 0.0  # inside llama_decode
         self._tap = StateTap()
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = settings.n_ctx
@@ -164,10 +164,10 @@ class Llama(Tokenizer):
         params.flash_attn_type = int(bool(settings.flash_attention))
         params.type_k = params.type_v = _CACHE_TYPES[settings.cache_type]
         params.no_perf = True
-        params.op_offload = settings.n_gpu_layers != 0  # else a build for GPUs computes long batches there
+        params.op_offload = settings.n_gpu_layers != 0  # else a GPU build computes long batches on the GPU
         params.cb_eval = self._tap.callback
         try:
-            self._check_kind()
+            self._check_architecture()
             self._context = llama_cpp.llama_init_from_model(self._model, params)
             if not self._context:
                 raise ModelBroken(
@@ -180,17 +180,17 @@ class Llama(Tokenizer):
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(settings.n_batch, 0, self.n_sequences)
 
-    def _check_kind(self) -> None:
+    def _check_architecture(self) -> None:
         """Raise ModelBroken for a model that can't judge."""
-        kind = llama_cpp.llama_vocab_type(self._vocab)
-        spm = kind == llama_cpp.LLAMA_VOCAB_TYPE_SPM
-        others = ("has_encoder", "is_recurrent", "is_hybrid", "is_diffusion")
+        vocabulary_type = llama_cpp.llama_vocab_type(self._vocab)
+        spm = vocabulary_type == llama_cpp.LLAMA_VOCAB_TYPE_SPM
+        unsupported = ("has_encoder", "is_recurrent", "is_hybrid", "is_diffusion")
         fault = ""
-        if not (spm or kind == llama_cpp.LLAMA_VOCAB_TYPE_BPE) or any(
-            getattr(llama_cpp, f"llama_model_{other}")(self._model) for other in others
+        if not (spm or vocabulary_type == llama_cpp.LLAMA_VOCAB_TYPE_BPE) or any(
+            getattr(llama_cpp, f"llama_model_{name}")(self._model) for name in unsupported
         ):
             fault = "this is not a plain text decoder"
-        # A reply is written piece by piece, and has no space between. llama.cpp's default is true.
+        # A reply is tokenized piece by piece, with no space between. llama.cpp's default is true.
         elif spm and self._value("tokenizer.ggml.add_space_prefix") != "false":
             fault = "this tokenizer puts a space before every text, as Llama 2's and Mistral 7B's do"
         elif self.number("pooling_type"):
@@ -207,18 +207,18 @@ class Llama(Tokenizer):
             llama_cpp.llama_free(context)
         super().close()
 
-    # The cache
+    # Cache
 
     def clear(self, data: bool = False) -> None:
-        """Forget all sequences; with `data` the numbers in their cells too."""
+        """Remove all sequences; with `data` clear their cells too."""
         llama_cpp.llama_memory_clear(self._memory, data)
 
     def fork(self, source: int, target: int) -> None:
-        """Let `target` see all cells of `source`; copies no cell."""
+        """Let `target` share all cells of `source`; no cell is copied."""
         llama_cpp.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
     def drop(self, sequence: int, position: int = 0) -> None:
-        """Forget a sequence from `position` on."""
+        """Remove a sequence from `position` on."""
         llama_cpp.llama_memory_seq_rm(self._memory, sequence, position, -1)
 
     def save(self, sequence: int) -> bytes:
@@ -236,10 +236,10 @@ class Llama(Tokenizer):
     # Decoding
 
     def decode(self, tokens: Sequence[BatchToken]) -> list[Logits]:
-        """Decode `tokens` in batches of n_batch; the logits of the wanted ones, in order.
+        """Decode `tokens` in batches of at most n_batch; return the logits of those that want them, in order.
 
-        They lie in llama.cpp's own memory and stand until the next call: copy what is to be kept. Raises
-        EngineError where they are not finite: damaged weights may answer so to some texts only.
+        The arrays may be views of llama.cpp's memory, valid until the next call. Raises EngineError where a
+        logit is not finite, which damaged weights may cause for some texts only.
         """
         size = even_size(len(tokens), self.settings.n_batch)
         if len(tokens) <= size:
@@ -248,39 +248,39 @@ class Llama(Tokenizer):
         return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
 
     def states(self, tokens: Sequence[BatchToken], layer: int) -> Array:
-        """Read the residual behind a layer for each of `tokens`: (tokens, width).
+        """Return the residual stream after a layer for each of `tokens`: (tokens, width).
 
-        Nothing above is computed. The cells are good for `states` of this layer or lower ones alone.
-        Raises EngineError where this build shows no states.
+        No layer above it is computed, so the cells serve only `states` of this layer or lower ones.
+        Raises EngineError where this build exposes no hidden states.
         """
         size = even_size(len(tokens), self.settings.n_batch)
-        found = []
+        states = []
         for start in range(0, len(tokens), size):
             batch = tokens[start : start + size]
             with self._tap.reading(layer):
                 self._decode_batch(batch)
-                found.append(self._tap.states(len(batch)))
-        return np.concatenate(found)
+                states.append(self._tap.states(len(batch)))
+        return np.concatenate(states)
 
     def _decode_batch(self, tokens: Sequence[BatchToken]) -> list[Logits]:
         batch = self._batch
         batch.n_tokens = len(tokens)
-        for i, one in enumerate(tokens):
-            batch.token[i], batch.pos[i], batch.n_seq_id[i] = one.token, one.position, len(one.sequences)
-            for k, sequence in enumerate(one.sequences):
+        for i, row in enumerate(tokens):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i] = row.token, row.position, len(row.sequences)
+            for k, sequence in enumerate(row.sequences):
                 batch.seq_id[i][k] = sequence
-            batch.logits[i] = one.wanted
-        before = time.perf_counter()
+            batch.logits[i] = row.wanted
+        start = time.perf_counter()
         with signals_held():
-            answer = llama_cpp.llama_decode(self._context, batch)
-        self.seconds += time.perf_counter() - before
-        if answer != 0:
-            raise EngineError(f"llama_decode returned {answer} for {len(tokens)} tokens")
-        found = [
+            status = llama_cpp.llama_decode(self._context, batch)
+        self.seconds += time.perf_counter() - start
+        if status != 0:
+            raise EngineError(f"llama_decode returned {status} for {len(tokens)} tokens")
+        logits = [
             np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, i), shape=(self.n_vocab,))
-            for i, one in enumerate(tokens)
-            if one.wanted
+            for i, row in enumerate(tokens)
+            if row.wanted
         ]
-        if not all(np.isfinite(logits).all() for logits in found):
+        if not all(np.isfinite(array).all() for array in logits):
             raise EngineError("the model answers with NaN or infinity")
-        return found
+        return logits

@@ -1,4 +1,4 @@
-"""Whether a model fits into this machine's memory, asked before it is loaded and the machine swaps."""
+"""Check that a model fits into this machine's memory, before loading it makes the machine swap."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from pathlib import Path
 
 from localeval.errors import InputError
 
-# Bytes beside weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers.
+# Bytes besides weights and cache, rounded up: Python with its libraries, the grammar, llama.cpp's buffers.
 OVERHEAD = 600_000_000
-_BITS = {"f16": 16.0, "q8_0": 8.5}  # of a value in the cache
+_BITS = {"f16": 16.0, "q8_0": 8.5}  # per value in the cache
 
 
 def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Give the bytes that this process may still take without swapping; None where nobody tells.
+    """Return the bytes that this process can still use without swapping; None where the system reports none.
 
-    The least of what the machine has and what a container is allowed (cgroup v2). What either keeps of
-    files that were read counts as free: it gives way.
+    The smaller of the machine's free memory and what a container may still use (cgroup v2). The page cache of
+    either counts as free: the system gives it up.
     """
-    found = []
-    if (kilobytes := _numbers(meminfo).get("MemAvailable:")) is not None:
-        found.append(kilobytes * 1024)
+    limits = []
+    if (kilobytes := _read_numbers(meminfo).get("MemAvailable:")) is not None:
+        limits.append(kilobytes * 1024)
     with suppress(OSError, ValueError):  # "max" where there is no limit
-        most = int((group / "memory.max").read_text())
+        limit = int((group / "memory.max").read_text())
         used = int((group / "memory.current").read_text())
-        kept = _numbers(group / "memory.stat")
-        files = kept.get("inactive_file", 0) + kept.get("active_file", 0)
-        found.append(max(0, most - max(0, used - files)))
-    return min(found, default=None)
+        stat = _read_numbers(group / "memory.stat")
+        page_cache = stat.get("inactive_file", 0) + stat.get("active_file", 0)
+        limits.append(max(0, limit - max(0, used - page_cache)))
+    return min(limits, default=None)
 
 
 def check(path: Path, need: int | None) -> None:
-    """Raise InputError unless this process can have the bytes that the model at `path` needs, if any."""
+    """Raise InputError if the model at `path` needs more bytes than are free; None is never refused."""
     free = available()
     if need is not None and free is not None and need > free:
         raise InputError(
@@ -42,9 +42,9 @@ def check(path: Path, need: int | None) -> None:
 
 
 def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> int:
-    """Reckon the bytes of keys and values for `n_ctx` tokens.
+    """Estimate the bytes of keys and values for `n_ctx` tokens.
 
-    number  gives a number of the file's metadata, by its name behind the architecture; 0 without it
+    number  returns a number of the file's metadata, by its name without the architecture; else 0
 
     >>> tiny = {"block_count": 2, "embedding_length": 64, "attention.head_count": 4}
     >>> cache_bytes(lambda name: tiny.get(name, 0), 100, "f16")
@@ -52,16 +52,16 @@ def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> in
     """
     heads = number("attention.head_count") or 1
     width = number("embedding_length") // heads
-    # A file may say how long they are; Qwen3's are longer than the width over the heads.
+    # A file may give the lengths itself; Qwen3's are longer than width / heads.
     lengths = (number("attention.key_length") or width) + (number("attention.value_length") or width)
     values = n_ctx * number("block_count") * (number("attention.head_count_kv") or heads) * lengths
     return int(values * _BITS[cache_type] / 8)
 
 
-def _numbers(path: Path) -> dict[str, int]:
-    """Read the first word of each line -> the number behind it; nothing where the file can't be read."""
+def _read_numbers(path: Path) -> dict[str, int]:
+    """Map the first word of each line to the number after it; {} where the file can't be read."""
     try:
-        lines = [line.split() for line in path.read_text().splitlines()]
+        rows = [line.split() for line in path.read_text().splitlines()]
     except (OSError, ValueError):
         return {}
-    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdecimal()}

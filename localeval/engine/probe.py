@@ -1,7 +1,7 @@
-"""A GGUF file is first loaded and asked in a process of its own, which is this module as a program.
+"""Probe a GGUF file in a child process, which runs this module, before it is loaded here.
 
 llama.cpp ends the process, or runs for ever, on some damaged or hostile files, and on every file where it was
-compiled for another processor. Bytes that passed are remembered with the processor and the build.
+compiled for another processor. A file that passed is recorded by its sha256, the processor and the build.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from localeval.system.offline import SWITCHES, offline
 from localeval.system.versions import digest, package_versions
 from localeval.text.display import shorten
 
-# A probe may take this long, and longer by the file's size: a slow disk or busy machine is not its fault.
+# Time limit of a probe, plus time for the file's size: a slow disk or busy machine is not the file's fault.
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
-VERSION = 2  # one more whenever a probe asks more of a file, so that what passed before is probed anew
-IN_CHILD = False  # set in a process that may end by what it loads: nothing is probed elsewhere first
-BESIDE = 6 << 30  # bytes of address space beside the weights: Python, libraries, stacks, buffers, a cache
-MOST_EXAMPLES = 64  # that a chat template is tried with, and fewer; built-in prompts have up to 18
-# No debugger at an abort; no address space for threads that do nothing.
-_QUIET = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
-_KINDS: dict[str, type[LocalevalError]] = {"InputError": InputError, "ModelError": ModelError}
+VERSION = 2  # increase when a probe checks more, so that files that passed before are probed again
+IN_CHILD = False  # True in a probe's own process, which loads files without probing them first
+_OVERHEAD = 6 << 30  # bytes of address space besides weights: Python, libraries, stacks, buffers, a cache
+MOST_EXAMPLES = 64  # a chat template is tried with 0 to so many; built-in prompts have up to 18
+# No debugger at an abort; no address space for idle threads.
+_VARIABLES = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+_ERRORS: dict[str, type[LocalevalError]] = {"InputError": InputError, "ModelError": ModelError}
 _CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 _PREFIX = PromptPrefix(
     "Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}'))
@@ -49,71 +49,71 @@ _TEXT = "".join(map(chr, range(1, 256))) + "<|im_end|> 中文字 한국어 🍎�
 
 
 def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, str]:
-    """Give the processor's name and, where Linux tells them, its features."""
+    """Return the processor's name and, on Linux, its features."""
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
-    told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    name = told.get("model name") or platform.processor() or platform.machine()
-    return {"name": name, "features": told.get("flags", told.get("Features", ""))}
+    fields = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    name = fields.get("model name") or platform.processor() or platform.machine()
+    return {"name": name, "features": fields.get("flags", fields.get("Features", ""))}
 
 
 @cache
 def library() -> str:
-    """Digest llama.cpp's compiled libraries: one version compiled in two ways gives two."""
-    found = find_spec("llama_cpp")
-    places = [Path(place) / "lib" for place in (found and found.submodule_search_locations) or ()]
-    files = sorted(file for place in places for file in place.glob("lib*") if "so." not in file.name)
+    """Digest llama.cpp's compiled libraries: two builds of one version have two digests."""
+    spec = find_spec("llama_cpp")
+    folders = [Path(package) / "lib" for package in (spec and spec.submodule_search_locations) or ()]
+    files = sorted(file for folder in folders for file in folder.glob("lib*") if "so." not in file.name)
     return digest([(file.name, hash_file(file)) for file in files])
 
 
 def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
-    """Return if the model at `path` may be loaded here; without `settings`, if its vocabulary may.
+    """Check in a child process that the model at `path` can be loaded; without `settings`, its vocabulary.
 
-    Bytes that the catalog does not know have to pass; its own are refused only where llama.cpp ends the
-    process on them, since then it is the build that is wrong.
+    A file that is not the catalog's has to pass; a file of the catalog is refused only where llama.cpp ends
+    the process on it, since then the build is wrong.
 
-    Raises ModelBroken if the probe of unknown bytes ends in any other way, InputError for settings that don't
-    suit them, ModelError where this process can start no other, or llama.cpp does not work on this processor.
+    Raises ModelBroken if another file fails the probe, InputError for settings that don't suit it, ModelError
+    where no child process can be started, or llama.cpp does not work on this processor.
     """
     if IN_CHILD:
         return
     files = split_files(path)
-    sums = [file_sha256(file) for file in files]
-    known = set(sums) <= {file.sha256 for entry in entries().values() for file in entry.files}
+    checksums = [file_sha256(file) for file in files]
+    known = set(checksums) <= {file.sha256 for entry in entries().values() for file in entry.files}
     if known and settings is None:
         return
     settings = settings or EngineSettings()
     names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
-    proved = {name: getattr(settings, name) for name in names}
-    here = {"packages": package_versions(), "library": library(), "processor": processor()}
-    key = digest({"files": sums, **here, "settings": proved, "trial": VERSION})
-    passed = platformdirs.user_cache_path("localeval") / "tried" / key
-    if passed.exists():
+    tested = {name: getattr(settings, name) for name in names}
+    environment = {"packages": package_versions(), "library": library(), "processor": processor()}
+    key = digest({"files": checksums, **environment, "settings": tested, "trial": VERSION})
+    marker = platformdirs.user_cache_path("localeval") / "tried" / key
+    if marker.exists():
         return
     weights = sum(file.stat().st_size for file in files)
     check(path, None if settings.n_gpu_layers else weights + OVERHEAD)
-    fault = _fault(path, settings, SECONDS + weights // BYTES_A_SECOND, known)
+    fault = _find_fault(path, settings, SECONDS + weights // BYTES_A_SECOND, known)
     if fault is None:
-        with contextlib.suppress(OSError):  # then it is probed again next time
-            passed.parent.mkdir(parents=True, exist_ok=True)
-            passed.touch()
+        with contextlib.suppress(OSError):  # without the marker it is probed again next time
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            marker.touch()
     elif not known:
         raise fault
 
 
-def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> LocalevalError | None:
-    """Probe the model and give its fault; None if it passes. Raises ModelError where the build is wrong."""
-    threads = min(settings.n_threads, 4)  # each takes address space, which is limited there
-    small = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
+def _find_fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> LocalevalError | None:
+    """Probe the model and return its fault, None if it passes. Raises ModelError where the build is wrong."""
+    threads = min(settings.n_threads, 4)  # each takes address space, which is limited in the child
+    limited = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
     try:
-        done = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
-            subprocesses.module("localeval.engine.probe", str(path), json.dumps(small)),
+        child = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
+            subprocesses.module("localeval.engine.probe", str(path), json.dumps(limited)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=seconds,
             check=False,
-            env=subprocesses.environment(**SWITCHES, **_QUIET),
+            env=subprocesses.environment(**SWITCHES, **_VARIABLES),
         )
     except subprocess.TimeoutExpired:
         return _broken(path, f"loading it did not end within {seconds} seconds")
@@ -122,24 +122,24 @@ def _fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> L
             f"{path}: no process can be started to probe it in ({error.strerror}); "
             f"run once, with the same localeval: python -m localeval doctor --judge {path}"
         )
-    if done.returncode == 0 and (lines := done.stdout.splitlines()):
+    if child.returncode == 0 and (lines := child.stdout.splitlines()):
         kind, fault = json.loads(lines[-1])
-        return _KINDS.get(kind, ModelBroken)(fault) if fault else None
-    code = -done.returncode
-    how = next((one.name for one in signal.Signals if one == code), f"exit code {done.returncode}")
+        return _ERRORS.get(kind, ModelBroken)(fault) if fault else None
+    code = -child.returncode
+    ending = next((s.name for s in signal.Signals if s == code), f"exit code {child.returncode}")
     if known and code in _CRASHES:
         raise ModelError(
-            f"{path}: llama.cpp ends the process on this model ({how}), whose bytes are the "
+            f"{path}: llama.cpp ends the process on this model ({ending}), whose bytes are the "
             "catalog's, so its build is at fault, most often one for another processor; compile it "
             "again here (in a checkout: rm -r .venv; pip cache remove llama_cpp_python; scripts/setup)."
         )
-    last = next((shorten(line, 120) for line in reversed(done.stderr.splitlines()) if line.strip()), "")
-    return _broken(path, f"llama.cpp ended on it ({how}{': ' if last else ''}{last})")
+    last = next((shorten(line, 120) for line in reversed(child.stderr.splitlines()) if line.strip()), "")
+    return _broken(path, f"llama.cpp ended on it ({ending}{': ' if last else ''}{last})")
 
 
-def _broken(path: Path, what: str) -> ModelBroken:
+def _broken(path: Path, fault: str) -> ModelBroken:
     return ModelBroken(
-        f"{path}: {what}, in a trial apart from this process; copy or fetch it again, or choose another file."
+        f"{path}: {fault}, tried in a child process; copy or fetch it again, or choose another file."
     )
 
 
@@ -149,45 +149,45 @@ class _Answer(BaseModel):
 
 
 def load_and_ask(path: Path, settings: EngineSettings) -> None:
-    """Load the model in this process, frame prompts of every length, and let it reply to every sort of text.
+    """Load the model in this process, frame prompts of all lengths, and generate a reply to varied text.
 
-    Raises ModelBroken, InputError or ModelError for whatever goes wrong.
+    Raises ModelBroken, InputError or ModelError for every failure.
     """
     from localeval.engine.engine import Engine
 
     global IN_CHILD
     IN_CHILD = True
     try:
-        _limit(sum(file.stat().st_size for file in split_files(path)), settings)
+        _limit_memory(sum(file.stat().st_size for file in split_files(path)), settings)
         with contextlib.closing(Engine(path, settings)) as engine:
             assert engine.llama  # noqa: S101 (it loads)
-            for examples in range(MOST_EXAMPLES + 1):  # what a template takes may hang on the number of turns
+            for examples in range(MOST_EXAMPLES + 1):  # a template may fail for some numbers
                 engine.frame(PromptPrefix("", (("", ""),) * examples))
             engine.generate(_PREFIX, _TEXT, ["One?", "Two?"], _Answer, budget=4)
     except EngineError as error:
         raise ModelBroken(f"{path}: {error}; copy or fetch it again, or choose another file.") from error
     except LocalevalError:
         raise
-    except Exception as error:  # a file can make the libraries raise anything
+    except Exception as error:  # a damaged file can make the libraries raise anything
         raise ModelBroken(
             f"{path}: this file can't be used ({shorten(repr(error))}); choose another file."
         ) from error
 
 
-def _limit(weights: int, settings: EngineSettings) -> None:
-    """Hold this process to the memory that an honest file of this size can need; it leaves no core file."""
+def _limit_memory(weights: int, settings: EngineSettings) -> None:
+    """Limit the address space to what a valid file of this size can need, and disable core dumps."""
     import resource  # not on Windows
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux" and not settings.n_gpu_layers:  # a GPU's driver maps far more than it uses
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        wanted = 2 * weights + BESIDE
-        wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        limit = 2 * weights + _OVERHEAD
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
 if __name__ == "__main__":
-    from localeval.engine import probe  # the module that the engine asks, not this copy of it
+    from localeval.engine import probe  # the module that the engine imports, not `__main__`
 
     offline()
     kind, fault = "", ""
