@@ -84,9 +84,9 @@ def as_text(result: Result) -> str:
     if network.watched:
         lines.append(f"network attempts refused: {network.refused}")
     elif network.refused is None:
-        lines.append("network attempts: not watched (localeval.offline() refuses and counts them)")
+        lines.append("network attempts: not counted (localeval.offline() refuses and counts them)")
     else:
-        where = "not watched in every process of the run; refused where it was"
+        where = "not counted in every process of the run; refused in the others"
         lines.append(f"network attempts: {where}: {network.refused}")
     return printable_lines("\n".join([*lines, f"signature {result.signature}"]))
 

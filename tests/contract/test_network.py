@@ -60,8 +60,8 @@ def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path,
 def test_where_nothing_refused_from_the_start_or_nothing_is_told_the_count_is_unknown(tmp_path: Path) -> None:
     result = judged(tmp_path, 1)
     assert kept(tmp_path) == {"watched": False, "refused": None}
-    assert "network attempts: not watched" in str(result)
-    assert "The network was not watched" in (tmp_path / "report.html").read_text("utf-8")
+    assert "network attempts: not counted" in str(result)
+    assert "Attempts to use the network were not counted" in (tmp_path / "report.html").read_text("utf-8")
     older = json.loads((tmp_path / "results.json").read_text("utf-8"))
     del older["network"]
     (tmp_path / "results.json").write_text(json.dumps(older))

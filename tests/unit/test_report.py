@@ -128,7 +128,7 @@ def test_the_page_shows_means_intervals_bounds_signature_and_what_is_behind_the_
         f"{mean.lowest:.3f} to",
         str(result.signature),
         "out of cells",
-        "Samples with text that reads like an attack on the judge: 1",
+        "Samples with text that looks like an attack on the judge: 1",
         "Numbers not found未找到的数字 in the contexts（上下文） 70, 90",
     ):
         assert part in text

@@ -85,7 +85,7 @@ def test_samples_stand_worst_first_and_can_be_filtered(reader: Reader) -> None:
         assert reader.ids() == ["bad"]
     reader.page.fill("#text", "nowhere to be found")
     assert reader.ids() == []
-    assert reader.page.inner_text("#found") == "No sample is found"
+    assert reader.page.inner_text("#found") == "No sample found"
 
 
 def test_a_column_sorts_both_ways_says_so_and_keeps_what_has_no_score_last(reader: Reader) -> None:
