@@ -85,7 +85,7 @@ def test_a_large_run_keeps_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(rows_of(page)) == 30
     shown = page.count('<details class="sample"')
     assert 3 < shown < 30
-    assert f"The {shown} worst open to the text" in page
+    assert f"The {shown} worst samples show their texts" in page
 
 
 def test_of_very_many_samples_the_worst_are_listed_and_as_many_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
