@@ -59,9 +59,6 @@ def ids(folder: str) -> list[str]:
     return [json.loads(line)["id"] for line in (Path(folder) / "samples.jsonl").read_text().splitlines()]
 
 
-# What commands do
-
-
 def test_help_import_and_reading_are_quick_and_load_no_library_of_tables_or_models(tmp_path: Path) -> None:
     Path("data.csv").write_text("key,answer\n1,Tea.\n")
     code = "import sys, localeval, localeval.cli; localeval.read_samples('data.csv', columns={'id': 'key'})"
@@ -134,7 +131,7 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> No
     assert messages[0].removeprefix("skipped: ") in refused(*arguments)
 
 
-# What can't be used
+# Faults
 
 
 @pytest.mark.parametrize(
@@ -214,9 +211,7 @@ def test_a_plan_is_refused_where_its_run_would_be(more: str, code: int, tiny_pat
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_keeps_what_was_judged_and_a_second_call_goes_on(
-    tiny_path: Path, data: Path, sent: signal.Signals, code: int
-) -> None:
+def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.Signals, code: int) -> None:
     journal = Path("run/journal.jsonl")
     rows = [{"response": f"Tea grows, {i}.", "contexts": ["Tea."] * 40} for i in range(400)]
     lines = [json.dumps(row) + "\n" for row in rows]

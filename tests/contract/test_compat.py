@@ -7,7 +7,6 @@ import json
 import math
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -255,7 +254,7 @@ def test_only_a_sample_over_the_time_fails(config: Any, reason: str, monkeypatch
     stated = [{"statements": [row["response"]]} for row in rows]
     verdict = {"verdict": 0.9}
     engine = Slow([stated[0], verdict, stated[1], *([] if reason else [verdict]), stated[2], verdict])
-    monkeypatch.setattr(time, "monotonic", lambda: engine.clock)
+    monkeypatch.setattr("time.monotonic", lambda: engine.clock)
     result = evaluate(rows, [Faithfulness()], fake_judge(engine), run_config=config)
     assert result["faithfulness"][::2] == [1.0, 1.0]
     assert result.judged["faithfulness"][1].scores["faithfulness"].reason == reason

@@ -81,9 +81,7 @@ def test_an_empty_reference_leaves_a_long_response_to_be_read(reference: str) ->
     assert record_of(result, name="support").by == "head"
 
 
-@pytest.mark.parametrize(
-    "text", ["{}", write([head(sha256="1" * 64)]), "none"], ids=["empty", "of another judge", "none"]
-)
+@pytest.mark.parametrize("text", ["{}", write([head(sha256="1" * 64)]), "none"], ids=["{}", "other", "none"])
 def test_a_head_that_does_not_act_on_this_judge_is_refused_unread(tmp_path: Path, text: str) -> None:
     (file := tmp_path / "head.json").write_text(text, encoding="utf-8")
     engine = FakeEngine([])
@@ -106,12 +104,7 @@ def test_a_run_is_kept_and_scored_again_with_its_head_and_doubtful_words_are_mar
     assert 'doubtful">The mill was built in 1820' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-# Faithfulness of a response that is read
-
-
-@pytest.mark.parametrize(
-    ("by", "text"), [("auto", LONG_HEAD), ("head", SHORT_HEAD)], ids=["auto", "for short answers, by name"]
-)
+@pytest.mark.parametrize(("by", "text"), [("auto", LONG_HEAD), ("head", SHORT_HEAD)], ids=["auto", "head"])
 def test_each_sentence_of_a_response_that_is_read_is_a_statement(by: str, text: str, tmp_path: Path) -> None:
     metrics = ["faithfulness", "full_support", "groundedness"]
     result = evaluate([LONG], metrics, fake_judge(FakeEngine([])), tmp_path, support_by=by, head=text)

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-import localeval
-from localeval import Result, evaluate, rescore
+from localeval import Result, evaluate, offline, rescore
 from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
 
@@ -47,7 +46,7 @@ def stored(folder: Path) -> Any:
 
 @pytest.mark.parametrize("calls", [(), (0, 2)])
 def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path, calls: Any) -> None:
-    localeval.offline()
+    offline()
     try_out()
     result = judged(tmp_path, *calls)
     assert stored(tmp_path) == result.to_dict()["network"] == {"watched": True, "refused": len(calls)}
@@ -56,9 +55,7 @@ def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path,
     assert rescore(tmp_path).network == result.network
 
 
-def test_the_count_is_unknown_where_a_part_was_not_watched_or_none_is_stored(
-    tmp_path: Path,
-) -> None:
+def test_the_count_is_unknown_where_a_part_was_not_watched_or_none_is_stored(tmp_path: Path) -> None:
     result = judged(tmp_path, 1)
     assert stored(tmp_path) == {"watched": False, "refused": None}
     assert "network attempts: not watched" in str(result)
@@ -67,7 +64,7 @@ def test_the_count_is_unknown_where_a_part_was_not_watched_or_none_is_stored(
     del older["network"]
     (tmp_path / "results.json").write_text(json.dumps(older))
     assert not rescore(tmp_path).network.watched
-    assert not judged(None, 2, progress=lambda done, samples: localeval.offline()).network.watched
+    assert not judged(None, 2, progress=lambda done, samples: offline()).network.watched
 
 
 @pytest.mark.usefixtures("steady")
@@ -85,6 +82,6 @@ def test_a_run_that_began_unwatched_and_goes_on_watched_is_unwatched(tmp_path: P
 
     with pytest.raises(KeyboardInterrupt):
         judged(tmp_path, progress=stop)
-    localeval.offline()
+    offline()
     assert judged(tmp_path).network.watched is False
     assert stored(tmp_path) == {"watched": False, "refused": None}

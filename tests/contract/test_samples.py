@@ -142,12 +142,8 @@ def test_an_id_that_is_missing_is_the_number_of_the_row_in_every_table(tmp_path:
 
 
 def test_nan_none_and_na_in_a_table_are_missing_columns(tmp_path: Path) -> None:
-    columns = {
-        "id": [1.0, float("nan")],
-        "response": ["A", pd.NA],
-        "retrieved_contexts": [["x"], None],
-        "when": pd.to_datetime(["2024-05-01", None]),
-    }
+    columns = {"id": [1.0, float("nan")], "response": ["A", pd.NA], "retrieved_contexts": [["x"], None]}
+    columns["when"] = pd.to_datetime(["2024-05-01", None])
     pd.DataFrame(columns).to_parquet(tmp_path / "data.parquet")
     first = dump("1", None, "A", ["x"], None, when="2024-05-01 00:00:00")
     for source in (pd.DataFrame(columns), tmp_path / "data.parquet"):

@@ -28,9 +28,7 @@ def judged(source: Any, folder: Path | None = None) -> Result:
     return evaluate(samples, ["faithfulness"], judge, folder, statements="sentences")
 
 
-def test_results_list_each_row_with_place_and_reason_until_it_is_mended(
-    data: Path, tmp_path: Path
-) -> None:
+def test_results_list_each_row_with_place_and_reason_until_it_is_mended(data: Path, tmp_path: Path) -> None:
     result = judged(data, tmp_path / "run")
     skipped = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))["skipped"]
     assert skipped == result.to_dict()["skipped"]
