@@ -24,6 +24,7 @@ from tests.runs import judged
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
 ROWS = [{"key": f"s{place}", "q": "Who?", "a": "Tea grows.", "ctx": '["Tea grows."]'} for place in range(30)]
+COMMAND = [sys.executable, "-m", "localeval"]
 COLUMNS = ("--columns", "id=key,user_input=q", "--columns", "response=a, contexts=ctx")
 
 
@@ -54,7 +55,8 @@ def run(*arguments: str | Path, code: int = 0, stdin: str = "") -> subprocess.Co
     return done
 
 
-# What commands do
+def ids(folder: str) -> list[str]:
+    return [json.loads(line)["id"] for line in (Path(folder) / "samples.jsonl").read_text().splitlines()]
 
 
 def test_help_import_and_reading_are_quick_and_load_no_library_of_tables_or_models(tmp_path: Path) -> None:
@@ -72,27 +74,24 @@ def test_help_import_and_reading_are_quick_and_load_no_library_of_tables_or_mode
 
 
 def test_every_option_of_judging_is_an_option_of_the_command_with_its_default() -> None:
-    made = {option.name: option.default for option in evaluate_command.params}
+    defaults = {option.name: option.default for option in evaluate_command.params}
     result = evaluate([{**GOOD, "response": ""}], ["faithfulness"], fake_judge(FakeEngine([])))
     options = result.to_dict()["signature"]["options"]
-    assert {name: made[name] for name in options} == options
+    assert {name: defaults[name] for name in options} == options
 
 
-def test_evaluate_prints_a_table_or_as_json_what_the_run_keeps_and_reads_stdin(
-    tiny_path: Path, data: Path
-) -> None:
+def test_evaluate_prints_a_table_or_the_results_as_json_and_reads_stdin(tiny_path: Path, data: Path) -> None:
     done = run("evaluate", data, "--judge", tiny_path, "-o", "run")
     assert [line.split()[0] for line in done.stdout.splitlines()[2:5]] == ["s0", "s1", "s2"]
     assert "Evaluating: 3/3" in done.stderr
     again = run("evaluate", "-", "--judge", tiny_path, "--json", "-q", "-o", "run", stdin=data.read_text())
-    kept = json.loads(Path("run/results.json").read_text())
-    assert json.loads(again.stdout)["summary"] == kept["summary"]
-    assert len(kept["samples"]) == 3
+    results = json.loads(Path("run/results.json").read_text())
+    assert json.loads(again.stdout)["summary"] == results["summary"]
+    assert len(results["samples"]) == 3
 
 
-def test_score_prints_one_line_a_metric_and_metrics_are_named_in_any_way(
-    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_score_prints_one_line_for_each_metric(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metrics are named with commas, with several options, or in a variable."""
     monkeypatch.setenv("LOCALEVAL_STATEMENTS", "sentences")
     score: list[str | Path] = ["score", "--judge", tiny_path, "--response", "Tea grows."]
     assert run(*score).stdout.startswith("faithfulness undefined no_contexts")
@@ -109,22 +108,14 @@ def test_score_prints_one_line_a_metric_and_metrics_are_named_in_any_way(
     assert (0 <= float(value) <= 1, word, 0 <= float(soft) <= 1) == (True, "soft", True)
 
 
-# Which samples are read
-
-
-def ids(folder: str) -> list[str]:
-    return [json.loads(line)["id"] for line in (Path(folder) / "samples.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.usefixtures("steady")
 def test_the_shipped_samples_or_a_csv_on_stdin_are_read_with_a_choice_of_its_columns_and_samples() -> None:
     run("evaluate", "--example", "--limit", "1", "-m", "context_precision", "-q")
     assert len(ids("runs/example")) == 1
     chosen = ("--format", "csv", *COLUMNS, "--limit", "10", "--sample", "3", "--seed", "5", "-o", "run")
     run("evaluate", "-", "-m", "faithfulness", "-q", *chosen, stdin=table())
-    drawn = ids("run")
-    assert len(drawn) == 3
-    assert set(drawn) < {f"s{place}" for place in range(10)}
+    assert len(ids("run")) == 3
+    assert set(ids("run")) < {f"s{place}" for place in range(10)}
 
 
 @pytest.mark.usefixtures("steady")
@@ -134,17 +125,17 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> No
     arguments = ("evaluate", "data.csv", *COLUMNS, "-q", "-m", "faithfulness")
     done = run(*arguments, "--skip-bad", "--id", "s4")
     assert ids("runs/data") == ["s4"]
-    said = [line for line in done.stderr.splitlines() if line.startswith("skipped: ")]
-    assert said[0].startswith("skipped: data.csv, line 2: ctx")
-    assert said[20:] == ["skipped: 28 in all, 8 of them not shown"]
-    assert said[0].removeprefix("skipped: ") in refused(*arguments)
+    messages = [line for line in done.stderr.splitlines() if line.startswith("skipped: ")]
+    assert messages[0].startswith("skipped: data.csv, line 2: ctx")
+    assert messages[20:] == ["skipped: 28 in all, 8 of them not shown"]
+    assert messages[0].removeprefix("skipped: ") in refused(*arguments)
 
 
-# What can't be used
+# Faults
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("evaluate", "--example"),
         ("evaluate data.csv --example", "--example"),
@@ -160,9 +151,9 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> No
         ("nonsense", "nonsense"),
     ],
 )
-def test_wrong_usage_is_exit_2_and_named_before_a_model_is_looked_for(words: str, said: str) -> None:
+def test_wrong_usage_is_exit_2_and_named_before_a_model_is_looked_for(words: str, message: str) -> None:
     Path("data.csv").write_text(table())
-    assert said in refused(*words.split())
+    assert message in refused(*words.split())
 
 
 def test_a_variable_with_a_wrong_value_is_exit_2_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,26 +177,21 @@ def test_a_file_that_can_not_or_may_not_be_written_is_exit_2_and_stays(place: st
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
-def test_what_is_told_of_an_argument_has_no_control_characters() -> None:
+def test_an_argument_is_named_without_its_control_characters() -> None:
     for argument in ("no\x1b[2J\x9bdata.jsonl", "--no\x1b[2Jption"):
-        told = refused("evaluate", argument)
-        assert "[2J" in told
-        assert told.isprintable()
+        message = refused("evaluate", argument)
+        assert "[2J" in message
+        assert message.isprintable()
 
 
-# Models
-
-
-def test_a_model_that_is_broken_or_missing_is_exit_3_with_its_path_or_the_command_that_fetches_it(
-    tiny_path: Path, data: Path
-) -> None:
+def test_a_broken_or_missing_model_is_exit_3_with_its_path_or_the_remedy(tiny_path: Path, data: Path) -> None:
     Path("broken.gguf").write_bytes(b"GGML")
     assert "broken.gguf" in refused("evaluate", data, "--judge", "broken.gguf", "-q", "-o", "run", code=3)
     assert "localeval models fetch qwen2.5-coder-1.5b" in refused("evaluate", data, code=3)
     data.write_text('{"question": "What grows?", "answer": "Tea grows.", "contexts": ["Tea grows."]}')
-    told = refused("evaluate", data, "-m", "answer_relevance", "--judge", tiny_path, "-o", "run", code=3)
+    message = refused("evaluate", data, "-m", "answer_relevance", "--judge", tiny_path, "-o", "run", code=3)
     for remedy in ("localeval models fetch multilingual-e5-small", "--embedder", "-m"):
-        assert remedy in told
+        assert remedy in message
     assert not any(path.stat().st_size for path in Path().glob("run/journal.jsonl"))
 
 
@@ -218,46 +204,22 @@ def test_a_model_that_is_broken_or_missing_is_exit_3_with_its_path_or_the_comman
         ("-m faithfulness --fail-under context_recall=0", 2),
     ],
 )
-def test_a_plan_is_refused_for_what_the_run_would_be_refused_for(
-    more: str, code: int, tiny_path: Path, data: Path
-) -> None:
+def test_a_plan_is_refused_where_its_run_would_be(more: str, code: int, tiny_path: Path, data: Path) -> None:
     data.write_text(json.dumps({"question": "What grows?", **GOOD}))
     refused("evaluate", data, "--judge", tiny_path, "-o", "run", *more.split(), "--plan", code=code)
     assert not Path("run").exists()
 
 
-def test_what_is_printed_stays_where_a_file_is_written_to_stdout(tmp_path: Path) -> None:
-    run, out = judged(tmp_path / "run", [0.9]), tmp_path / "out.txt"
-    words = ["rescore", str(run), "--fail-under", "faithfulness=0.1", "--junit", "/dev/stdout"]
-    with out.open("w") as file:
-        subprocess.run([sys.executable, "-m", "localeval", *words], stdout=file, check=True, timeout=60)
-    assert "faithfulness: 1 scored" in out.read_text()
-    assert "<testsuite" in out.read_text()
-
-
-def test_a_full_disk_behind_stderr_changes_no_exit_code(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "localeval", "report", str(tmp_path / "nothing")]
-    with Path("/dev/full").open("w") as full:
-        assert subprocess.run(words, stderr=full, check=False, timeout=60).returncode == 2
-
-
-# Interrupted
-
-
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_keeps_what_was_judged_and_a_second_call_goes_on(
-    tiny_path: Path, data: Path, sent: signal.Signals, code: int
-) -> None:
+def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.Signals, code: int) -> None:
     journal = Path("run/journal.jsonl")
     rows = [{"response": f"Tea grows, {i}.", "contexts": ["Tea."] * 40} for i in range(400)]
     lines = [json.dumps(row) + "\n" for row in rows]
     data.write_text("".join(lines))
-    arguments = ["evaluate", "data.jsonl", "-q", "--statements", "sentences", "-o", "run"]
-    arguments += ["--judge", str(tiny_path)]
+    arguments = f"evaluate data.jsonl -q --statements sentences -o run --judge {tiny_path}".split()
     # Tests that a shell started in the background ignore SIGINT, and so would what they start.
     default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    command = [sys.executable, "-m", "localeval", *arguments]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=default)
+    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True, preexec_fn=default)
     deadline = time.monotonic() + 60
     while not (journal.exists() and journal.read_text().count("\n") > 5) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -266,20 +228,32 @@ def test_an_interrupt_keeps_what_was_judged_and_a_second_call_goes_on(
     assert process.returncode == code
     assert "Traceback" not in talk
     assert talk.strip().splitlines()[-1].endswith(f"goes on from there: localeval {' '.join(arguments)}")
-    kept = journal.read_text().splitlines()
-    assert len(kept) > 5
+    judged_lines = journal.read_text().splitlines()
+    assert len(judged_lines) > 5
     data.write_text("".join(lines[:8]))
     run(*arguments)
-    assert journal.read_text().splitlines()[: len(kept)] == kept
+    assert journal.read_text().splitlines()[: len(judged_lines)] == judged_lines
 
 
-# Wherever stdout goes
+# Output
+
+
+def test_what_is_printed_stays_where_a_file_is_written_to_stdout() -> None:
+    judged(Path("run"), [0.9])
+    words = ["rescore", "run", "--fail-under", "faithfulness=0.1", "--junit", "/dev/stdout"]
+    with Path("out.txt").open("w") as file:
+        subprocess.run([*COMMAND, *words], stdout=file, check=True, timeout=60)
+    assert "faithfulness: 1 scored" in Path("out.txt").read_text()
+    assert "<testsuite" in Path("out.txt").read_text()
+
+
+def test_a_full_disk_behind_stderr_changes_no_exit_code() -> None:
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run([*COMMAND, "report", "nothing"], stderr=full, timeout=60).returncode == 2
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "gb18030"])
-def test_signs_that_an_encoding_does_not_have_are_escaped(
-    encoding: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signs_that_an_encoding_lacks_are_escaped(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def printed(*arguments: str) -> str:
         with io.TextIOWrapper(io.BytesIO(), encoding=encoding) as out:
             monkeypatch.setattr(sys, "stdout", out)
@@ -303,13 +277,11 @@ def test_output_that_finds_no_room_is_exit_2_in_a_sentence(
         monkeypatch.setattr(sys, "stdout", full)
         with pytest.raises(SystemExit, match="2"):
             cli.main(words.split())
-    told = capsys.readouterr().err.strip().splitlines()[-1]
-    assert told.startswith("localeval: the output can't be written (No space left on device)")
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith("localeval: the output can't be written (No space left on device)")
 
 
-def test_an_error_of_the_system_that_nobody_expected_is_no_fault_of_the_output(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_unexpected_system_error_is_no_fault_of_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli.commands, "main", Mock(side_effect=OSError(5, "Input/output error")))
     with pytest.raises(OSError, match="Input/output"):
         cli.main(["report", "x"])

@@ -7,7 +7,6 @@ import json
 import math
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,9 +55,6 @@ def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
     return AnswerRelevance(fake_judge(Asking(list(VECTORS), sufficient), FakeEmbedder(VECTORS)), **options)
 
 
-# Data sets
-
-
 def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp_path: Path) -> None:
     file = tmp_path / "data.txt"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
@@ -66,8 +62,8 @@ def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp
     assert read.to_list() == EvaluationDataset.from_list(ROWS).to_list()
     assert repr(read) == "EvaluationDataset(features=['user_input', 'response', 'retrieved_contexts'], len=3)"
     sample = {"response": "Tea.", "reference_contexts": ["Tea: Assam."]}
-    given = [SingleTurnSample(**sample), SimpleNamespace(**ROWS[0])]  # the second is like one of ragas
-    assert EvaluationDataset(given).to_list() == [{"id": "1", **sample}, {"id": "2", **ROWS[0]}]
+    samples = [SingleTurnSample(**sample), SimpleNamespace(**ROWS[0])]  # the second is like one of ragas
+    assert EvaluationDataset(samples).to_list() == [{"id": "1", **sample}, {"id": "2", **ROWS[0]}]
     dumped = SimpleNamespace(model_dump=lambda: {"rubric": None, "reference": None, **ROWS[0]})
     assert Faithfulness(judge(*HALF)).single_turn_score(dumped) == 1 / 2
     joined = EvaluationDataset(samples=read.samples[1:] + read[:2].samples)  # numbered each for itself
@@ -93,10 +89,7 @@ def test_ragas_own_objects_and_files_are_read_as_they_are(tmp_path: Path) -> Non
 # Metrics
 
 
-REASONED: list[dict[str, Any]] = [
-    {"reason": "It says so.", "verdict": 0.9},
-    {"reason": "It says 1837.", "verdict": 0.1},
-]
+REASONED = [{"reason": "It says so.", "verdict": 0.9}, {"reason": "It says 1837.", "verdict": 0.1}]
 BOTH_TEXTS = {"user_input", "retrieved_contexts", "response"}
 
 
@@ -113,22 +106,19 @@ BOTH_TEXTS = {"user_input", "retrieved_contexts", "response"}
 def test_names_columns_and_every_way_to_call_are_the_original_ones(
     metric: Any, name: str, columns: set[str], engine: FakeEngine, value: float
 ) -> None:
-    made = metric(fake_judge(engine, FakeEmbedder(VECTORS), FakeClassifier(BOTH)))
-    assert (made.name, made.max_retries, metric(name="mine", max_retries=5).name) == (name, 1, "mine")
-    assert made.required_columns == {"SINGLE_TURN": columns}
+    scorer = metric(fake_judge(engine, FakeEmbedder(VECTORS), FakeClassifier(BOTH)))
+    assert (scorer.name, scorer.max_retries, metric(name="mine", max_retries=5).name) == (name, 1, "mine")
+    assert scorer.required_columns == {"SINGLE_TURN": columns}
     sample = SingleTurnSample(**ROWS[0], reference="Tea is grown in Assam.")
-    assert made.invoke(sample) == pytest.approx(value)
-    assert made.single_turn_score(sample) == pytest.approx(value)
-    assert asyncio.run(made.ainvoke(sample)) == pytest.approx(value)
-    assert asyncio.run(made.single_turn_ascore(sample)) == pytest.approx(value)
+    awaited = [asyncio.run(call(sample)) for call in (scorer.ainvoke, scorer.single_turn_ascore)]
+    assert [scorer.invoke(sample), scorer.single_turn_score(sample), *awaited] == pytest.approx([value] * 4)
 
 
 def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(caplog: pytest.LogCaptureFixture) -> None:
     too_small = fake_judge(FakeEngine([], n_ctx=2048))  # takes no question: every judgement fails
     assert math.isnan(AnswerRelevance(too_small).invoke({**PAIR, "query": ""}))
     assert ": undefined (missing_user_input): this sample." in caplog.text
-    inputs = {"query": QUESTION, "document_list": CONTEXTS}
-    assert math.isnan(ContextRelevance(too_small).invoke(inputs))
+    assert math.isnan(ContextRelevance(too_small).invoke({"query": QUESTION, "document_list": CONTEXTS}))
     assert ": failed (context_too_long): this sample." in caplog.text
 
 
@@ -197,19 +187,19 @@ def test_the_result_prints_the_mean_of_the_scored_samples_and_the_log_says_what_
     assert result["faithfulness"] == pytest.approx([1 / 2, 0.0, math.nan], nan_ok=True)
     assert result.scores[0] == {"faithfulness": 1 / 2}
     assert "faithfulness: undefined (no_statements): 3." in caplog.text
-    told = capsys.readouterr()
-    assert ("Evaluating: 3/3" in told.err, told.out) == (True, "")
+    output = capsys.readouterr()
+    assert ("Evaluating: 3/3" in output.err, output.out) == (True, "")
     none = evaluate([ROWS[2]] * 12, [Faithfulness()], judge(), show_progress=False)
     assert repr(none) == "{'faithfulness': nan}"
     assert capsys.readouterr().err == ""
 
 
 def test_several_metrics_judge_nothing_twice_and_each_has_its_column() -> None:
-    given = judge(*HALF, *CORRECT[2:])
+    fake = judge(*HALF, *CORRECT[2:])
     row = {**ROWS[0], "reference": "Tea is grown in Assam."}
     metrics = [Faithfulness(), FactualCorrectness(mode="precision"), FactualCorrectness(mode="recall")]
-    result = evaluate([row], metrics, given, run_config=RunConfig(timeout=600, max_retries=3, max_workers=4))
-    given.close()  # raises if an answer is left over
+    result = evaluate([row], metrics, fake, run_config=RunConfig(timeout=600, max_retries=3, max_workers=4))
+    fake.close()  # raises if an answer is left over
     assert result["faithfulness"] == result["factual_correctness(mode=precision)"] == [1 / 2]
     assert result["factual_correctness(mode=recall)"] == [1.0]
     with pytest.raises(InputError, match="'factual_correctness' is no column"):
@@ -219,9 +209,9 @@ def test_several_metrics_judge_nothing_twice_and_each_has_its_column() -> None:
 
 def test_embeddings_are_for_metrics_that_were_given_none_and_a_seed_for_all_draws() -> None:
     engine = Asking(list(VECTORS))
-    config, mine = RunConfig(seed=7), AnswerRelevance(embedding_model=FakeEmbedder(VECTORS))
-    for metric, others in ((AnswerRelevance(), FakeEmbedder(VECTORS)), (mine, FakeEmbedder({}))):
-        result = evaluate([PAIR], [metric], fake_judge(engine), others, config)
+    config, with_embedder = RunConfig(seed=7), AnswerRelevance(embedding_model=FakeEmbedder(VECTORS))
+    for metric, vectors in ((AnswerRelevance(), VECTORS), (with_embedder, {})):
+        result = evaluate([PAIR], [metric], fake_judge(engine), FakeEmbedder(vectors), config)
         assert result["answer_relevance"] == [pytest.approx((1.0 + 0.6) / 2)]
     assert {seed[0] for call in engine.calls if call.temperature for seed in call.seeds or ()} == {7}
 
@@ -238,24 +228,21 @@ def test_to_pandas_has_the_columns_of_samples_and_scores(monkeypatch: pytest.Mon
         result.to_pandas()
 
 
-def test_samples_in_a_language_that_a_model_does_not_read_are_logged_with_their_ids(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_samples_in_a_language_that_a_model_cannot_read_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     texts = {"zh": "茶是绿色的。", "ru": "Чай зелёный.", "en": "Tea is green."}
     samples = [{"id": name, "response": text, "retrieved_contexts": ["Tea."]} for name, text in texts.items()]
-    given = fake_judge(FakeEngine([]), classifier=FakeClassifier(dict.fromkeys(texts.values(), 0.9)))
-    evaluate(samples, [FaithfulnesswithHHEM(given, statements="sentences")])
-    told = [record.getMessage().rpartition(": ")[2] for record in caplog.records]
-    assert told == ["ru.", "zh, ru."]  # neither language; not the one that HHEM reads
+    classifier = FakeClassifier(dict.fromkeys(texts.values(), 0.9))
+    metric = FaithfulnesswithHHEM(fake_judge(FakeEngine([]), classifier=classifier), statements="sentences")
+    evaluate(samples, [metric])
+    logged = [record.getMessage().rpartition(": ")[2] for record in caplog.records]
+    assert logged == ["ru.", "zh, ru."]  # neither language; not the one that HHEM reads
 
 
 @pytest.mark.parametrize(
     ("config", "reason"),  # the second sample's statements take 5 seconds
     [(SimpleNamespace(timeout=4.5, seed=3), "timeout"), (RunConfig(timeout=6.5), "")],
 )
-def test_a_sample_over_the_time_fails_and_asks_nothing_more_and_the_others_go_on(
-    config: Any, reason: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_sample_over_the_time_fails(config: Any, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(FakeEngine):
         clock = 0.0
 
@@ -266,24 +253,20 @@ def test_a_sample_over_the_time_fails_and_asks_nothing_more_and_the_others_go_on
     rows = [{**ROWS[1], "response": f"Tea {verb}."} for verb in ("grows", "sings", "rises")]
     stated = [{"statements": [row["response"]]} for row in rows]
     verdict = {"verdict": 0.9}
-    unasked = [] if reason else [verdict]
-    engine = Slow([stated[0], verdict, stated[1], *unasked, stated[2], verdict])
-    monkeypatch.setattr(time, "monotonic", lambda: engine.clock)
+    engine = Slow([stated[0], verdict, stated[1], *([] if reason else [verdict]), stated[2], verdict])
+    monkeypatch.setattr("time.monotonic", lambda: engine.clock)
     result = evaluate(rows, [Faithfulness()], fake_judge(engine), run_config=config)
     assert result["faithfulness"][::2] == [1.0, 1.0]
     assert result.judged["faithfulness"][1].scores["faithfulness"].reason == reason
     engine.close()  # raises if an answer is left over
 
 
-# Records in the original schemas
-
-
 def test_records_are_exported_in_the_original_schemas() -> None:
     first, second = "Tea is grown in Assam.", "Tea was planted in Assam in 1937."
     judged = Faithfulness(judge(*HALF)).judged(INPUTS)
     original, ragas = to_original(judged), to_ragas(judged)
-    said = {"origin_sentence": "It was planted there in 1937.", "statements": [{"description": second}]}
-    assert original["statements"]["sentence_and_statements"][1] == said
+    sentence = {"origin_sentence": "It was planted there in 1937.", "statements": [{"description": second}]}
+    assert original["statements"]["sentence_and_statements"][1] == sentence
     verdict = {"statement": first, "verdication_reasoning": "", "verdication_result": 1}
     assert original["support"]["statement_verdications"][0] == verdict
     assert ragas["statements"] == {"statements": [first, second]}
@@ -295,26 +278,24 @@ def test_records_are_exported_in_the_original_schemas() -> None:
 
 @pytest.mark.parametrize("asked", [{"explain": True}, {"verdict": "reasoned"}])
 def test_a_reason_that_was_asked_for_is_exported_with_its_verdict(asked: dict[str, Any]) -> None:
-    apart = [{name: one[name]} for name in ("verdict", "reason") for one in REASONED]
-    written = apart if "explain" in asked else REASONED
-    judged = Faithfulness(judge(*STATEMENTS, *written), **asked).judged(INPUTS)
+    apart = [{name: answer[name]} for name in ("verdict", "reason") for answer in REASONED]
+    answers = apart if "explain" in asked else REASONED
+    judged = Faithfulness(judge(*STATEMENTS, *answers), **asked).judged(INPUTS)
     verdicts = to_ragas(judged)["support"]["statements"]
-    assert [(one["reason"], one["verdict"]) for one in verdicts] == [("It says so.", 1), ("It says 1837.", 0)]
+    assert [(v["reason"], v["verdict"]) for v in verdicts] == [("It says so.", 1), ("It says 1837.", 0)]
     first = to_original(judged)["support"]["statement_verdications"][0]
     assert first["verdication_reasoning"] == "It says so."
 
 
 @pytest.mark.parametrize("way", ["compat", "evaluate", "rescore"])
-def test_the_mean_of_the_exported_verdicts_of_any_result_is_its_calibrated_score(
-    way: str, tmp_path: Path
-) -> None:
+def test_the_mean_of_exported_verdicts_is_the_calibrated_score(way: str, tmp_path: Path) -> None:
     """The shipped calibration of the usual judge takes 0.6 below one half for a number in no context."""
-    given = calibrated_judge(FakeEngine([*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.6}]))
+    calibrated = calibrated_judge(FakeEngine([*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.6}]))
     if way == "compat":
-        sample = evaluate([INPUTS], [Faithfulness()], given).judged["faithfulness"][0]
+        sample = evaluate([INPUTS], [Faithfulness()], calibrated).judged["faithfulness"][0]
     else:
-        sample = localeval.evaluate([INPUTS], ["faithfulness"], given, tmp_path).samples[0]
-        sample = localeval.rescore(tmp_path).samples[0] if way == "rescore" else sample
+        result = localeval.evaluate([INPUTS], ["faithfulness"], calibrated, tmp_path)
+        sample = (localeval.rescore(tmp_path) if way == "rescore" else result).samples[0]
     assert sample.scores["faithfulness"].value == 1 / 2
     assert [verdict["verdict"] for verdict in to_ragas(sample)["support"]["statements"]] == [1, 0]
     again = to_ragas(sample, threshold=0.1)["support"]["statements"]
@@ -336,29 +317,27 @@ class Closing(FakeEngine):
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Closing]]:
     """What `Judge.load` was asked for, and the engines that it gave."""
-    made: list[tuple[Any, Closing]] = []
+    calls: list[tuple[Any, Closing]] = []
 
     def load(model: Any) -> Judge:
-        made.append((model, Closing(HALF)))
-        return fake_judge(made[-1][1])
+        calls.append((model, Closing(HALF)))
+        return fake_judge(calls[-1][1])
 
     monkeypatch.setattr(Judge, "load", load)
-    return made
+    return calls
 
 
-def test_a_model_is_loaded_when_first_asked_once_for_all_and_freed_by_close(
-    loads: list[tuple[Any, Closing]],
-) -> None:
-    one = Faithfulness(llm="judge.gguf")
-    assert math.isnan(one.invoke({"answer": "Tea grows."}))
+def test_a_model_is_loaded_once_when_first_asked_and_freed_by_close(loads: list[tuple[Any, Closing]]) -> None:
+    metric = Faithfulness(llm="judge.gguf")
+    assert math.isnan(metric.invoke({"answer": "Tea grows."}))
     assert ContextRelevance(llm="judge.gguf").invoke({"query": "Tea?", "document_list": []}) == 0.0
     assert loads == []
-    with one:
-        assert Faithfulness(llm=Path("judge.gguf")).invoke(INPUTS) == one.invoke(INPUTS) == 1 / 2
+    with metric:
+        assert Faithfulness(llm=Path("judge.gguf")).invoke(INPUTS) == metric.invoke(INPUTS) == 1 / 2
     assert [(model, engine.closed) for model, engine in loads] == [(Path("judge.gguf"), True)]
     with Faithfulness() as usual:
-        assert usual.invoke(INPUTS) == one.invoke(INPUTS) == 1 / 2
-    one.close()
+        assert usual.invoke(INPUTS) == metric.invoke(INPUTS) == 1 / 2
+    metric.close()
     assert [model for model, _ in loads[1:]] == ["qwen2.5-coder-1.5b", "judge.gguf"]
 
 
@@ -367,37 +346,35 @@ def test_evaluate_frees_what_it_loaded_and_leaves_what_was_open(loads: list[tupl
         def judged(self, *args: Any, **options: Any) -> Any:
             raise KeyboardInterrupt
 
-    own = Closing(HALF)
-    with Faithfulness(llm="mine.gguf", name="mine") as mine:
-        mine.invoke(ROWS[0])
-        metrics = [mine, Faithfulness(), Faithfulness(fake_judge(own), name="own")]
+    engine = Closing(HALF)
+    with Faithfulness(llm="open.gguf", name="open") as metric:
+        metric.invoke(ROWS[0])
+        metrics = [metric, Faithfulness(), Faithfulness(fake_judge(engine), name="own")]
         result = evaluate(ROWS[:1], metrics, llm="given.gguf")
-        assert repr(result) == "{'mine': 0.5000, 'faithfulness': 0.5000, 'own': 0.5000}"
+        assert repr(result) == "{'open': 0.5000, 'faithfulness': 0.5000, 'own': 0.5000}"
         with pytest.raises(KeyboardInterrupt):
             evaluate(ROWS, [Interrupted()], llm="given.gguf")
-        told = [(model, engine.closed) for model, engine in loads]
-        assert told == [("mine.gguf", False), ("given.gguf", True), ("given.gguf", True)]
-    assert not own.closed
+        closed = [(model, loaded.closed) for model, loaded in loads]
+        assert closed == [("open.gguf", False), ("given.gguf", True), ("given.gguf", True)]
+    assert not engine.closed
 
 
 @pytest.mark.parametrize(
-    ("place", "metric", "given", "asked"),
+    ("place", "metric", "arguments", "asked"),
     [
         ("embedder.Embedder", AnswerRelevance, ("bge-m3",), ("bge-m3", None, None)),
         ("hhem.Classifier", FaithfulnesswithHHEM, ("cuda", 4), ("hhem-2.1-open", "cuda", 4)),
     ],
 )
-def test_a_model_beside_the_judge_is_opened_by_its_name_once_and_closed(
-    place: str, metric: Any, given: Any, asked: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+def test_an_auxiliary_model_is_opened_by_its_name_once_and_closed(
+    place: str, metric: Any, arguments: Any, asked: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, load = Mock(), Mock()
-    model.signature.return_value = {"name": "beside", "sha256": "1" * 64}
-    model.embed, model.support = FakeEmbedder(VECTORS).embed, FakeClassifier(BOTH).support
-    load.return_value = model
-    monkeypatch.setattr(f"localeval.engine.{place}.load", load)
+    model = Mock(embed=FakeEmbedder(VECTORS).embed, support=FakeClassifier(BOTH).support)
+    model.signature.return_value = {"name": "auxiliary", "sha256": "1" * 64}
+    monkeypatch.setattr(f"localeval.engine.{place}.load", load := Mock(return_value=model))
     alone = Judge(Asking([QUESTION]) if "Embedder" in place else FakeEngine(STATEMENTS), model.signature())
-    with metric(alone, *given) as made:
-        assert made.invoke({**INPUTS, **PAIR}) == made.invoke({**INPUTS, **PAIR}) == pytest.approx(1.0)
+    with metric(alone, *arguments) as scorer:
+        assert scorer.invoke({**INPUTS, **PAIR}) == scorer.invoke({**INPUTS, **PAIR}) == pytest.approx(1.0)
     [call] = load.call_args_list
     assert (*call.args, call.kwargs.get("device"), call.kwargs.get("batch_size")) == asked
     model.close.assert_called_once()
@@ -415,5 +392,5 @@ from tests.originals import HALF, INPUTS, judge
 metric = Faithfulness(judge(*HALF))
 print(metric.invoke(INPUTS), asyncio.run(metric.ainvoke(INPUTS, threshold=0.1)))
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == "False set()\n0.5 1.0\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False set()\n0.5 1.0\n"

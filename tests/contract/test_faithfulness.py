@@ -1,4 +1,4 @@
-"""Faithfulness on the fake engine, and long contexts: every expected number is a counted fraction."""
+"""Faithfulness, long contexts and draws of answer relevance: every expected number is a counted fraction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ def sample(response: str, contexts: list[str] = CONTEXTS) -> Sample:
     return Sample(user_input="Where is tea grown?", response=response, retrieved_contexts=contexts)
 
 
-def judged(given: str | Sample, *answers: dict[str, Any], **options: Any) -> tuple[Score, list[str]]:
-    """The score, and the last line of each question of the last call; no answer may be left."""
-    engine = FakeEngine(answers)
-    given = given if isinstance(given, Sample) else sample(given)
-    score = fake_judge(engine).score("faithfulness", given, **options)
+def judged(answered: Sample, *replies: dict[str, Any], **options: Any) -> tuple[Score, list[str]]:
+    """The score, and the last line of each question of the last call; no reply may be left."""
+    engine = FakeEngine(replies)
+    score = fake_judge(engine).score("faithfulness", answered, **options)
     engine.close()
     return score, [item.splitlines()[-1] for item in engine.calls[-1].items]
 
@@ -55,23 +54,23 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
 )
 def test_the_statements_that_are_asked_about(response: str, written: list[str], asked: str) -> None:
     expected = [text for text in asked.split("|") if text]
-    made = [{"statements": [text for text in texts.split("|") if text]} for texts in written]
+    statements = [{"statements": [text for text in texts.split("|") if text]} for texts in written]
     verdicts = [{"verdict": float(place == 0)} for place in range(len(expected))]
-    by = {} if written else {"statements": "sentences"}
-    score, found = judged(response, *made, *verdicts, **by)
+    options = {} if written else {"statements": "sentences"}
+    score, lines = judged(sample(response), *statements, *verdicts, **options)
     label = "陈述：" if "茶" in response else "Statement: "  # the contexts are English
     if expected:
-        assert (score.value, found) == (1 / len(expected), [label + text for text in expected])
+        assert (score.value, lines) == (1 / len(expected), [label + text for text in expected])
     else:
         assert score == Score.undefined("no_statements")
 
 
 def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() -> None:
-    said = "The documents do not say who won in 1998."
-    asked = Sample(user_input="Who won in 1998?", response=said, retrieved_contexts=["Tea grows."])
-    assert judged(asked, {"statements": []})[0] == Score.undefined("no_statements")
-    own = asked.model_copy(update={"response": "The documents end in 1997."})
-    assert judged(own, {"statements": []}, {"verdict": 0.0})[0].value == 0
+    text = "The documents do not say who won in 1998."
+    refusal = Sample(user_input="Who won in 1998?", response=text, retrieved_contexts=["Tea grows."])
+    assert judged(refusal, {"statements": []})[0] == Score.undefined("no_statements")
+    another = refusal.model_copy(update={"response": "The documents end in 1997."})
+    assert judged(another, {"statements": []}, {"verdict": 0.0})[0].value == 0
 
 
 def test_double_quotes_are_shown_to_the_judge_as_single_ones() -> None:
@@ -85,8 +84,8 @@ def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_i
     engine = FakeEngine([{"statements": ["Tea from Arl needs rain."]}, {"verdict": 1.0}])
     contexts = ["Tea sells well. Tea grows in Arl.", "Coffee needs sun. It needs much rain."]
     fake_judge(engine).score("faithfulness", sample("Tea from Arl needs rain.", contexts))
-    shown = "Closest in the documents: Tea grows in Arl. … It needs much rain."
-    assert engine.calls[1].items[0].splitlines() == [shown, "Statement: Tea from Arl needs rain."]
+    closest = "Closest in the documents: Tea grows in Arl. … It needs much rain."
+    assert engine.calls[1].items[0].splitlines() == [closest, "Statement: Tea from Arl needs rain."]
 
 
 # Long contexts. The fake engine has room for about 3,300 characters of them, beside the examples.
@@ -104,19 +103,18 @@ def n_ctx() -> int:
 
 def test_long_contexts_are_cut_into_windows_and_the_best_one_decides(n_ctx: int) -> None:
     engine = FakeEngine([{"verdict": p} for p in (0.1, 0.8, 0.3)], n_ctx=n_ctx)
-    given = sample("Tea grows.", [FILLER, "Tea grows."])
-    result = evaluate([given], ["faithfulness"], fake_judge(engine), statements="sentences")
+    answer = sample("Tea grows.", [FILLER, "Tea grows."])
+    result = evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences")
     assert result.samples[0].scores["faithfulness"].soft == 0.8
     assert "contexts read in windows: 3" in str(result)
-    shown = [call.context.splitlines() for call in engine.calls]
-    assert [lines[1] for lines in shown[1:]] == [lines[-2] for lines in shown[:-1]]  # one sentence shared
+    windows = [call.context.splitlines() for call in engine.calls]
+    assert [lines[1] for lines in windows[1:]] == [lines[-2] for lines in windows[:-1]]  # one sentence shared
     assert "Tea grows." in engine.calls[-1].context
 
 
 def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -> None:
     verdicts = [{"verdict": p} for p in (0.1, 0.1, 0.1, 0.1, 0.8, 0.8)]
-    reasons = [{"reason": "It says little."}, {"reason": "It says so."}]
-    engine = FakeEngine([*verdicts, *reasons], n_ctx=n_ctx)
+    engine = FakeEngine([*verdicts, {"reason": "It says little."}, {"reason": "It says so."}], n_ctx=n_ctx)
     answer = sample("Tea grows. Filler sentence number 3 says nothing.", [FILLER, "Tea grows."])
     result = evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences", explain=True)
     first, last = engine.calls[-2:]
@@ -147,31 +145,22 @@ def test_no_length_of_the_contexts_is_refused_where_a_longer_one_is_not(metric: 
     long, filler, sizes = "It grows " + "and grows " * 190 + ".", "x" * 198 + ". ", range(1, 40, 3)
     question = "When was it, " * 150 + "?"
     whole = Sample(user_input=question, response=long)
-    samples = [
-        whole.model_copy(update={"id": str(i), "retrieved_contexts": [long, filler * i]})
-        for i in (*sizes, 500)
-    ]
+    changes = [{"id": str(i), "retrieved_contexts": [long, filler * i]} for i in (*sizes, 500)]
+    samples = [whole.model_copy(update=change) for change in changes]
     judge = fake_judge(FakeEngine([], n_ctx=16_000))
-    told = plan(samples, [metric], judge, statements="sentences", verdict=verdict)
-    assert told.too_long == ("500",)
-    windows = [told.windows.get(str(i), 1) for i in sizes]
-    assert windows[0] == 1
-    assert windows == sorted(windows)
+    planned = plan(samples, [metric], judge, statements="sentences", verdict=verdict)
+    assert planned.too_long == ("500",)
+    windows = [planned.windows.get(str(i), 1) for i in sizes]
+    assert (windows[0], windows) == (1, sorted(windows))
     assert 2 <= windows[-1] <= 8
-
-
-# The questions that an answer answers
 
 
 def test_ten_draws_are_asked_at_one_half_each_with_its_own_seed_and_the_real_question_at_zero() -> None:
     engine = Asking(list(VECTORS))
-    for answer in (PAIR["answer"], "Tea sings."):
+    for answer in (PAIR["answer"], "Tea sings.", PAIR["answer"]):
         fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", {**PAIR, "answer": answer})
-    fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", PAIR)
     real, drawn = engine.calls[:2]
     assert (len(real.items), real.temperature, real.seeds) == (1, 0.0, None)
     assert (len(drawn.items), drawn.temperature) == (10, 0.5)
     first, other, again = (set(call.seeds) for call in engine.calls if call.seeds is not None)
-    assert len(first) == 10
-    assert not first & other
-    assert first == again
+    assert (len(first), first & other, first) == (10, set(), again)

@@ -29,42 +29,39 @@ def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_ju
     assert "faithfulness: 1 scored" in run.stdout
     cases = ElementTree.parse(data.parent / "out.xml").findall(".//testcase")  # noqa: S314
     assert [case.find("failure") is not None for case in cases] == [True, False]
-    again = ("evaluate", data, "-o", "run", "--fail-on-drop", "run")
-    assert localeval(*again, cwd=data.parent).returncode == 0
+    again = localeval("evaluate", data, "-o", "run", "--fail-on-drop", "run", cwd=data.parent)
+    assert again.returncode == 0
 
 
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize(
-    ("gates", "said"),
+    ("gates", "message"),
     [
-        (("--fail-under", "context_recall=0.8"), "context_recall, which is not computed here (faithfulness)"),
-        (("--fail-on-drop", "nowhere"), "nowhere"),
-        (("--junit", "out.xml"), "--fail-under"),
+        (["--fail-under", "context_recall=0.8"], "context_recall, which is not computed here (faithfulness)"),
+        (["--fail-on-drop", "nowhere"], "nowhere"),
+        (["--junit", "out.xml"], "--fail-under"),
     ],
 )
-def test_what_is_wrong_with_a_gate_is_exit_2_before_anything_is_judged(
-    data: Path, gates: tuple[str, ...], said: str
-) -> None:
-    assert said in refused("evaluate", data, "-o", data.parent / "run", *gates)
+def test_a_faulty_gate_is_exit_2_and_nothing_is_judged(data: Path, gates: list[str], message: str) -> None:
+    assert message in refused("evaluate", data, "-o", data.parent / "run", *gates)
     assert not (data.parent / "run").exists()
 
 
 def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2(tmp_path: Path) -> None:
     before = judged(tmp_path / "before", [0.9, 0.8])
     other = judged(tmp_path / "other", [0.9, 0.8], threshold=0.7)
-    said = refused("compare", before, other, code=1)
-    assert "options.threshold (0.5 and 0.7)" in said
+    assert "options.threshold (0.5 and 0.7)" in refused("compare", before, other, code=1)
     assert localeval("compare", before, other, "--force", cwd=tmp_path).returncode == 0
     assert "evaluate -o" in refused("compare", before, tmp_path)
 
 
-def test_a_finished_run_is_held_against_gates_with_no_model(tmp_path: Path) -> None:
+def test_gates_are_checked_on_a_finished_run_with_no_model(tmp_path: Path) -> None:
     before = judged(tmp_path / "before", [0.9] * 8)
     now = judged(tmp_path / "now", [0.9] * 2 + [0.1] * 6)
     run = localeval("rescore", now, "--fail-on-drop", before, "--junit", "out.xml", cwd=tmp_path)
     assert run.returncode == 1
     # 6 equal differences: 2 of 2 ** 6 choices of signs are as far from 0, none is further
-    found = "worse over 8 of 8 samples (1.0000 before, 0.2500 now, p = 0.0156)"
-    assert f"gate missed: faithfulness: no drop from {before}: {found}" in run.stderr
+    drop = "worse over 8 of 8 samples (1.0000 before, 0.2500 now, p = 0.0156)"
+    assert f"gate missed: faithfulness: no drop from {before}: {drop}" in run.stderr
     assert 'failures="1"' in (tmp_path / "out.xml").read_text("utf-8")
     assert localeval("rescore", before, "--fail-on-drop", now, cwd=tmp_path).returncode == 0

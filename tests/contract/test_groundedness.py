@@ -18,12 +18,10 @@ MILL = Sample(
     response="The mill was built in 1820. It is made of oak.",
     retrieved_contexts=["The mill on the Arl was built in 1820, of brick."],
 )
-LONG = MILL.model_copy(
-    update={"response": "The mill was built in 1820. It burned in 1931. It was built of brick."}
-)
-GIVEN = write([head(unknown=-3.0)])
-TELLS = write([head(unknown=-3.0, long_answers=100)])
-STATED = [{"statements": [text]} for text in ("One.", "Two.", "Three.")]
+BURNED = "The mill was built in 1820. It burned in 1931."
+LONG = MILL.model_copy(update={"response": f"{BURNED} It was built of brick."})
+SHORT_HEAD = write([head(unknown=-3.0)])
+LONG_HEAD = write([head(unknown=-3.0, long_answers=100)])
 
 
 def sigmoid(logit: float) -> float:
@@ -35,29 +33,26 @@ def record_of(result: Any, number: int = 0, name: str = "grounding") -> Any:
 
 
 def test_a_sentence_has_the_probability_of_the_head_and_the_answer_that_of_its_least(tmp_path: Path) -> None:
-    file = tmp_path / "head.json"
-    file.write_text(GIVEN, encoding="utf-8")
-    wrong = MILL.model_copy(update={"id": "b", "response": "The mill was built in 1820. It burned in 1931."})
+    (file := tmp_path / "head.json").write_text(SHORT_HEAD, encoding="utf-8")
+    wrong = MILL.model_copy(update={"id": "b", "response": BURNED})
     result = evaluate([MILL, wrong], ["groundedness"], fake_judge(FakeEngine([])), head=file)
     good, bad = record_of(result).sentences, record_of(result, 1).sentences
     # the bias, and less for a number that the contexts lack
     assert [s.probability for s in bad] == pytest.approx([sigmoid(1.0), sigmoid(1.0 - 3.0)])
-    assert [one.scores["groundedness"].value for one in result.samples] == [1.0, 0.0]
-    assert result.samples[1].scores["groundedness"].soft == pytest.approx(sigmoid(-2), abs=0.001)
+    assert [scores["groundedness"].value for scores in result.scores] == [1.0, 0.0]
+    assert result.scores[1]["groundedness"].soft == pytest.approx(sigmoid(-2), abs=0.001)
     assert [s.sentence for s in good] == ["The mill was built in 1820.", "It is made of oak."]
     assert good[0].evidence.text == "The mill on the Arl was built in 1820, of brick."
-    assert [line.split()[:2] for line in str(result).splitlines() if line[:2] in ("mi", "b ")] == [
-        ["mill", "1.000"],
-        ["b", "0.000"],
-    ]
+    rows = [line.split()[:2] for line in str(result).splitlines() if line[:2] in ("mi", "b ")]
+    assert rows == [["mill", "1.000"], ["b", "0.000"]]
 
 
-def test_without_a_head_in_the_language_nothing_is_read_and_where_nothing_is_claimed_none_is_needed() -> None:
+def test_a_head_of_the_language_is_needed_where_something_is_claimed() -> None:
     judge = fake_judge(FakeEngine([]))
     chinese, empty = (MILL.model_copy(update={"response": text}) for text in ("水磨建于1820年。", ""))
-    assert judge.score("groundedness", chinese, head=GIVEN) == Score.failed("no_head")
-    assert judge.score("groundedness", empty, head=GIVEN) == Score.undefined("no_statements")
-    assert judge.score("faithfulness", chinese, support_by="head", head=GIVEN) == Score.failed("no_head")
+    assert judge.score("groundedness", chinese, head=SHORT_HEAD) == Score.failed("no_head")
+    assert judge.score("groundedness", empty, head=SHORT_HEAD) == Score.undefined("no_statements")
+    assert judge.score("faithfulness", chinese, support_by="head", head=SHORT_HEAD) == Score.failed("no_head")
     with pytest.raises(InputError, match="head"):
         judge.score("faithfulness", LONG, support_by="head")
 
@@ -65,46 +60,40 @@ def test_without_a_head_in_the_language_nothing_is_read_and_where_nothing_is_cla
 def test_long_contexts_are_read_in_windows_and_the_best_decides() -> None:
     long = MILL.model_copy(update={"retrieved_contexts": ["Tea grows on hills. " * 200]})
     judge = fake_judge(FakeEngine([], n_ctx=2048))
-    result = evaluate([long], ["groundedness"], judge, head=GIVEN)
-    assert result.samples[0].scores["groundedness"].status == "scored"
+    result = evaluate([long], ["groundedness"], judge, head=SHORT_HEAD)
+    assert result.scores[0]["groundedness"].status == "scored"
     assert 1 < record_of(result).windows <= 8
     endless = MILL.model_copy(update={"retrieved_contexts": ["Tea grows on hills. " * 5000]})
-    assert judge.score("groundedness", endless, head=GIVEN).reason == "context_too_long"
+    assert judge.score("groundedness", endless, head=SHORT_HEAD).reason == "context_too_long"
 
 
 def test_a_verdict_that_was_read_is_given_a_reason_where_asked_ones_have_theirs() -> None:
     judge = fake_judge(FakeEngine([{"reason": "It says so."}] * 3))
-    given: dict[str, Any] = {"verdict": "reasoned", "support_by": "head", "head": GIVEN, "explain": True}
-    assert record_of(evaluate([LONG], ["faithfulness"], judge, **given), name="reasons").reasons == (
-        *["It says so."] * 3,
-    )
+    options: Any = {"verdict": "reasoned", "support_by": "head", "head": SHORT_HEAD, "explain": True}
+    result = evaluate([LONG], ["faithfulness"], judge, **options)
+    assert record_of(result, name="reasons").reasons == ("It says so.",) * 3
 
 
 @pytest.mark.parametrize("reference", ["", "  "])
 def test_an_empty_reference_leaves_a_long_response_to_be_read(reference: str) -> None:
-    judge = fake_judge(FakeEngine([]))
-    one = LONG.model_copy(update={"reference": reference})
-    assert record_of(evaluate([one], ["faithfulness"], judge, head=TELLS), name="support").by == "head"
+    sample = LONG.model_copy(update={"reference": reference})
+    result = evaluate([sample], ["faithfulness"], fake_judge(FakeEngine([])), head=LONG_HEAD)
+    assert record_of(result, name="support").by == "head"
 
 
-@pytest.mark.parametrize(
-    "text", ["{}", write([head(sha256="1" * 64)]), "none"], ids=["empty", "of another judge", "none"]
-)
-def test_a_head_that_does_not_act_on_this_judge_is_refused_before_anything_is_read(
-    tmp_path: Path, text: str
-) -> None:
-    path = tmp_path / "head.json"
-    path.write_text(text, encoding="utf-8")
+@pytest.mark.parametrize("text", ["{}", write([head(sha256="1" * 64)]), "none"], ids=["{}", "other", "none"])
+def test_a_head_that_does_not_act_on_this_judge_is_refused_unread(tmp_path: Path, text: str) -> None:
+    (file := tmp_path / "head.json").write_text(text, encoding="utf-8")
     engine = FakeEngine([])
     with pytest.raises(InputError, match="head"):
-        fake_judge(engine).score("groundedness", MILL, head="none" if text == "none" else path)
+        fake_judge(engine).score("groundedness", MILL, head="none" if text == "none" else file)
     assert engine.spent.read == 0
 
 
-def test_a_run_is_kept_rescored_and_told_with_its_head_and_doubtful_words_are_marked(tmp_path: Path) -> None:
+def test_a_run_is_kept_and_scored_again_with_its_head_and_doubtful_words_are_marked(tmp_path: Path) -> None:
     doubting = head(bias=-1.0)
-    given = write([doubting])
-    result = evaluate([MILL], ["groundedness"], fake_judge(FakeEngine([])), tmp_path, head=given)
+    judge = fake_judge(FakeEngine([]))
+    result = evaluate([MILL], ["groundedness"], judge, tmp_path, head=write([doubting]))
     assert result.signature.heads == {"en": doubting.sha256}
     (before,), (after,) = result.scores, rescore(tmp_path, threshold=0.1).scores
     assert (before["groundedness"].value, after["groundedness"].value) == (0.0, 1.0)
@@ -112,29 +101,21 @@ def test_a_run_is_kept_rescored_and_told_with_its_head_and_doubtful_words_are_ma
     rows = (tmp_path / "statements.csv").read_text(encoding="utf-8").splitlines()
     assert ["grounding" in row for row in rows] == [False, True, True]
     assert record_of(result).sentences[0].spans == ((0, 26),)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert 'doubtful">The mill was built in 1820' in page
+    assert 'doubtful">The mill was built in 1820' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-# Faithfulness of a response that is read
-
-
-@pytest.mark.parametrize(
-    ("by", "given"), [("auto", TELLS), ("head", GIVEN)], ids=["auto", "a head of short answers, by name"]
-)
-def test_each_sentence_of_a_response_that_is_read_is_a_statement_and_nothing_is_asked(
-    by: str, given: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("by", "text"), [("auto", LONG_HEAD), ("head", SHORT_HEAD)], ids=["auto", "head"])
+def test_each_sentence_of_a_response_that_is_read_is_a_statement(by: str, text: str, tmp_path: Path) -> None:
     metrics = ["faithfulness", "full_support", "groundedness"]
-    result = evaluate([LONG], metrics, fake_judge(FakeEngine([])), tmp_path, support_by=by, head=given)
-    [one] = result.samples
+    result = evaluate([LONG], metrics, fake_judge(FakeEngine([])), tmp_path, support_by=by, head=text)
+    [scores] = result.scores
     expected = [sigmoid(1.0), sigmoid(1.0 - 3.0), sigmoid(1.0)]
     assert [v.probability for v in record_of(result, name="support").verdicts] == pytest.approx(expected)
-    assert one.scores["faithfulness"].value == 2 / 3
-    assert one.scores["full_support"].soft == one.scores["groundedness"].soft
+    assert scores["faithfulness"].value == 2 / 3
+    assert scores["full_support"].soft == scores["groundedness"].soft
     assert "head:" in str(result.signature)
     assert "read" in next(line for line in str(result).splitlines() if line.startswith("mill")).split()
-    assert rescore(tmp_path, threshold=0.1).samples[0].scores["faithfulness"].value == 1.0
+    assert rescore(tmp_path, threshold=0.1).scores[0]["faithfulness"].value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -143,22 +124,21 @@ def test_each_sentence_of_a_response_that_is_read_is_a_statement_and_nothing_is_
         ({}, {"head": "none"}, 3),
         ({}, {"head": write([head(long_answers=99)])}, 3),
         ({}, {"head": write([head("zh", long_answers=100)])}, 3),
-        ({}, {"head": TELLS, "support_by": "llm"}, 3),
-        ({"response": "It was built in 1820. It is of brick."}, {"head": TELLS}, 2),
-        ({"reference": "It was built in 1820."}, {"head": TELLS}, 3),
+        ({}, {"head": LONG_HEAD, "support_by": "llm"}, 3),
+        ({"response": "It was built in 1820. It is of brick."}, {"head": LONG_HEAD}, 2),
+        ({"reference": "It was built in 1820."}, {"head": LONG_HEAD}, 3),
     ],
     ids=["no head", "of short answers", "of another language", "asked by name", "short", "with a reference"],
 )
-def test_a_judge_whose_head_does_not_decide_is_asked(
-    change: dict[str, str], options: dict[str, str], sentences: int
-) -> None:
-    engine = FakeEngine([*STATED[:sentences], *[{"verdict": 0.9}] * sentences])
-    found = evaluate([LONG.model_copy(update=change)], ["faithfulness"], fake_judge(engine), **options)  # type: ignore[arg-type]
+def test_a_judge_whose_head_does_not_decide_is_asked(change: Any, options: Any, sentences: int) -> None:
+    statements = [{"statements": [text]} for text in ("One.", "Two.", "Three.")[:sentences]]
+    engine = FakeEngine([*statements, *[{"verdict": 0.9}] * sentences])
+    result = evaluate([LONG.model_copy(update=change)], ["faithfulness"], fake_judge(engine), **options)
     engine.close()  # nothing was left to be asked
-    assert found.samples[0].scores["faithfulness"].value == 1.0
+    assert result.scores[0]["faithfulness"].value == 1.0
 
 
 def test_the_plan_of_a_response_that_is_read_has_no_reply() -> None:
-    told = plan([LONG], ["faithfulness"], fake_judge(FakeEngine([])), head=TELLS)
-    assert (told.to_make, told.spent.decoded) == (2, 0)
-    assert told.spent.read > len(LONG.response or "")
+    planned = plan([LONG], ["faithfulness"], fake_judge(FakeEngine([])), head=LONG_HEAD)
+    assert (planned.to_make, planned.spent.decoded) == (2, 0)
+    assert planned.spent.read > len(LONG.response or "")

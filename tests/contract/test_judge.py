@@ -48,19 +48,18 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_p
     link.symlink_to(tiny_path)
     with Judge.load(os.fspath(link), embedder="all-minilm-l6-v2", **SETTINGS) as judge:
         assert judge.source == str(link)
-        sources = judge.auxiliary_models.sources()
-        assert sources == {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
+        names = {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
+        assert judge.auxiliary_models.sources() == names
 
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
-    mine = steady_judge(SteadyEngine())
-    other = Mock(signature=lambda: {"name": "other", "sha256": "1" * 64})
-    others = Judge(SteadyEngine(), mine.model, auxiliary_models=type(mine.auxiliary_models)(other))
-    sample = {**TEA, "user_input": "Tea?"}
-    evaluate([sample], ["answer_relevance"], mine, tmp_path)
-    evaluate([sample], ["faithfulness"], mine, tmp_path)
+    judge = steady_judge(SteadyEngine())
+    embedder = Mock(signature=lambda: {"name": "other", "sha256": "1" * 64})
+    other_judge = Judge(judge.engine, judge.model, auxiliary_models=type(judge.auxiliary_models)(embedder))
+    for metric in ("answer_relevance", "faithfulness"):
+        evaluate([{**TEA, "user_input": "Tea?"}], [metric], judge, tmp_path)
     assert config_of(tmp_path)["beside"]["embedder"]["name"] == "steady"
-    evaluate([sample], ["faithfulness"], others, tmp_path)
+    evaluate([{**TEA, "user_input": "Tea?"}], ["faithfulness"], other_judge, tmp_path)
     assert not config_of(tmp_path).get("beside")
 
 

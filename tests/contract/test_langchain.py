@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localeval import Judge, evaluate
+from localeval import evaluate
 from localeval.compat import Faithfulness
 from tests.originals import CONTEXTS, HALF, INPUTS, QUESTION, judge
 from tests.steady import SteadyEngine, steady_judge
@@ -21,31 +21,31 @@ def sample(answer: str) -> dict[str, Any]:
     return {"query": QUESTION, "document_list": CONTEXTS, "answer": answer}
 
 
-def scores(name: str, given: Judge, **options: Any) -> list[Any]:
-    result = evaluate([sample(answer) for answer in ANSWERS], [name], given, **options)
-    return [row[name].value for row in result.scores]
+@pytest.fixture
+def expected() -> list[Any]:
+    """The scores that `evaluate` gives."""
+    result = evaluate([sample(answer) for answer in ANSWERS], ["faithfulness"], steady_judge(SteadyEngine()))
+    return [scores["faithfulness"].value for scores in result.scores]
 
 
-def test_a_metric_ends_a_chain_with_the_score_of_evaluate() -> None:
+def test_a_metric_ends_a_chain_with_the_score_of_evaluate(expected: list[Any]) -> None:
     chain = runnables.RunnableLambda(sample) | Faithfulness(llm=steady_judge(SteadyEngine()))
-    found = [chain.invoke(ANSWERS[0]), asyncio.run(chain.ainvoke(ANSWERS[1])), *chain.stream(ANSWERS[2])]
-    expected = scores("faithfulness", steady_judge(SteadyEngine()))
-    assert found == expected[:3]
+    scores = [chain.invoke(ANSWERS[0]), asyncio.run(chain.ainvoke(ANSWERS[1])), *chain.stream(ANSWERS[2])]
+    assert scores == expected[:3]
     assert len(set(expected)) > 1
 
 
-def test_a_batch_has_the_scores_of_evaluate_in_its_order_by_threads_and_by_tasks() -> None:
+def test_a_batch_has_the_scores_of_evaluate_by_threads_and_by_tasks(expected: list[Any]) -> None:
     inputs = [sample(answer) for answer in ANSWERS]
-    expected = scores("faithfulness", steady_judge(SteadyEngine()))
     metric = Faithfulness(llm=steady_judge(SteadyEngine()))
     assert metric.batch(inputs) == asyncio.run(metric.abatch(inputs)) == expected
     assert (runnables.RunnableLambda(sample) | metric).batch(ANSWERS) == expected
     assert metric.bind(threshold=0.0).batch(inputs) == [1.0] * 8
-    told = metric.batch([inputs[0], "Tea."], return_exceptions=True)
-    assert (told[0], type(told[1]).__name__) == (expected[0], "InputError")
+    score, error = metric.batch([inputs[0], "Tea."], return_exceptions=True)
+    assert (score, type(error).__name__) == (expected[0], "InputError")
 
 
-class Told(callbacks.BaseCallbackHandler):  # type: ignore[misc]
+class Recorder(callbacks.BaseCallbackHandler):  # type: ignore[misc]
     """Notes the runs that begin, end and fail."""
 
     def __init__(self) -> None:
@@ -63,14 +63,14 @@ class Told(callbacks.BaseCallbackHandler):  # type: ignore[misc]
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke", "bound"])
 def test_callbacks_see_the_run_under_the_metrics_name(way: str) -> None:
-    told, metric = Told(), Faithfulness(llm=judge(*HALF))
-    config = {"callbacks": [told]}
+    recorder, metric = Recorder(), Faithfulness(llm=judge(*HALF))
+    config = {"callbacks": [recorder]}
     if way == "bound":
         metric.with_config(config).invoke(INPUTS)
     else:
-        found = getattr(metric, way)(INPUTS, config)
-        asyncio.run(found) if way == "ainvoke" else found
-    assert told.events == [("start", "faithfulness"), ("end", 1 / 2)]
+        result = getattr(metric, way)(INPUTS, config)
+        asyncio.run(result) if way == "ainvoke" else result
+    assert recorder.events == [("start", "faithfulness"), ("end", 1 / 2)]
     with pytest.raises(Exception, match="faithfulness"):
         metric.invoke("Tea.", {**config, "run_name": "mine"})
-    assert told.events[2:] == [("start", "mine"), ("error", "InputError")]
+    assert recorder.events[2:] == [("start", "mine"), ("error", "InputError")]

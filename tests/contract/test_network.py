@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-import localeval
-from localeval import Result, evaluate, rescore
+from localeval import Result, evaluate, offline, rescore
 from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
 
@@ -28,63 +27,61 @@ def try_out() -> None:
         sender.sendto(b"", ("192.0.2.1", 9))
 
 
-def judged(folder: Path | None, *at: int, **given: Any) -> Result:
+def judged(folder: Path | None, *calls: int, **options: Any) -> Result:
     """A run whose engine tries to use the network at the calls with these numbers, from 0, and goes on."""
 
     class Curious(FakeEngine):
-        def generate(self, *given: Any, **named: Any) -> Any:
-            if len(self.calls) in at:
+        def generate(self, *args: Any, **how: Any) -> Any:
+            if len(self.calls) in calls:
                 try_out()
-            return super().generate(*given, **named)
+            return super().generate(*args, **how)
 
     judge = fake_judge(Curious([{"verdict": 0.75}] * len(SAMPLES)))
-    return evaluate(SAMPLES, ["faithfulness"], judge, folder, statements="sentences", **given)
+    return evaluate(SAMPLES, ["faithfulness"], judge, folder, statements="sentences", **options)
 
 
-def kept(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text("utf-8"))["network"]
-    return found
+def stored(folder: Path) -> Any:
+    return json.loads((folder / "results.json").read_text("utf-8"))["network"]
 
 
-@pytest.mark.parametrize("at", [(), (0, 2)])
-def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path, at: tuple[int, ...]) -> None:
-    localeval.offline()
+@pytest.mark.parametrize("calls", [(), (0, 2)])
+def test_attempts_of_the_run_are_counted_and_none_from_before_it(tmp_path: Path, calls: Any) -> None:
+    offline()
     try_out()
-    result = judged(tmp_path, *at)
-    assert kept(tmp_path) == result.to_dict()["network"] == {"watched": True, "refused": len(at)}
-    assert f"\nnetwork attempts refused: {len(at)}\n" in str(result)
-    assert f"each refused: {len(at)}" in (tmp_path / "report.html").read_text("utf-8")
+    result = judged(tmp_path, *calls)
+    assert stored(tmp_path) == result.to_dict()["network"] == {"watched": True, "refused": len(calls)}
+    assert f"\nnetwork attempts refused: {len(calls)}\n" in str(result)
+    assert f"each refused: {len(calls)}" in (tmp_path / "report.html").read_text("utf-8")
     assert rescore(tmp_path).network == result.network
 
 
-def test_where_nothing_refused_from_the_start_or_nothing_is_told_the_count_is_unknown(tmp_path: Path) -> None:
+def test_the_count_is_unknown_where_a_part_was_not_watched_or_none_is_stored(tmp_path: Path) -> None:
     result = judged(tmp_path, 1)
-    assert kept(tmp_path) == {"watched": False, "refused": None}
+    assert stored(tmp_path) == {"watched": False, "refused": None}
     assert "network attempts: not counted" in str(result)
     assert "Attempts to use the network were not counted" in (tmp_path / "report.html").read_text("utf-8")
     older = json.loads((tmp_path / "results.json").read_text("utf-8"))
     del older["network"]
     (tmp_path / "results.json").write_text(json.dumps(older))
     assert not rescore(tmp_path).network.watched
-    late = judged(None, 2, progress=lambda done, samples: localeval.offline())
-    assert not late.network.watched
+    assert not judged(None, 2, progress=lambda done, samples: offline()).network.watched
 
 
 @pytest.mark.usefixtures("steady")
 def test_the_command_line_watches(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(SAMPLES[0]) + "\n")
-    given = ["evaluate", tmp_path / "data.jsonl", "-m", "faithfulness", "--statements", "sentences"]
-    main([str(part) for part in (*given, "-o", tmp_path / "run", "-q")])
-    assert kept(tmp_path / "run") == {"watched": True, "refused": 0}
+    command = f"evaluate {tmp_path}/data.jsonl -m faithfulness --statements sentences -q -o {tmp_path}/run"
+    main(command.split())
+    assert stored(tmp_path / "run") == {"watched": True, "refused": 0}
 
 
-def test_a_run_that_goes_on_ends_in_the_same_bytes_and_is_watched_where_all_of_it_was(tmp_path: Path) -> None:
+def test_a_run_that_began_unwatched_and_goes_on_watched_is_unwatched(tmp_path: Path) -> None:
     def stop(done: int, _: Sequence[object]) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        judged(tmp_path / "unwatched", progress=stop)
-    localeval.offline()
-    assert judged(tmp_path / "unwatched").network.watched is False
-    assert kept(tmp_path / "unwatched") == {"watched": False, "refused": None}
+        judged(tmp_path, progress=stop)
+    offline()
+    assert judged(tmp_path).network.watched is False
+    assert stored(tmp_path) == {"watched": False, "refused": None}

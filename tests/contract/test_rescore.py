@@ -21,19 +21,17 @@ SAMPLES: list[dict[str, Any]] = [
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), tmp_path / "run")
-    return tmp_path / "run"
+    evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), tmp_path)
+    return tmp_path
 
 
 @pytest.mark.parametrize(("options", "value"), [({}, 0.5), ({"threshold": 0.2}, 1)])
-def test_it_gives_what_a_run_with_its_options_gives_also_before_it_is_finished_and_writes_nothing(
-    run: Path, options: dict[str, Any], value: float
-) -> None:
-    made = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), **options)
-    assert made["faithfulness"].value == value
-    for _ in range(2):
+def test_it_gives_what_a_new_run_gives_and_writes_nothing(run: Path, options: Any, value: float) -> None:
+    result = evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine(ANSWERS)), **options)
+    assert result["faithfulness"].value == value
+    for _ in range(2):  # finished, and without its results
         before = {path.name: path.read_bytes() for path in run.iterdir()}
-        assert rescore(run, **options).to_dict() == made.to_dict()
+        assert rescore(run, **options).to_dict() == result.to_dict()
         assert {path.name: path.read_bytes() for path in run.iterdir()} == before
         (run / "results.json").unlink(missing_ok=True)
 
@@ -55,9 +53,9 @@ def test_a_metric_of_ones_own_reads_the_records_that_are_there(run: Path) -> Non
 def test_judgements_of_several_calls_in_one_folder_are_all_there(tmp_path: Path) -> None:
     metrics = ["faithfulness", "answer_relevance", "context_relevance"]
     for metric in metrics:
-        evaluate(SAMPLES, [metric], steady_judge(SteadyEngine()), tmp_path / "run")
+        evaluate(SAMPLES, [metric], steady_judge(SteadyEngine()), tmp_path)
     together = evaluate(SAMPLES, metrics, steady_judge(SteadyEngine()))
-    assert rescore(tmp_path / "run", metrics).to_dict() == together.to_dict()
+    assert rescore(tmp_path, metrics).to_dict() == together.to_dict()
 
 
 @pytest.mark.parametrize("explain", [False, True])
@@ -84,13 +82,13 @@ def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: 
 
 
 def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:
-    kept = json.loads((run / "run.json").read_text("utf-8"))
-    kept["signature"].pop("machine")
-    (run / "run.json").write_text(json.dumps(kept))
+    config = json.loads((run / "run.json").read_text("utf-8"))
+    del config["signature"]["machine"]
+    (run / "run.json").write_text(json.dumps(config))
     with pytest.raises(InputError, match=r"its run\.json was made by another version.*machine.*give the run"):
         rescore(run)
-    kept["signature"]["judge"] = {}
-    (run / "run.json").write_text(json.dumps(kept))
+    config["signature"]["judge"] = {}
+    (run / "run.json").write_text(json.dumps(config))
     with pytest.raises(InputError, match="made by another version or changed by hand"):
         rescore(run)
     (run / "run.json").write_text("{")

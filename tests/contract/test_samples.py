@@ -97,6 +97,10 @@ def dumped(source: Any, **how: Any) -> list[dict[str, Any]]:
     return [sample.model_dump() for sample in read_samples(source, **how)]
 
 
+def dump(*values: Any, **extra: Any) -> dict[str, Any]:
+    return {**dict(zip(FIELDS, values, strict=True)), **extra}
+
+
 def fault(source: Any, **how: Any) -> str:
     """The message of the InputError, checked to be one printable sentence."""
     with pytest.raises(InputError) as caught:
@@ -105,9 +109,6 @@ def fault(source: Any, **how: Any) -> str:
     assert message.isprintable()
     assert message.endswith((".", "?", "…"))
     return message
-
-
-# Whatever holds them
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -141,26 +142,19 @@ def test_an_id_that_is_missing_is_the_number_of_the_row_in_every_table(tmp_path:
 
 
 def test_nan_none_and_na_in_a_table_are_missing_columns(tmp_path: Path) -> None:
-    columns = {
-        "id": [1.0, float("nan")],
-        "response": ["A", pd.NA],
-        "retrieved_contexts": [["x"], None],
-        "when": pd.to_datetime(["2024-05-01", None]),
-    }
+    columns = {"id": [1.0, float("nan")], "response": ["A", pd.NA], "retrieved_contexts": [["x"], None]}
+    columns["when"] = pd.to_datetime(["2024-05-01", None])
     pd.DataFrame(columns).to_parquet(tmp_path / "data.parquet")
+    first = dump("1", None, "A", ["x"], None, when="2024-05-01 00:00:00")
     for source in (pd.DataFrame(columns), tmp_path / "data.parquet"):
-        first, second = read_samples(source)
-        assert (first.id, first.response, first.retrieved_contexts) == ("1", "A", ["x"])
-        assert first.model_extra == {"when": "2024-05-01 00:00:00"}
-        assert (second.id, second.response, second.retrieved_contexts) == ("2", None, None)
-        assert second.model_extra == {}
+        assert dumped(source) == [first, dump("2", None, None, None, None)]
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])
 def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: str, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"\r\n\r\n{sign}id{sign} answer{sign}note\n0{sign}1{sign}A{sign}\n", newline="")
-    assert [(one.id, one.response, one.model_extra) for one in read_samples(path)] == [("1", "A", {})]
+    assert dumped(path) == [dump("1", None, "A", None, None)]
 
 
 def test_the_format_can_be_said_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
@@ -170,9 +164,7 @@ def test_the_format_can_be_said_and_an_unknown_one_is_refused(tmp_path: Path) ->
     assert "format and encoding are of files" in fault(ROWS, format="csv")
 
 
-def test_without_pyarrow_a_parquet_file_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pyarrow_parquet_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_parquet(ROWS, tmp_path / "data.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'localeval[tables]'" in fault(path)
@@ -209,10 +201,8 @@ def test_a_file_is_read_with_its_aliases_and_unknown_columns(tmp_path: Path) -> 
         '   \n{"id": 7, "query": "Wer?", "document_list": [], "response": ""}\r\n',
         encoding="utf-8",
     )
-    assert dumped(file) == [
-        {**dict(zip(FIELDS, ("2", "Who?", "Ann.", ["Won."], None), strict=True)), "split": "dev"},
-        dict(zip(FIELDS, ("7", "Wer?", "", [], None), strict=True)),  # what is empty is not missing
-    ]
+    empty = dump("7", "Wer?", "", [], None)  # which is not missing
+    assert dumped(file) == [dump("2", "Who?", "Ann.", ["Won."], None, split="dev"), empty]
 
 
 Q, A, C, G = "Who won?", "Ann won.", ["Ann won the race."], "Ann."
@@ -230,9 +220,7 @@ DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
 def test_rows_of_langsmith_are_read_as_they_are(inputs: Any, outputs: Any, reference: Any) -> None:
     row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
     for source in ([row], datasets.Dataset.from_list([row])):
-        (sample,) = read_samples(source)
-        assert (sample.user_input, sample.response, sample.retrieved_contexts) == (Q, A, C)
-        assert (sample.id, sample.reference, sample.model_extra) == ("1", G, {})
+        assert dumped(source) == [dump("1", Q, A, C, G)]
 
 
 def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -> None:
@@ -241,20 +229,19 @@ def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -
     assert (sample.id, sample.model_extra) == ("x", {"outputs.cost": 3, "metadata": {"a": 1}})
     (expected,) = read_samples([row], columns={"reference": "outputs.answer"})
     assert (expected.response, expected.reference) == (None, A)
-    own = {"inputs": {"question": Q}, "response": A}  # its own columns count
-    assert read_samples([own])[0].model_extra == {"inputs": {"question": Q}}
+    plain = {"inputs": {"question": Q}, "response": A}  # its own columns count
+    assert read_samples([plain])[0].model_extra == {"inputs": {"question": Q}}
 
 
 def test_named_columns_are_read_and_no_other_for_that_field(tmp_path: Path) -> None:
     rows = [{"q": "Who?", "model_b": "Ann.", "answer": "Bob.", "ctx": '["Ann won."]', "id": "x", "key": 7}]
     columns = {"question": "q", "response": "model_b", "retrieved_contexts": "ctx", "id": "key"}
     pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
-    expected = dict(zip(FIELDS, ["7", "Who?", "Ann.", ["Ann won."], None], strict=True))
     for source in (tmp_path / "data.csv", pd.DataFrame(rows)):
-        assert dumped(source, columns=columns) == [expected]
+        assert dumped(source, columns=columns) == [dump("7", "Who?", "Ann.", ["Ann won."], None)]
     swapped = {"response": "reference", "reference": "response"}
-    sample = read_samples([{"response": "A", "reference": "B"}], columns=swapped)[0]
-    assert (sample.response, sample.reference) == ("B", "A")
+    rows = [{"response": "A", "reference": "B"}]
+    assert dumped(rows, columns=swapped) == [dump("1", None, "B", None, "A")]
 
 
 def test_wrong_columns_are_told_with_what_there_is() -> None:
@@ -276,14 +263,14 @@ def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_
     def status(*rows: dict[str, Any]) -> list[str]:
         judge = fake_judge(FakeEngine([{"verdict": 0.9}]))
         result = evaluate(pd.DataFrame(rows), ["faithfulness"], judge, statements="sentences")
-        return [one["faithfulness"].status for one in result.scores]
+        return [scores["faithfulness"].status for scores in result.scores]
 
     assert status(ROWS[0], {"answer": "A."}) == ["scored", "undefined"]
     with pytest.raises(InputError, match="retrieved_contexts or contexts or docs or document_list"):
         status({"answer": "A."}, {"answer": "B."})
 
 
-# What can't be read
+# Faults
 
 
 LINE = '{"answer": "A."}\n'
@@ -291,7 +278,7 @@ HEAD = "id,answer,contexts\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "place", "named"),
+    ("name", "content", "place", "message"),
     [
         ("data.jsonl", "\n \n", ":", "no sample"),
         ("data.jsonl", LINE + '{"answer" "A."}', ", line 2:", "column 11"),
@@ -319,13 +306,12 @@ HEAD = "id,answer,contexts\n"
     ids=range(22),
 )
 def test_a_faulty_file_is_refused_with_the_place_and_what_is_wrong(
-    tmp_path: Path, name: str, content: str | bytes, place: str, named: str
+    tmp_path: Path, name: str, content: str | bytes, place: str, message: str
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    found = fault(path)
-    assert found.startswith(f"{path}{place} ")
-    assert named in found
+    assert fault(path).startswith(f"{path}{place} ")
+    assert message in fault(path)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
@@ -342,7 +328,7 @@ def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
     with suppress(InputError):
         read_samples(path)
     with suppress(InputError):
-        assert all(one.reason.isprintable() for one in read_samples(path, skip_bad=True).skipped)
+        assert all(row.reason.isprintable() for row in read_samples(path, skip_bad=True).skipped)
 
 
 def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
@@ -351,7 +337,7 @@ def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ({"a": "A."}, "expected a path or a list of samples"),
         (datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}), "splits: train"),
@@ -364,11 +350,11 @@ def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
         (pd.DataFrame({"answer": []}), "DataFrame: there is no sample"),
     ],
 )
-def test_what_holds_no_samples_is_refused_with_its_place(source: Any, said: str) -> None:
-    assert said in fault(source)
+def test_what_holds_no_samples_is_refused_with_its_place(source: Any, message: str) -> None:
+    assert message in fault(source)
 
 
-# Which of them are read
+# Choices
 
 
 NUMBERED = [{"id": f"s{i}", "answer": "A."} for i in range(100)]
@@ -378,18 +364,16 @@ def ids(**how: Any) -> list[str]:
     return [sample.id for sample in read_samples(NUMBERED, **how)]
 
 
-def test_samples_that_are_kept_in_a_file_are_read_back_copied_and_sent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_samples_in_a_temporary_file_are_read_back_copied_and_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": str(n), "user_input": "茶" * n, "m": {"a": [n, None]}} for n in range(9)]
     samples = read_samples(rows)
     monkeypatch.setattr("localeval.system.files.IN_MEMORY", 100)
-    kept = read_samples(rows)
-    assert kept == samples == [Sample(**row) for row in rows]
-    assert pickle.loads(pickle.dumps(kept)) == copy.deepcopy(kept) == kept  # noqa: S301
-    assert (kept[-1], kept[2:4], len(kept)) == (samples[8], [*samples][2:4], 9)
+    stored = read_samples(rows)
+    assert stored == samples == [Sample(**row) for row in rows]
+    assert pickle.loads(pickle.dumps(stored)) == copy.deepcopy(stored) == stored  # noqa: S301
+    assert (stored[-1], stored[2:4], len(stored)) == (samples[8], [*samples][2:4], 9)
     with pytest.raises(IndexError):
-        kept[9]
+        stored[9]
 
 
 def test_no_room_in_the_temporary_folder_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,18 +388,17 @@ def test_a_column_of_lists_in_lists_is_read_or_refused(depth: int) -> None:
     nested: Any = 1
     for _ in range(depth):
         nested = [nested]
-    rows = [{"user_input": "Tea?"}, {"user_input": "Coffee?", "m": nested}]
-    samples = read_samples(rows, skip_bad=True)
-    assert [one.user_input for one in samples] == ["Tea?", "Coffee?"][: len(samples)]
+    samples = read_samples([{"user_input": "Tea?"}, {"user_input": "Coffee?", "m": nested}], skip_bad=True)
+    assert [sample.user_input for sample in samples] == ["Tea?", "Coffee?"][: len(samples)]
     assert len(samples) + len(samples.skipped) == 2
 
 
 def test_a_sample_is_drawn_by_the_seed_keeps_the_order_and_grows() -> None:
-    ten, twenty = ids(sample=10, seed=1), ids(sample=20, seed=1)
+    ten = ids(sample=10, seed=1)
     assert len(ten) == 10
     assert ten == ids(sample=10, seed=1) == sorted(ten, key=lambda name: int(name[1:]))
     assert ten != ids(sample=10, seed=2)
-    assert set(ten) < set(twenty)
+    assert set(ten) < set(ids(sample=20, seed=1))
     assert set(ids(sample=5, limit=7)) < set(ids(limit=7))
 
 
@@ -433,7 +416,7 @@ BAD = b'{"answer": "A"}\n{"answer": 5}\n\n[\n{"answer": "\\ud800"}\n{"answer": "
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "kept", "places"),
+    ("name", "content", "good", "places"),
     [
         ("data.jsonl", BAD, ["1", "6"], ["line 2", "line 4", "line 5", "line 7"]),
         ("data.csv", BAD_CSV, ["a", "e"], ["line 3", "line 4", "line 5", "lines 6 to 7"]),
@@ -441,12 +424,12 @@ BAD = b'{"answer": "A"}\n{"answer": 5}\n\n[\n{"answer": "\\ud800"}\n{"answer": "
     ],
 )
 def test_skip_bad_goes_on_behind_each_kind_of_fault_and_tells_what_was_skipped(
-    tmp_path: Path, name: str, content: bytes, kept: list[str], places: list[str]
+    tmp_path: Path, name: str, content: bytes, good: list[str], places: list[str]
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     samples = read_samples(path, skip_bad=True)
-    assert [sample.id for sample in samples] == kept
+    assert [sample.id for sample in samples] == good
     assert [skipped.place for skipped in samples.skipped] == places
     assert fault(path) == samples.skipped[0].reason
 

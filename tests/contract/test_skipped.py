@@ -24,38 +24,31 @@ def data(tmp_path: Path) -> Path:
 
 
 def judged(source: Any, folder: Path | None = None) -> Result:
-    engine = FakeEngine([{"verdict": 0.75}])
-    read = read_samples(source, skip_bad=True)
-    return evaluate(read, ["faithfulness"], fake_judge(engine), folder, statements="sentences")
+    judge, samples = fake_judge(FakeEngine([{"verdict": 0.75}])), read_samples(source, skip_bad=True)
+    return evaluate(samples, ["faithfulness"], judge, folder, statements="sentences")
 
 
-def page(result: Result, folder: Path) -> str:
-    result.to_html(folder / "page.html")
-    return (folder / "page.html").read_text("utf-8")
-
-
-def test_the_results_list_place_and_reason_of_each_row_until_the_data_is_mended(
-    data: Path, tmp_path: Path
-) -> None:
+def test_results_list_each_row_with_place_and_reason_until_it_is_mended(data: Path, tmp_path: Path) -> None:
     result = judged(data, tmp_path / "run")
-    kept = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))["skipped"]
-    assert kept == result.to_dict()["skipped"]
-    assert [one["place"] for one in kept] == ["line 2", "line 3"]
-    assert kept[0]["reason"].startswith(f"{data}, line 2: retrieved_contexts is 'Tea.'")
+    skipped = json.loads((tmp_path / "run" / "results.json").read_text("utf-8"))["skipped"]
+    assert skipped == result.to_dict()["skipped"]
+    assert [row["place"] for row in skipped] == ["line 2", "line 3"]
+    assert skipped[0]["reason"].startswith(f"{data}, line 2: retrieved_contexts is 'Tea.'")
     data.write_text(json.dumps(GOOD))
     mended = judged(data, tmp_path / "run")
     assert mended.skipped == rescore(tmp_path / "run").skipped == []
     assert "skipped" not in str(mended)
-    assert "left out" not in page(mended, tmp_path)
+    mended.to_html(tmp_path / "page.html")
+    assert "left out" not in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_a_run_scored_again_shown_or_gone_on_with_keeps_them(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
-    told = judged(data, folder).skipped
+    skipped = judged(data, folder).skipped
     written = (folder / "results.json").read_bytes()
-    assert rescore(folder).skipped == told
+    assert rescore(folder).skipped == skipped
     main(["report", str(folder)])
     assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
     for source in (data, folder / "samples.jsonl"):  # which `rescore` names where a judgement is missing

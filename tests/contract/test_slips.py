@@ -19,12 +19,7 @@ from localeval.metrics import METRICS, Metric, Score
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
-TEA: dict[str, Any] = {
-    "id": "a",
-    "user_input": "What grows?",
-    "response": "Tea grows.",
-    "retrieved_contexts": ["Tea grows."],
-}
+TEA = {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 
 
 def idle() -> Judge:
@@ -36,31 +31,22 @@ def refused(call: Callable[[], object]) -> str:
     """What an InputError says, in one sentence that ends as one."""
     with pytest.raises(InputError) as caught:
         call()
-    said = str(caught.value)
-    assert "\n" not in said
-    assert said.endswith((".", "?"))
-    return said
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.endswith((".", "?"))
+    return message
 
 
 # One argument of the public surface with a bad value: the error names the argument, or the value.
 
-OPTIONS: dict[str, Any] = {
-    "statements": "words",
-    "threshold": float("nan"),
-    "seed": 2**32,
-    "questions": 101,
-    "beta": 0,
-    "explain": "yes",
-    "calibration": None,
-    "head": None,
-    "prompts": {"support": "my.toml"},
-    "suport": {"en": "a"},
-}
+CHOICES: dict[str, Any] = {"statements": "words", "explain": "yes", "calibration": None, "head": None}
+NUMBERS: dict[str, Any] = {"threshold": float("nan"), "seed": 2**32, "questions": 101, "beta": 0}
+PROMPTS: dict[str, Any] = {"prompts": {"support": "my.toml"}, "suport": {"en": "a"}}
 SETTINGS: dict[str, Any] = {"n_ctx": 10, "n_threads": -1, "n_batch": 16384, "width": 121, "cache_type": "f32"}
 
 
 @pytest.mark.parametrize(
-    ("call", "bad", "said"),
+    ("call", "bad", "name"),
     [
         (lambda bad: idle().score("faithfulness", bad), "text", "Sample"),
         (lambda bad: idle().score(bad, TEA), ["faithfulness"], "name"),
@@ -73,14 +59,12 @@ SETTINGS: dict[str, Any] = {"n_ctx": 10, "n_threads": -1, "n_batch": 16384, "wid
         (lambda bad: Faithfulness(suport=bad), {"en": "a"}, "suport"),
     ],
 )
-def test_an_argument_with_a_bad_value_is_refused_by_its_name(
-    call: Callable[[Any], object], bad: Any, said: str
-) -> None:
-    assert said in refused(lambda: call(bad))
+def test_a_bad_argument_is_refused_by_its_name(call: Callable[[Any], object], bad: Any, name: str) -> None:
+    assert name in refused(lambda: call(bad))
 
 
-def test_an_option_or_setting_with_a_bad_value_is_refused_by_its_name() -> None:
-    for name, bad in OPTIONS.items():
+def test_a_bad_option_or_setting_is_refused_by_its_name() -> None:
+    for name, bad in {**CHOICES, **NUMBERS, **PROMPTS}.items():
         assert name in refused(partial(evaluate, [TEA], ["faithfulness"], idle(), **{name: bad}))
     for name, bad in SETTINGS.items():
         assert name in refused(partial(Judge.load, "qwen2.5-coder-1.5b", **{name: bad}))
@@ -88,17 +72,13 @@ def test_an_option_or_setting_with_a_bad_value_is_refused_by_its_name() -> None:
 
 def test_metrics_may_be_an_iterator_and_numbers_those_of_another_library(tmp_path: Path) -> None:
     plain: dict[str, Any] = {"seed": 3, "threshold": 0.25, "temperature": 1.0, "beta": 0.5}
-    numbers = (np.int64(3), np.float32(0.25), 1, Fraction(1, 2))
-    given: dict[str, Any] = dict(zip(plain, numbers, strict=True))
+    numbers: Any = dict(zip(plain, (np.int64(3), np.float32(0.25), 1, Fraction(1, 2)), strict=True))
     metrics = ["faithfulness", "answer_relevance"]
-    result = evaluate([TEA], iter(metrics), steady_judge(SteadyEngine()), tmp_path / "run", **given)
+    result = evaluate([TEA], iter(metrics), steady_judge(SteadyEngine()), tmp_path / "run", **numbers)
     options = json.loads(result.to_json())["signature"]["options"]
     assert {name: options[name] for name in plain} == plain
     same = evaluate([TEA], metrics, steady_judge(SteadyEngine()), **plain)
     assert result.to_dict() == same.to_dict()
-
-
-# What a caller makes
 
 
 def test_an_embedder_that_does_not_tell_what_it_is_is_refused_only_where_it_is_asked() -> None:
@@ -121,6 +101,6 @@ def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("rows", [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]])
 def test_an_embedder_that_gives_no_vectors_is_named(rows: Any) -> None:
     judge = steady_judge(SteadyEngine())
-    odd = Mock(embed=lambda texts: rows, signature=SteadyEmbedder().signature)
-    given = Judge(judge.engine, judge.model, auxiliary_models=type(judge.auxiliary_models)(odd))
-    assert "embed" in refused(lambda: given.score("answer_relevance", TEA))
+    models = type(judge.auxiliary_models)(Mock(embed=lambda _: rows, signature=SteadyEmbedder().signature))
+    odd = Judge(judge.engine, judge.model, auxiliary_models=models)
+    assert "embed" in refused(lambda: odd.score("answer_relevance", TEA))

@@ -13,10 +13,7 @@ import pytest
 from localeval import Judge
 from localeval.testing import FakeEngine, assert_score, fake_judge
 
-SAMPLE: dict[str, Any] = {
-    "response": "Tea is grown in Assam. It sings.",
-    "retrieved_contexts": ["Tea is grown in Assam."],
-}
+SAMPLE = {"response": "Tea is grown in Assam. It sings.", "retrieved_contexts": ["Tea is grown in Assam."]}
 WORDS: dict[str, Any] = {"statements": "sentences"}
 
 
@@ -31,9 +28,9 @@ def test_a_score_within_its_bounds_is_returned() -> None:
 
 def test_of_a_fault_less_is_better() -> None:
     sample = {**SAMPLE, "reference": "Coffee is grown in Kodagu."}
-    given = judge(0.9, 0.9, 0.9, 0.1)  # by the contexts, then by the reference
+    verdicts = (0.9, 0.9, 0.9, 0.1)  # by the contexts, then by the reference
     with pytest.raises(AssertionError) as caught:
-        assert_score(given, "noise_sensitivity", sample, at_most=0.1, **WORDS)
+        assert_score(judge(*verdicts), "noise_sensitivity", sample, at_most=0.1, **WORDS)
     _, listed = str(caught.value).splitlines()
     assert listed == 'not supported (response_in_reference, 0.10): "It sings."; no evidence'
 
@@ -82,24 +79,23 @@ def pytest_unconfigure(config):
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> str:
-    """Run a pytest of its own, which finds the plugin as it finds one that is installed."""
+    """Run SUITE in a pytest of its own, which finds the plugin as it finds one that is installed."""
+    (folder / "test_suite.py").write_text(SUITE, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "localeval.pytest_plugin", "-q", *arguments]
     environment = {**os.environ, **variables, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
-    return told.stdout + told.stderr
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    return done.stdout + done.stderr
 
 
 def test_the_fixture_loads_one_judge_when_asked_and_closes_it_at_the_end(tmp_path: Path) -> None:
-    (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
     (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    told = run(tmp_path, "-s", "--localeval-model", "mine.gguf", LOCALEVAL_MODEL="nowhere.gguf")
-    assert "3 passed" in told, told
-    assert told.count("mine.gguf") == 1
-    assert "this judge was closed" in told
+    output = run(tmp_path, "-s", "--localeval-model", "mine.gguf", LOCALEVAL_MODEL="nowhere.gguf")
+    assert "3 passed" in output, output
+    assert output.count("mine.gguf") == 1
+    assert "this judge was closed" in output
 
 
-def test_a_model_that_is_not_there_is_told_by_the_test_that_asked_for_it(tmp_path: Path) -> None:
-    (tmp_path / "test_suite.py").write_text(SUITE, encoding="utf-8")
-    told = run(tmp_path, LOCALEVAL_MODEL="nowhere.gguf")
-    assert "1 passed, 2 errors" in told, told
-    assert "nowhere.gguf" in told
+def test_a_missing_model_is_named_by_the_test_that_asked_for_it(tmp_path: Path) -> None:
+    output = run(tmp_path, LOCALEVAL_MODEL="nowhere.gguf")
+    assert "1 passed, 2 errors" in output, output
+    assert "nowhere.gguf" in output
