@@ -121,13 +121,13 @@ def test_calibration_error_is_the_distance_between_the_probabilities_and_the_sha
 
 def test_folds_part_no_group_and_balance_the_labels() -> None:
     labels, groups = [i % 2 for i in range(100)], [i // 2 for i in range(100)]  # each with both labels
-    places = folds(labels, groups, seed=1)
-    assert places is not None
-    assert all(places[i] == places[i + 1] for i in range(0, 100, 2))
+    fold_of = folds(labels, groups, seed=1)
+    assert fold_of is not None
+    assert all(fold_of[i] == fold_of[i + 1] for i in range(0, 100, 2))
     for fold in range(5):
-        fold_labels = [labels[i] for i in range(100) if places[i] == fold]
+        fold_labels = [labels[i] for i in range(100) if fold_of[i] == fold]
         assert fold_labels.count(0) == fold_labels.count(1) > 5
-    assert places == folds(labels, groups, seed=1) != folds(labels, groups, seed=2)
+    assert fold_of == folds(labels, groups, seed=1) != folds(labels, groups, seed=2)
 
 
 def test_without_two_groups_of_each_label_outside_of_every_fold_there_are_none() -> None:

@@ -106,10 +106,10 @@ def test_an_unknown_number_counts_twice_at_most() -> None:
 def test_a_calibration_fits_nothing_but_what_it_was_fitted_on() -> None:
     fitted = conditions(FAKE, SENTENCES, "en")
     assert strict_calibration().fits(fitted)
-    others = [conditions("1" * 64, SENTENCES, "en"), conditions(FAKE, Options(), "en")]
-    others.append(conditions(FAKE, SENTENCES, "zh"))
-    others += [fitted | {"judgements": {"support": "3"}}, fitted | {"prompts": {"support": FAKE}}]
-    assert not [other for other in others if strict_calibration().fits(other)]
+    changed = [conditions("1" * 64, SENTENCES, "en"), conditions(FAKE, Options(), "en")]
+    changed.append(conditions(FAKE, SENTENCES, "zh"))
+    changed += [fitted | {"judgements": {"support": "3"}}, fitted | {"prompts": {"support": FAKE}}]
+    assert not [fields for fields in changed if strict_calibration().fits(fields)]
 
 
 def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() -> None:

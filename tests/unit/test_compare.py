@@ -19,7 +19,7 @@ from localeval.runs.result import SampleResult
 from tests.runs import judged, result, scored, signature
 
 
-def test_a_known_difference_has_its_size_and_interval_and_the_other_finding_the_other_way() -> None:
+def test_a_known_drop_has_its_size_and_interval_and_is_a_rise_the_other_way_round() -> None:
     generator = np.random.default_rng(0)
     before = generator.beta(4, 2, 200)
     after = np.clip(before - 0.05 + generator.normal(0, 0.05, 200), 0, 1)

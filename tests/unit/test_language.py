@@ -21,8 +21,9 @@ Kule 1889 yılında bir mühendis tarafından yapıldı.
 def test_the_language_is_told_where_it_is_sure_and_english_where_it_is_not() -> None:
     for text, expected in (
         *((text, "other") for text in FOREIGN.splitlines()),
+        # Short texts stay English, and English with foreign names.
         ("Paris.", "en"),
-        ("Il pleut.", "en"),  # too short to be sure
+        ("Il pleut.", "en"),
         ("Simona Halep, Garbiñe Muguruza", "en"),
         ("La Traviata, Rigoletto and Il trovatore are operas by Verdi.", "en"),
         ("He said that the company was a Gesellschaft mit beschränkter Haftung.", "en"),
@@ -37,8 +38,8 @@ def test_the_language_is_told_where_it_is_sure_and_english_where_it_is_not() -> 
 
 def test_a_response_in_french_is_noted_and_judged_by_the_english_prompt() -> None:
     engine = FakeEngine([{"statements": ["La tour date de 1889."]}, {"verdict": 0.9}])
-    tower = ["La tour Eiffel a été construite en 1889."]
-    sample = {"response": "La tour a été construite en 1889 par un ingénieur.", "retrieved_contexts": tower}
+    response = "La tour a été construite en 1889 par un ingénieur."
+    sample = {"response": response, "retrieved_contexts": ["La tour Eiffel a été construite en 1889."]}
     result = evaluate([sample], ["faithfulness"], fake_judge(engine))
     assert "neither English nor Chinese" in str(result)
     assert result.to_dict()["samples"][0]["records"]["statements"]["language"] == "other"
