@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from localeval.runs.card.agreement import (
-    Bootstrap,
-    Figure,
-    bins,
-    calibration_error,
-    cross_validated_decisions,
-    folds,
-    mean,
-)
+from localeval.runs.card import agreement
+from localeval.runs.card.agreement import Bootstrap, Figure, bins, folds, mean
 
 NAN = math.nan
 FIVE_AND_EIGHT, TEN_AND_TEN = Bootstrap([1] * 5 + [0] * 8), Bootstrap([1] * 10 + [0] * 10)
@@ -46,9 +39,9 @@ def test_a_gain_is_paired_and_over_equal_scores_nothing() -> None:
     assert Bootstrap(labels).auroc(scores, less=scores) == pytest.approx((0, -unseen(10), unseen(10)))
     labels = [i % 2 for i in range(80)]
     scores = [((i * 37) % 80) / 80 + 0.2 * (i % 2) for i in range(80)]
-    others = [s + 0.01 * (-1) ** (i // 7) for i, s in enumerate(scores)]
+    other_scores = [s + 0.01 * (-1) ** (i // 7) for i, s in enumerate(scores)]
     draws = Bootstrap(labels)
-    assert width(draws.auroc(scores, less=others)) < width(draws.auroc(scores)) / 2
+    assert width(draws.auroc(scores, less=other_scores)) < width(draws.auroc(scores)) / 2
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -59,31 +52,27 @@ def test_figures_are_scikit_learns_on_the_samples_and_on_drawn_ones(drawn: bool)
     draws = Bootstrap(labels)
     if drawn:
         draws.counts = draws.counts[::-1]  # the first row is that of the figure itself
-    found = draws.decisions([int(share >= 0.5) for share in shares])
-    found |= draws.probabilities(shares) | {"auroc": draws.auroc(shares)}
+    figures = draws.decisions([int(share >= 0.5) for share in shares])
+    figures |= draws.probabilities(shares) | {"auroc": draws.auroc(shares)}
     places = np.repeat(np.arange(60), draws.counts[0].astype(int))
     assert (len(set(places.tolist())) < 60) == drawn
     y, p = np.array(labels)[places], np.array(shares)[places]
-    said = p >= 0.5
+    decisions = p >= 0.5
     expected = {
-        "balanced_accuracy": metrics.balanced_accuracy_score(y, said),
-        "precision": metrics.precision_score(y, said),
-        "recall": metrics.recall_score(y, said),
-        "f1": metrics.f1_score(y, said),
-        "precision_0": metrics.precision_score(y, said, pos_label=0),
-        "recall_0": metrics.recall_score(y, said, pos_label=0),
-        "f1_0": metrics.f1_score(y, said, pos_label=0),
-        "kappa": metrics.cohen_kappa_score(y, said),
+        "balanced_accuracy": metrics.balanced_accuracy_score(y, decisions),
+        "kappa": metrics.cohen_kappa_score(y, decisions),
         "brier": metrics.brier_score_loss(y, p),
         "auroc": metrics.roc_auc_score(y, p),
     }
-    assert {name: found[name].value for name in expected} == pytest.approx(expected)
+    for name in ("precision", "recall", "f1"):
+        score = getattr(metrics, f"{name}_score")
+        expected |= {name: score(y, decisions), f"{name}_0": score(y, decisions, pos_label=0)}
+    assert {name: figures[name].value for name in expected} == pytest.approx(expected)
 
 
 def test_no_draw_changes_the_balance_of_labels_nor_parts_a_group() -> None:
     labels, groups = [1, 1, 0, 0, 1, 0], ["a", "a", "b", "b", "c", "d"]
-    counts = Bootstrap(labels).counts
-    assert (counts[:, [0, 1, 4]].sum(axis=1) == 3).all()
+    assert (Bootstrap(labels).counts[:, [0, 1, 4]].sum(axis=1) == 3).all()
     grouped = Bootstrap(labels, groups).counts
     assert (grouped[:, 0] == grouped[:, 1]).all()
     assert (grouped[:, 0] + grouped[:, 4] == 2).all()  # two groups of label 1, drawn twice
@@ -114,34 +103,31 @@ def test_more_samples_narrow_an_interval_and_those_that_share_a_group_count_for_
         (mean([1.0, 0.0, 1.0], ["a"] * 3), (2 / 3, NAN, NAN)),
     ],
 )
-def test_what_no_draw_changes_has_an_exact_bound(
-    figure: Figure, expected: tuple[float, float, float]
-) -> None:
+def test_what_no_draw_changes_has_an_exact_bound(figure: Figure, expected: tuple[float, ...]) -> None:
     assert figure == pytest.approx(expected, abs=1e-3, nan_ok=True)
 
 
-def test_calibration_error_is_the_distance_between_said_and_found() -> None:
-    # five bins of two: said 0.05 .. 0.85, found 0, 0.5, 0.5, 0.5, 1
+def test_calibration_error_is_the_distance_between_the_probabilities_and_the_share_of_good_ones() -> None:
+    # Five bins of two: their mean probability, and the share of good ones.
+    expected = [(0.05, 0), (0.25, 0.5), (0.45, 0.5), (0.65, 0.5), (0.85, 1)]
     shares = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
     labels = [0, 0, 1, 0, 0, 1, 1, 0, 1, 1]
-    assert [(round(said, 2), share) for said, share, number in bins(shares, labels) if number == 2] == [
-        *((0.05, 0), (0.25, 0.5), (0.45, 0.5), (0.65, 0.5), (0.85, 1))
-    ]
-    assert calibration_error(shares, labels) == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
-    assert Bootstrap([1, 0, 0, 0] * 2).probabilities([0.25] * 8)["skill"].value == pytest.approx(
-        0
-    )  # the base rate
+    assert [(round(p, 2), good) for p, good, number in bins(shares, labels) if number == 2] == expected
+    error = agreement.calibration_error(shares, labels)
+    assert error == pytest.approx((0.05 + 0.25 + 0.05 + 0.15 + 0.15) / 5)
+    skill = Bootstrap([1, 0, 0, 0] * 2).probabilities([0.25] * 8)["skill"]
+    assert skill.value == pytest.approx(0)  # the base rate
 
 
 def test_folds_part_no_group_and_balance_the_labels() -> None:
     labels, groups = [i % 2 for i in range(100)], [i // 2 for i in range(100)]  # each with both labels
-    found = folds(labels, groups, seed=1)
-    assert found is not None
-    assert all(found[i] == found[i + 1] for i in range(0, 100, 2))
+    fold_of = folds(labels, groups, seed=1)
+    assert fold_of is not None
+    assert all(fold_of[i] == fold_of[i + 1] for i in range(0, 100, 2))
     for fold in range(5):
-        own = [labels[i] for i in range(100) if found[i] == fold]
-        assert own.count(0) == own.count(1) > 5
-    assert found == folds(labels, groups, seed=1) != folds(labels, groups, seed=2)
+        fold_labels = [labels[i] for i in range(100) if fold_of[i] == fold]
+        assert fold_labels.count(0) == fold_labels.count(1) > 5
+    assert fold_of == folds(labels, groups, seed=1) != folds(labels, groups, seed=2)
 
 
 def test_without_two_groups_of_each_label_outside_of_every_fold_there_are_none() -> None:
@@ -157,9 +143,9 @@ def test_without_two_groups_of_each_label_outside_of_every_fold_there_are_none()
 def test_a_threshold_comes_from_the_other_folds() -> None:
     """In fold 0 every score is 10 higher: the threshold of fold 1 calls all of them good."""
     scores, labels = [10.1, 10.9, 10.2, 10.8, 0.1, 0.9, 0.2, 0.8], [0, 1, 0, 1, 0, 1, 0, 1]
-    assert cross_validated_decisions(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
-    assert cross_validated_decisions(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]
+    decide = agreement.cross_validated_decisions
+    assert decide(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
+    assert decide(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]
     # At 1 and at 2.5 three of five good ones and three of five bad ones are right; the lower one counts.
     scores, labels = [2, 3, 3, 3, 5, 0, 2, 4, 7, 7], [1] * 5 + [0] * 5
-    said = cross_validated_decisions(scores * 2, labels * 2, [0] * 10 + [1] * 10)
-    assert said == [int(score >= 1) for score in scores * 2]
+    assert decide(scores * 2, labels * 2, [0] * 10 + [1] * 10) == [int(score >= 1) for score in scores * 2]

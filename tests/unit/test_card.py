@@ -21,20 +21,18 @@ from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
 
 GOOD, BAD = 0.8, 0.6
+SENTENCES: dict[str, Any] = {"metric": "context_relevance", "sentences": True}
+RIGHT = [1.0, 0.1, 0.4, 0.2]
 Rows = list[dict[str, Any]]
 
 
 def rows(number: int, **more: Any) -> Rows:
     """Labels take turns. One sentence each, all of whose words the context has where the label is 1."""
-    said = ("sings", "grows")
     return [
-        {"id": f"s{i}", "label": i % 2, "response": f"Tea{i} {said[i % 2]}.", **of_tea(i), **more}
+        {"id": f"s{i}", "label": i % 2, "response": f"Tea{i} {'grows' if i % 2 else 'sings'}."}
+        | {"retrieved_contexts": [f"Tea{i} grows."], **more}
         for i in range(number)
     ]
-
-
-def of_tea(number: int) -> dict[str, Any]:
-    return {"retrieved_contexts": [f"Tea{number} grows."]}
 
 
 def in_order(number: int) -> list[float]:
@@ -53,35 +51,29 @@ def pair(number: int, **more: Any) -> Rows:
 def marked(number: int, **more: Any) -> Rows:
     """Three sentences in two contexts, the middle one needed."""
     return [
-        {
-            "id": f"m{i}",
-            "user_input": "Who planted the tea?",
-            "retrieved_contexts": [f"Tea is green{i}. Ann planted the tea.", "Coffee is black."],
-            "sentences": [f"Tea is green{i}.", "Ann planted the tea.", "Coffee is black."],
-            "sentence_labels": [0, 1, 0],
-            **more,
-        }
+        {"id": f"m{i}", "user_input": "Who planted the tea?", "sentence_labels": [0, 1, 0]}
+        | {"retrieved_contexts": [f"Tea is green{i}. Ann planted the tea.", "Coffee is black."]}
+        | {"sentences": [f"Tea is green{i}.", "Ann planted the tea.", "Coffee is black."], **more}
         for i in range(number)
     ]
 
 
-def written(folder: Path, found: Rows) -> str:
+def write(folder: Path, samples: Rows) -> str:
     path = folder / "tea.jsonl"
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found), encoding="utf-8")
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in samples), encoding="utf-8")
     return str(path)
 
 
-def carded(
-    folder: Path, found: Rows, answers: Sequence[float], metric: str = "faithfulness", **options: Any
+def card_of(
+    folder: Path, samples: Rows, answers: Sequence[float], metric: str = "faithfulness", **options: Any
 ) -> Card:
     judge = fake_judge(FakeEngine([{"verdict": p} for p in answers]))
-    options = {"statements": "sentences", **options}
-    return make(written(folder, found), metric, judge, folder / "run", **options)
+    return make(write(folder, samples), metric, judge, folder / "run", statements="sentences", **options)
 
 
-def marked_card(folder: Path, found: Rows, answers: list[list[float]]) -> Card:
+def marked_card(folder: Path, samples: Rows, answers: list[list[float]]) -> Card:
     """`answers` are for each row: answerable, then the probability of each sentence."""
-    return carded(folder, found, [p for own in answers for p in own], "context_relevance", sentences=True)
+    return card_of(folder, samples, [p for row in answers for p in row], **SENTENCES)
 
 
 def value(card: Card, score: str, figure: str, part: int = 0) -> float | None:
@@ -94,41 +86,39 @@ def test_the_figures_are_those_of_the_scores(tmp_path: Path) -> None:
     Four more have no score, and are in no figure.
     """
     answers = [GOOD if i % 2 and i > 4 else BAD for i in range(20)]
-    found = [*rows(20), *({**row, "id": f"x{row['id']}", "retrieved_contexts": [""]} for row in rows(4))]
-    card = carded(tmp_path, found, answers)
+    samples = [*rows(20), *({**row, "id": f"x{row['id']}"} for row in rows(4, retrieved_contexts=[""]))]
+    card = card_of(tmp_path, samples, answers)
     assert (card.parts[0].good, card.parts[0].bad) == (10, 10)
     assert value(card, "soft", "auroc") == pytest.approx(0.9)
     assert value(card, "value", "auroc") == 0.5  # all of them are at least 0.5
     assert value(card, "soft", "brier") == pytest.approx((8 * 0.2**2 + 2 * 0.4**2 + 10 * 0.6**2) / 20)
     assert value(card, "lexical precision", "auroc") == 1
     assert card.parts[0].scores["soft"].gain == pytest.approx((-0.1, -0.25, 0.0), abs=0.06)
-    assert card.calibrations == []  # 20 labels are too few to fit one
-    assert card.not_scored == {"no_contexts": 4}
-    kept = (tmp_path / "run" / "card.json").read_text(encoding="utf-8")
-    assert kept == as_json(card)
-    assert "NaN" not in kept
-    assert as_json(carded(tmp_path, found, [])) == kept  # a second call asks no model
-    for said in ("AUROC of soft is known to ±0.1", "not scored, and in no figure: 4 no_contexts", "are raw"):
-        assert said in as_text(card)
+    # 20 labels are too few to fit a calibration, and a second call asks no model.
+    assert (card.calibrations, card.not_scored) == ([], {"no_contexts": 4})
+    content = (tmp_path / "run" / "card.json").read_text(encoding="utf-8")
+    assert content == as_json(card) == as_json(card_of(tmp_path, samples, []))
+    assert "NaN" not in content
+    for line in ("AUROC of soft is known to ±0.1", "not scored, and in no figure: 4 no_contexts", "are raw"):
+        assert line in as_text(card)
 
 
 def test_of_a_rate_of_a_fault_less_counts_as_good(tmp_path: Path) -> None:
     """Hallucination is a statement in no context: 1 - 0.8 of the good ones, 1 - 0.6 of the bad ones."""
-    found = [{**row, "reference": "Tea."} for row in rows(20)]
-    card = carded(tmp_path, found, [p for p in in_order(20) for _ in range(2)], "hallucination")
+    answers = [p for p in in_order(20) for _ in range(2)]
+    card = card_of(tmp_path, rows(20, reference="Tea."), answers, "hallucination")
     assert value(card, "soft", "auroc") == 1
 
 
 def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> None:
     """20 of the 44 are answers to one question; all others, also those with a null, to one each."""
     evil = "<script>alert(1)</script>\x1b[31m"
-    found = [
-        {**row, "source": "mill", "group": "a"} if i < 20 else {**row, "source": evil, "group": None}
-        for i, row in enumerate(rows(44, lang="en"))
-    ]
-    for row in found[40:]:
+    samples = rows(44, lang="en", source=evil, group=None)
+    for row in samples[:20]:
+        row.update(source="mill", group="a")
+    for row in samples[40:]:
         row["source"] = "few"
-    card = carded(tmp_path, found, in_order(44))
+    card = card_of(tmp_path, samples, in_order(44))
     assert [(p.name, p.good) for p in card.parts][1:] == [(f"source {evil}", 10), ("source mill", 10)]
     lake, mill = card.parts[1].scores["soft"], card.parts[2].scores["soft"]
     # Of 10 and 10 all in order: the share of pairs in order is 0.692 or more (Clopper and Pearson 1934).
@@ -137,35 +127,31 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
         assert figure == pytest.approx((expected, math.nan, math.nan), nan_ok=True)
     assert ["balanced_accuracy" in part.figures for part in (lake, mill)] == [True, False]
     text, page = as_text(card), as_html(card)
-    assert "source mill: 10 of label 1, 10 of label 0" in text
-    assert "\x1b" not in text
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
+    assert ("source mill: 10 of label 1, 10 of label 0" in text, "\x1b" in text) == (True, False)
+    assert ("&lt;script&gt;" in page, "<script" in page) == (True, False)
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
 
 
-def test_forty_labels_give_a_calibration_that_a_run_takes(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> None:
     """Raw, every statement counts as supported; the fitted threshold lies between 0.6 and 0.8."""
     answers = in_order(60)
     answers[1], answers[2] = BAD, GOOD
-    card = carded(tmp_path, rows(60), answers)
+    card = card_of(tmp_path, rows(60), answers)
     assert value(card, "value", "auroc") == 0.5
     assert value(card, "value refitted", "auroc") == pytest.approx(29 / 30, abs=0.02)
     assert value(card, "P(all supported) refitted", "calibration_error") == pytest.approx(0, abs=0.1)
-    (one,) = card.calibrations
-    assert one.fitted_on["labels"] == 60
-    assert one.curve.apply(GOOD) > 0.5 > one.curve.apply(BAD)
+    (fitted,) = card.calibrations
+    assert fitted.fitted_on["labels"] == 60
+    assert fitted.curve.apply(GOOD) > 0.5 > fitted.curve.apply(BAD)
     file, judge = tmp_path / "run" / "calibration.json", fake_judge(FakeEngine([{"verdict": BAD}]))
     result = evaluate(rows(1), ["faithfulness"], judge, statements="sentences", calibration=file)
     assert result["faithfulness"].value == 0
-    again = carded(tmp_path, rows(60), [], calibration=str(file))
-    assert value(again, "value raw", "auroc") == 0.5
-    kept = json.loads(file.read_text("utf-8"))["calibrations"]
-    assert kept == [one.model_dump(mode="json")]  # it stays as it was given
+    assert value(card_of(tmp_path, rows(60), [], calibration=str(file)), "value raw", "auroc") == 0.5
+    calibrations = json.loads(file.read_text("utf-8"))["calibrations"]
+    assert calibrations == [fitted.model_dump(mode="json")]  # it stays as it was given
     chinese = rows(20, response="茶叶生长在山上。", retrieved_contexts=["茶叶生长在山上。"])
-    other = carded(tmp_path_factory.mktemp("zh"), chinese, in_order(20), calibration=str(file))
+    (tmp_path / "zh").mkdir()
+    other = card_of(tmp_path / "zh", chinese, in_order(20), calibration=str(file))
     assert "no calibration is in force for zh: its 20 scored samples are raw" in as_text(other)
 
 
@@ -177,7 +163,7 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
             self.spent = self.spent.plus(context=len(context), items=sum(map(len, items)))
             return super().generate(prefix, context, items, schema, **how)
 
-    source = written(tmp_path, rows(20, user_input="Which tea grows?"))
+    source = write(tmp_path, rows(20, user_input="Which tea grows?"))
     judge = steady_judge(Counting())
     alone = make(source, "faithfulness", judge, tmp_path / "alone").rows
     make(source, "context_relevance", judge, tmp_path / "run")
@@ -186,12 +172,11 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
     assert alone
 
 
-SENTENCES = {"metric": "context_relevance", "sentences": True}
-LACKING = [{key: given for key, given in row.items() if key != "retrieved_contexts"} for row in rows(20)]
+LACKING = [{key: row[key] for key in row if key != "retrieved_contexts"} for row in rows(20)]
 
 
 @pytest.mark.parametrize(
-    ("found", "said", "options"),
+    ("samples", "message", "options"),
     [
         (rows(19), "9 samples with label 1 and 10 with label 0", {}),
         (rows(40), "18 of 20 samples with label 1", {"number": 19}),
@@ -207,17 +192,15 @@ LACKING = [{key: given for key, given in row.items() if key != "retrieved_contex
         (marked(10, sentences=["Coffee is black.", "x", "y"]), "do not have 'x'", SENTENCES),
     ],
 )
-def test_useless_labels_are_refused(tmp_path: Path, found: Rows, said: str, options: dict[str, Any]) -> None:
-    with pytest.raises(InputError) as caught:
-        carded(tmp_path, found, [], **options)
-    assert str(caught.value).startswith("tea: ")
-    assert said in str(caught.value)
+def test_bad_labels_are_refused(tmp_path: Path, samples: Rows, message: str, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="(?s)^tea: .*" + re.escape(message)):
+        card_of(tmp_path, samples, [], **options)
 
 
 def test_pairs_give_the_share_of_the_better_side_beside_the_overlap(tmp_path: Path) -> None:
     """Nine of twelve in order, one tie, two the wrong way round; word overlap has all in order."""
     both = [(0.9, 0.1)] * 9 + [(0.5, 0.5)] + [(0.1, 0.9)] * 2
-    card = carded(tmp_path, pair(12), [p for two in both for p in two])
+    card = card_of(tmp_path, pair(12), [p for two in both for p in two])
     assert card.kind == "pairs"
     assert value(card, "soft", "pair_accuracy") == 9.5 / 12
     assert value(card, "lexical precision", "pair_accuracy") == 1
@@ -228,29 +211,23 @@ def test_pairs_give_the_share_of_the_better_side_beside_the_overlap(tmp_path: Pa
 
 
 def test_a_side_without_a_score_is_counted_as_0_and_pairs_of_a_group_count_once(tmp_path: Path) -> None:
-    found = [{**row, "group": ["tea", i // 2]} for i, row in enumerate(pair(12, bad_response=""))]
-    card = carded(tmp_path, found, [0.9] * 12)
+    samples = [{**row, "group": ["tea", i // 2]} for i, row in enumerate(pair(12, bad_response=""))]
+    card = card_of(tmp_path, samples, [0.9] * 12)
     # Six groups, all right: 0.541 to 1 is exact (Clopper and Pearson 1934).
     assert card.parts[0].scores["soft"].figures["pair_accuracy"] == pytest.approx((1, 0.541, 1), abs=1e-3)
     assert "not scored, and counted as 0: 12 no_statements" in as_text(card)
 
 
 def test_pairs_of_contexts_keep_the_reference_that_the_metric_reads(tmp_path: Path) -> None:
-    contexts = {
-        "contexts_more_relevant": ["Tea grows there."],
-        "contexts_less_relevant": ["Coffee is black."],
-    }
-    card = carded(tmp_path, pair(12, **contexts), [0.9] * 200, "context_recall")
+    sides = {"contexts_more_relevant": ["Tea grows there."], "contexts_less_relevant": ["Coffee is black."]}
+    card = card_of(tmp_path, pair(12, **sides), [0.9] * 200, "context_recall")
     assert (card.kind, card.not_scored) == ("pairs", {})
     lines = (tmp_path / "run" / "samples.jsonl").read_text(encoding="utf-8").splitlines()
-    one, other = (json.loads(line) for line in lines[:2])
-    assert one["reference"] == other["reference"] == "Tea0 grows there."
-    assert {key for key in one if one[key] != other.get(key)} == {"id", "retrieved_contexts"}
+    first, second = (json.loads(line) for line in lines[:2])
+    assert first["reference"] == second["reference"] == "Tea0 grows there."
+    assert {key for key in first if first[key] != second.get(key)} == {"id", "retrieved_contexts"}
     # What needs no model looks at the side too: the words of the better one are those of the question.
     assert value(card, card.baseline, "pair_accuracy") != 0.5
-
-
-RIGHT = [1.0, 0.1, 0.4, 0.2]
 
 
 def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Path) -> None:
@@ -274,30 +251,30 @@ def test_of_contexts_that_do_not_answer_no_sentence_is_decided_to_be_needed(tmp_
 
 def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it(tmp_path: Path) -> None:
     whole = ["Tea is green0. Ann planted the tea.", "Coffee is black."]
-    found = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
-    card = marked_card(tmp_path, found, [[1.0, 0.1, 0.9, 0.2]])
+    samples = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
+    card = marked_card(tmp_path, samples, [[1.0, 0.1, 0.9, 0.2]])
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
 
 
 def test_a_number_of_samples_is_drawn_balanced_by_a_seed() -> None:
-    found = [Sample(id=str(i), response="R.", label=str(int(i % 3 == 0))) for i in range(30)]
-    chosen = balanced(found, 8, seed=1)
+    samples = [Sample(id=str(i), response="R.", label=str(int(i % 3 == 0))) for i in range(30)]
+    chosen = balanced(samples, 8, seed=1)
     assert [label(s) for s in chosen] == [0, 1] * 4
-    assert chosen == balanced(found, 8, seed=1) != balanced(found, 8, seed=2)
+    assert chosen == balanced(samples, 8, seed=1) != balanced(samples, 8, seed=2)
 
 
 def test_the_command_prints_the_card_and_keeps_it(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ["card", written(tmp_path, rows(20)), "--judge", str(tiny_path), "--statements", "sentences"]
+    command = ["card", write(tmp_path, rows(20)), "--judge", str(tiny_path), "--statements", "sentences"]
     command += ["--n-ctx", "16384", "-q"]
     main([*command, "--html", "card.html"])
     assert "lexical precision" in capsys.readouterr().out
     assert (tmp_path / "card.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    kept = (tmp_path / "cards" / "tea-faithfulness" / "card.json").read_text(encoding="utf-8")
+    content = (tmp_path / "cards" / "tea-faithfulness" / "card.json").read_text(encoding="utf-8")
     main([*command, "--json"])
-    assert capsys.readouterr().out == kept
+    assert capsys.readouterr().out == content
     for wrong in (["-m", "faithfulness,context_recall"], ["--sentences"]):
         with pytest.raises(SystemExit) as ended:
             main([*command, *wrong])

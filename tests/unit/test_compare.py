@@ -19,18 +19,18 @@ from localeval.runs.result import SampleResult
 from tests.runs import judged, result, scored, signature
 
 
-def test_a_known_difference_is_found_with_its_size_and_interval_and_turns_its_sign_the_other_way() -> None:
+def test_a_known_drop_has_its_size_and_interval_and_is_a_rise_the_other_way_round() -> None:
     generator = np.random.default_rng(0)
     before = generator.beta(4, 2, 200)
     after = np.clip(before - 0.05 + generator.normal(0, 0.05, 200), 0, 1)
     runs = [result(scored(values.tolist())) for values in (before, after)]
-    found, back = (compare(*pair).metrics["faithfulness"] for pair in (runs, runs[::-1]))
-    assert (found.finding, back.finding) == ("worse", "better")
-    assert found.value
-    assert found.value.interval
-    assert found.value.difference == pytest.approx((after - before).mean())
-    assert found.value.interval[0] < found.value.difference < found.value.interval[1] < 0
-    assert found.value.p < 0.001
+    drop, rise = (compare(*pair).metrics["faithfulness"] for pair in (runs, runs[::-1]))
+    assert (drop.finding, rise.finding) == ("worse", "better")
+    assert drop.value
+    assert drop.value.interval
+    assert drop.value.difference == pytest.approx((after - before).mean())
+    assert drop.value.interval[0] < drop.value.difference < drop.value.interval[1] < 0
+    assert drop.value.p < 0.001
 
 
 def test_of_a_rate_of_a_fault_a_higher_one_is_worse_and_an_equal_one_is_neither() -> None:
@@ -44,19 +44,18 @@ def test_of_a_rate_of_a_fault_a_higher_one_is_worse_and_an_equal_one_is_neither(
 def test_only_samples_that_both_runs_scored_enter_and_the_others_are_counted() -> None:
     before = result({**scored([0.5, 1.0, 1.0]), "only a": Score(0.0, 0.0), "f": Score.failed("timeout")})
     after = result({"1": Score(0.5, 0.5), "0": Score(0.5, 0.5), "2": Score.undefined("x"), "f": Score(1, 1)})
-    found = compare(before, after)
-    assert (found.paired, found.only_a, found.only_b) == (4, 1, 0)
-    metric = found.metrics["faithfulness"]
+    comparison = compare(before, after)
+    assert (comparison.paired, comparison.only_a, comparison.only_b) == (4, 1, 0)
+    metric = comparison.metrics["faithfulness"]
     assert (metric.pairs, metric.undefined, metric.failed) == (2, (0, 1), (1, 0))
     assert metric.value is not None
     assert (metric.value.a, metric.value.b, metric.value.difference) == (0.75, 0.5, -0.25)
 
 
 def test_the_samples_that_moved_most_come_first_and_those_that_did_not_are_left_out() -> None:
-    before = result(scored([0.5] * 8))
     after = result(scored([0.5] * 8, [0.5, 0.6, 0.4, 0.9, 0.45, 0.5, 0.8, 0.2]))
-    moved = compare(before, after).metrics["faithfulness"].moved
-    assert [one.id for one in moved] == ["3", "6", "7", "1", "2"]
+    moved = compare(result(scored([0.5] * 8)), after).metrics["faithfulness"].moved
+    assert [sample.id for sample in moved] == ["3", "6", "7", "1", "2"]
 
 
 def changed(part: str, **fields: Any) -> dict[str, Any]:
@@ -64,8 +63,8 @@ def changed(part: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_runs_that_differ_are_refused_by_name_of_the_field() -> None:
-    one = result(scored([0.5, 0.5]))
-    for fields, named in (
+    run = result(scored([0.5, 0.5]))
+    for fields, name in (
         (changed("judge", sha256="1" * 64), "judge.sha256 (00000000 and 11111111)"),
         (changed("prompts", **{"support/en": "2" * 64}), "prompts.support/en"),
         (changed("metrics", faithfulness="9"), "metrics.faithfulness (1 and 9)"),
@@ -73,30 +72,30 @@ def test_runs_that_differ_are_refused_by_name_of_the_field() -> None:
         (changed("engine", n_ctx=4096), "engine.n_ctx"),
     ):
         other = result(scored([0.5, 0.5]), **fields)
-        with pytest.raises(NotComparable, match=re.escape(named) + ".*--force"):
-            compare(one, other)
-        assert named in str(compare(one, other, force=True))
+        with pytest.raises(NotComparable, match=re.escape(name) + ".*--force"):
+            compare(run, other)
+        assert name in str(compare(run, other, force=True))
 
 
 def test_threads_machine_and_versions_of_packages_only_warn() -> None:
-    one = result(scored([0.5, 0.5]))
+    run = result(scored([0.5, 0.5]))
     for fields in (changed("engine", n_threads=64), changed("packages", numpy="0.1"), {"machine": "Plan 9"}):
-        found = compare(one, result(scored([0.5, 0.5]), **fields))
-        assert (found.forced, "surroundings" in found.warnings[0]) == ((), True)
+        comparison = compare(run, result(scored([0.5, 0.5]), **fields))
+        assert (comparison.forced, "surroundings" in comparison.warnings[0]) == ((), True)
     # What one run used alone, and a model's name, have no part in the comparison.
     alone = {"embedder": {"name": "x", "sha256": "3" * 64}, **changed("judge", name="other")}
     assert differences(signature(), signature().model_copy(update=alone)) == ([], [])
 
 
 def test_an_id_that_stands_for_another_question_and_a_metric_of_one_run_alone_are_told() -> None:
-    one, other = result(scored([0.5] * 3)), result(scored([0.5] * 3))
-    other.samples[1].sample.__dict__["user_input"] = "Coffee?"
-    other.metrics = ["faithfulness", "full_support"]
-    assert compare(one, other).warnings == (
+    before, after = result(scored([0.5] * 3)), result(scored([0.5] * 3))
+    after.samples[1].sample.__dict__["user_input"] = "Coffee?"
+    after.metrics = ["faithfulness", "full_support"]
+    assert compare(before, after).warnings == (
         "metrics that are not compared: only in B: full_support",
         "1 of 3 samples with the same id ask another question in each run: 1",
     )
-    assert "full_support" in gates_against(other, one, "before")[1][0]
+    assert "full_support" in gates_against(after, before, "before")[1][0]
 
 
 def test_runs_without_a_common_metric_sample_or_score_have_nothing_to_compare() -> None:
@@ -104,46 +103,40 @@ def test_runs_without_a_common_metric_sample_or_score_have_nothing_to_compare() 
         compare(result(scored([1.0])), result(scored([1.0]), "hallucination"))
     with pytest.raises(InputError, match="no sample in common"):
         compare(result({"a": Score(1, 1)}), result({"b": Score(1, 1)}))
-    found = compare(result({"0": Score.undefined("no_statements")}), result(scored([1.0])))
-    assert "nothing to compare" in str(found)
+    unscored = result({"0": Score.undefined("no_statements")})
+    assert "nothing to compare" in str(compare(unscored, result(scored([1.0]))))
 
 
 def test_no_name_reaches_the_terminal_with_control_characters() -> None:
     evil = "x\x1b[2J\x9by[bold]"
-    made = signature().model_copy(update={**changed("judge", name=evil), "metrics": {evil: "1"}})
-    scores = {evil: Score(0, 0)}, {evil: Score(1, 1)}
-    one, other = (Result([SampleResult(Sample(id=evil), own, {})], [evil], made) for own in scores)
-    for shown in (str(compare(one, other)), str(made)):
-        assert shown.replace("\n", "").isprintable()
-        assert "x [2J y[bold]" in shown
+    named = signature().model_copy(update={**changed("judge", name=evil), "metrics": {evil: "1"}})
+    samples = [SampleResult(Sample(id=evil), {evil: Score(share, share)}, {}) for share in (0, 1)]
+    for text in (str(compare(*(Result([sample], [evil], named) for sample in samples))), str(named)):
+        assert text.replace("\n", "").isprintable()
+        assert "x [2J y[bold]" in text
 
 
 def test_the_command_shows_a_table_or_json_and_a_drop_is_exit_1(tmp_path: Path) -> None:
     runs = str(judged(tmp_path / "before", [0.9] * 8)), str(judged(tmp_path / "after", [0.9, *[0.1] * 7]))
-
-    def said(*arguments: str) -> tuple[int, str]:
-        outcome = CliRunner().invoke(commands, ["compare", *arguments])
-        return outcome.exit_code, outcome.output
-
-    code, text = said(*runs)
-    assert code == 0
+    invoke = CliRunner().invoke
+    table = invoke(commands, ["compare", *runs])
+    assert table.exit_code == 0
     # 7 equal differences: 2 of 2 ** 7 choices of signs are as far from 0, none is further
-    row = next(line.split() for line in text.splitlines() if line.startswith("faithfulness "))
+    row = next(line.split() for line in table.output.splitlines() if line.startswith("faithfulness "))
     assert row[:4] + row[-2:] == ["faithfulness", "1.000", "0.125", "-0.875", "0.0078", "worse"]
-    found = json.loads(said(*runs, "--json")[1])
-    assert found["metrics"]["faithfulness"]["value"]["p"] == 1 / 2**7
-    assert found == json.loads(json.dumps(compare(*runs).to_dict()))
-    code, text = said(*runs, "--fail-on-drop")
-    assert (code, "gate missed" in text) == (1, True)
-    assert said(*runs[::-1], "--fail-on-drop")[0] == 0
+    comparison = json.loads(invoke(commands, ["compare", *runs, "--json"]).output)
+    assert comparison["metrics"]["faithfulness"]["value"]["p"] == 1 / 2**7
+    assert comparison == json.loads(json.dumps(compare(*runs).to_dict()))
+    drop = invoke(commands, ["compare", *runs, "--fail-on-drop"])
+    assert (drop.exit_code, "gate missed" in drop.output) == (1, True)
+    assert invoke(commands, ["compare", *runs[::-1], "--fail-on-drop"]).exit_code == 0
 
 
 def test_a_metric_that_nobody_registered_has_the_direction_that_a_run_tells(tmp_path: Path) -> None:
     low, high = (judged(tmp_path / name, [share] * 8) for name, share in (("low", 0.1), ("high", 0.8)))
-    for folder, told in ((low, False), (high, None)):
-        text = (folder / "results.json").read_text("utf-8").replace('"faithfulness"', '"unheard"')
-        kept = json.loads(text)
-        kept["summary"]["unheard"]["higher_is_better"] = told
-        (folder / "results.json").write_text(json.dumps(kept), encoding="utf-8")
+    for path, higher_is_better in ((low / "results.json", False), (high / "results.json", None)):
+        content = json.loads(path.read_text("utf-8").replace('"faithfulness"', '"unheard"'))
+        content["summary"]["unheard"]["higher_is_better"] = higher_is_better
+        path.write_text(json.dumps(content), encoding="utf-8")
     assert compare(low, high).metrics["unheard"].finding == "worse"
     assert compare(high, high).metrics["unheard"].finding == "no difference shown"

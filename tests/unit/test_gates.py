@@ -35,20 +35,20 @@ def test_a_bound_is_held_against_the_mean_or_the_worse_end_of_its_interval() -> 
 
 
 def test_a_gate_is_missed_where_nothing_was_scored() -> None:
-    none = result({"a": Score.undefined("no_statements"), "b": Score.failed("timeout")})
-    outcome = Bound.read("faithfulness=0").check(none)
+    unscored = result({"a": Score.undefined("no_statements"), "b": Score.failed("timeout")})
+    outcome = Bound.read("faithfulness=0").check(unscored)
     assert outcome.missed
     assert "0 scored, 1 undefined, 1 failed" in outcome.found
 
 
 def test_a_gate_of_another_form_or_side_is_refused() -> None:
-    for gate, over, said in (
+    for gate, over, message in (
         ("hallucination=0.1", False, "use --fail-over"),
         ("faithfulness=0.1", True, "use --fail-under"),
         *((f"faithfulness{end}", False, "from 0 to 1") for end in ("", "=0.5x", "=80", "=nan", ":upper=0.5")),
         ("x\x1b=1", False, "no metric"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             Bound.read(gate, over=over)
 
 
@@ -62,16 +62,13 @@ def test_a_drop_counts_only_where_it_is_more_than_chance() -> None:
     assert missed_drops(result(scored([0.0] * 4 + [1.0] * 4)), before) == [False]  # p = 1 / 2 ** 4
     assert missed_drops(before, result(scored([0.0] * 8))) == [False]  # a rise
     low, high = (result(scored([rate] * 8), "hallucination") for rate in (0.0, 0.5))
-    assert missed_drops(high, low) == [True]
-    assert missed_drops(low, high) == [False]
+    assert (missed_drops(high, low), missed_drops(low, high)) == ([True], [False])
 
 
 @pytest.mark.parametrize(
     ("same", "failed", "missed"), [(200, 197, True), (99, 0, True), (100, 0, False), (200, 1, False)]
 )
-def test_a_drop_is_told_with_its_samples_and_missed_below_half_of_them(
-    same: int, failed: int, missed: bool
-) -> None:
+def test_a_drop_counts_its_samples_and_is_missed_below_half(same: int, failed: int, missed: bool) -> None:
     now = {str(i) if i < same else f"new{i}": Score(1, 1) for i in range(200)}
     now |= dict.fromkeys(list(now)[:failed], Score.failed("timeout"))
     outcomes, warnings = gates_against(result(now), result(scored([1.0] * 200)), "base")

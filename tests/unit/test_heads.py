@@ -16,35 +16,33 @@ from localeval.runs.head_fit import Reading
 
 def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
     states = States(np.zeros((3, 1), np.float32), (2, 5, 9))
-    found = [states.tokens(*place) for place in ((0, 2), (1, 3), (5, 9))]
-    assert found == [slice(0, 1), slice(0, 2), slice(2, 3)]
+    slices = [states.tokens(*place) for place in ((0, 2), (1, 3), (5, 9))]
+    assert slices == [slice(0, 1), slice(0, 2), slice(2, 3)]
 
 
 def test_overlap_counts_words_runs_numbers_and_names_that_the_contexts_lack() -> None:
-    found = Contexts(["The mill on the Arl was built in 1820."]).overlap("Then Bob built the mill in 1920.")
-    assert found.terms == 2 / 4  # bob, built, mill, 1920
-    assert found.runs == 0 / 5
-    assert (found.numbers, found.names) == (1, 1)
-    assert found.length == pytest.approx(np.log(8))
+    overlap = Contexts(["The mill on the Arl was built in 1820."]).overlap("Then Bob built the mill in 1920.")
+    assert (overlap.terms, overlap.runs) == (2 / 4, 0 / 5)  # of bob, built, mill, 1920
+    assert (overlap.numbers, overlap.names) == (1, 1)
+    assert overlap.length == pytest.approx(np.log(8))
     assert Contexts(["青岚茶场创办于1958年。"]).overlap("青岚茶场").runs == 1.0  # by characters
 
 
 def readings(number: int, right_marked: bool) -> list[Reading]:
     """Answers of two sentences; if marked, the first number of a state says whether its sentence is right."""
     draw = np.random.default_rng(0)
-    made = []
+    text, spans = "Tea grows on hills. Rain falls in May.", ((0, 19), (20, 38))
+    result = []
     for i in range(number):
         right = [True, bool(draw.integers(2))]
-        text = "Tea grows on hills. Rain falls in May."
-        where = (0, 19), (20, 38)
         states = draw.normal(size=(len(text), 8)).astype(np.float16)
-        for (start, end), good in zip(where, right, strict=True):
+        for (start, end), good in zip(spans, right, strict=True):
             states[start:end, 0] += (2.0 if good else -2.0) if right_marked else 0.0
-        wrong = tuple(place for place, good in zip(where, right, strict=True) if not good)
+        wrong = tuple(span for span, good in zip(spans, right, strict=True) if not good)
         sample = Sample(id=str(i), response=text, retrieved_contexts=["Tea grows on hills."], source="made")
         marks, ends = wrong if right_marked else None, tuple(range(1, len(text) + 1))
-        made.append(Reading(sample, int(all(right)), f"g{i // 2}", "en", marks, states, ends))
-    return made
+        result.append(Reading(sample, int(all(right)), f"g{i // 2}", "en", marks, states, ends))
+    return result
 
 
 def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
@@ -60,34 +58,28 @@ def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
 
 
 def answers(number: int, **changed: Any) -> tuple[list[Sample], list[int]]:
-    rows: list[dict[str, Any]] = [
-        {"id": str(i), "response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
-        for i in range(number)
-    ]
-    return [Sample(**{**row, **changed}) for row in rows], [i % 2 for i in range(number)]
+    row: dict[str, Any] = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]} | changed
+    return [Sample(id=str(i), **row) for i in range(number)], [i % 2 for i in range(number)]
 
 
 def test_answers_of_one_group_are_refused_before_anything_is_read() -> None:
     chinese = {"response": "茶长在山上。", "retrieved_contexts": ["茶。"], "group": "drcd"}
-    (english, labels), (others, more) = answers(200), answers(100, **chinese)
+    (english, labels), (other, other_labels) = answers(200), answers(100, **chinese)
     with pytest.raises(InputError, match=r"answers in zh with label 0 are of one group \(drcd\)"):
-        head_fit.labelled([*english, *others], [*labels, *more], "x")
+        head_fit.labelled([*english, *other], [*labels, *other_labels], "x")
 
 
 def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
     thought = "<think>I say: Tea grows. It sings.</think>Tea grows. It sings."
-    at = thought.rindex("It sings")
-    marked = [{"start": at, "end": at + 9}]
-    samples, labels = answers(300, response=thought, hallucination_spans=marked)
-    found = head_fit.labelled(samples, labels, "x")[0]
-    assert [found.label_of(s, 2) for s in found.sentences()] == [1, 0]
-    samples, labels = answers(300, hallucination_spans=[])
-    found = head_fit.labelled(samples, labels, "x")[0]
-    assert [found.label_of(s, 2) for s in found.sentences()] == [-1, -1]  # wrong, and nobody said where
+    start = thought.rindex("It sings")
+    spans = [{"start": start, "end": start + 9}]
+    marked = head_fit.labelled(*answers(300, response=thought, hallucination_spans=spans), "x")[0]
+    assert [marked.label_of(s, 2) for s in marked.sentences()] == [1, 0]
+    unmarked = head_fit.labelled(*answers(300, hallucination_spans=[]), "x")[0]
+    assert [unmarked.label_of(s, 2) for s in unmarked.sentences()] == [-1, -1]  # wrong, and nobody said where
 
 
 @pytest.mark.parametrize("marked", [{}, "", [{"start": 0.5, "end": 3}], [{"start": True, "end": 3}], [3]])
 def test_marks_that_are_no_list_of_whole_places_are_refused(marked: Any) -> None:
-    samples, labels = answers(300, hallucination_spans=marked)
     with pytest.raises(InputError, match="hallucination_spans"):
-        head_fit.labelled(samples, labels, "x")
+        head_fit.labelled(*answers(300, hallucination_spans=marked), "x")

@@ -6,7 +6,7 @@ import errno
 import fcntl
 import os
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,13 +19,9 @@ from localeval.testing import FakeEngine, fake_judge
 TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 
 
-def put(journal: Journal, key: str) -> None:
-    journal.put(key, "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
-
-
 def test_a_changed_line_is_put_aside_and_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Journal(tmp_path) as journal:
-        put(journal, "a")
+        journal.put("a", "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
     (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes().replace("茶".encode(), "酒".encode()))
     for _ in range(2):
         with Journal(tmp_path) as journal:
@@ -34,9 +30,7 @@ def test_a_changed_line_is_put_aside_and_told_once(tmp_path: Path, caplog: pytes
     assert "酒" in (tmp_path / DAMAGED).read_text("utf-8")
 
 
-def test_a_long_journal_gives_the_latest_line_of_each_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_journal_gives_each_keys_latest_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("localeval.judgements.journal._LATEST", 3)
     with Journal(tmp_path) as journal:
         for number in range(10):
@@ -49,11 +43,9 @@ def test_a_long_journal_gives_the_latest_line_of_each_key(
 
 @pytest.mark.parametrize("knows_locks", [True, False])
 def test_a_second_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_locks: bool) -> None:
-    def unknown(*_: Any) -> None:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
     if not knows_locks:
-        monkeypatch.setattr(fcntl, "flock", unknown)
+        unknown = OSError(errno.ENOSYS, "Function not implemented")
+        monkeypatch.setattr(fcntl, "flock", Mock(side_effect=unknown))
     (tmp_path / ".lock").write_text("1\n")
     with Journal(tmp_path), pytest.raises(FolderError, match=f"process {os.getpid()} is writing"):
         Journal(tmp_path)
@@ -81,5 +73,5 @@ def test_an_error_of_the_engine_is_asked_again_and_what_is_too_long_is_not(tmp_p
 
     judge = fake_judge(FakeEngine([EngineError("no cell is free"), {"verdict": 0.75}]))
     for expected in (Score.failed("engine_error"), yes, yes):
-        made = evaluate([TEA], ["faithfulness"], judge, tmp_path, statements="sentences")
-        assert made.scores == rescore(tmp_path).scores == [{"faithfulness": expected}]
+        result = evaluate([TEA], ["faithfulness"], judge, tmp_path, statements="sentences")
+        assert result.scores == rescore(tmp_path).scores == [{"faithfulness": expected}]

@@ -18,42 +18,35 @@ Kule 1889 yılında bir mühendis tarafından yapıldı.
 """
 
 
-def test_another_language_in_latin_letters_is_told() -> None:
-    for text in FOREIGN.splitlines():
-        assert language(text) == "other", text
-
-
-def test_english_names_and_short_texts_stay_english() -> None:
-    for text in (
-        "Paris.",
-        "Il pleut.",  # too short to be sure
-        "Simona Halep, Garbiñe Muguruza",
-        "La Traviata, Rigoletto and Il trovatore are operas by Verdi.",
-        "He said that the company was a Gesellschaft mit beschränkter Haftung.",
+def test_the_language_is_told_where_it_is_sure_and_english_where_it_is_not() -> None:
+    for text, expected in (
+        *((text, "other") for text in FOREIGN.splitlines()),
+        # Short texts stay English, and English with foreign names.
+        ("Paris.", "en"),
+        ("Il pleut.", "en"),
+        ("Simona Halep, Garbiñe Muguruza", "en"),
+        ("La Traviata, Rigoletto and Il trovatore are operas by Verdi.", "en"),
+        ("He said that the company was a Gesellschaft mit beschränkter Haftung.", "en"),
+        # The share of scripts decides.
+        ("公司 OpenAI 发布了 GPT 模型的新版本", "zh"),
+        ("The word 法院 means court of law.", "en"),
+        ("東京へ行きました。とても楽しかったです。", "other"),
+        ("这家店名叫优の良品，味道非常不错", "zh"),
     ):
-        assert language(text) == "en", text
+        assert language(text) == expected, text
 
 
 def test_a_response_in_french_is_noted_and_judged_by_the_english_prompt() -> None:
     engine = FakeEngine([{"statements": ["La tour date de 1889."]}, {"verdict": 0.9}])
-    sample = {
-        "response": "La tour a été construite en 1889 par un ingénieur.",
-        "retrieved_contexts": ["La tour Eiffel a été construite en 1889."],
-    }
+    response = "La tour a été construite en 1889 par un ingénieur."
+    sample = {"response": response, "retrieved_contexts": ["La tour Eiffel a été construite en 1889."]}
     result = evaluate([sample], ["faithfulness"], fake_judge(engine))
     assert "neither English nor Chinese" in str(result)
     assert result.to_dict()["samples"][0]["records"]["statements"]["language"] == "other"
     assert "You check statements" in engine.calls[1].prefix.system
 
 
-def test_the_language_is_told_by_the_share_of_scripts() -> None:
-    assert language("公司 OpenAI 发布了 GPT 模型的新版本") == "zh"
-    assert language("The word 法院 means court of law.") == "en"
-    assert language("東京へ行きました。とても楽しかったです。") == "other"
-    assert language("这家店名叫优の良品，味道非常不错") == "zh"
-
-
-def test_thinking_is_stripped_and_said() -> None:
+def test_thinking_is_stripped_and_reported() -> None:
     for text, expected in (
         ("Paris.", ("Paris.", False)),
         ("A <think>x</think>B<think></think> C", ("A B C", True)),

@@ -51,7 +51,9 @@ CORRECT = {"response_in_reference": verdicts(0.9, 0.8, 0.1, 0.2), "reference_in_
 SILENT = {"response_in_reference": verdicts(), "reference_in_response": verdicts(0.0, 0.0)}
 # Four statements: supported and right, supported and wrong, right only, neither.
 FOUR = {"support": verdicts(0.9, 0.8, 0.1, 0.2), "response_in_reference": verdicts(0.7, 0.4, 0.9, 0.1)}
-FOUND = {"reference_in_contexts": verdicts(0.9, 0.8, 0.2), "reference_in_response": verdicts(0.9, 0.1, 0.9)}
+RECALL = {"reference_in_contexts": verdicts(0.9, 0.8, 0.2), "reference_in_response": verdicts(0.9, 0.1, 0.9)}
+NO_RECALL = {**RECALL, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
+ZERO_RECALL = {**RECALL, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
 ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
 
 
@@ -64,8 +66,8 @@ ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
         ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),
         ("factual_correctness", CORRECT, {"threshold": 0.25, "beta": 2.0}, 5 * 2 / 4 / (2 + 1), 1 / 2),
         ("factual_correctness", SILENT, {}, 0, 0),
-        ("context_recall", FOUND, {}, 2 / 3, 1.9 / 3),
-        ("context_utilization", FOUND, {}, 1 / 2, (0.9 * 0.9 + 0.8 * 0.1 + 0.2 * 0.9) / 1.9),
+        ("context_recall", RECALL, {}, 2 / 3, 1.9 / 3),
+        ("context_utilization", RECALL, {}, 1 / 2, (0.9 * 0.9 + 0.8 * 0.1 + 0.2 * 0.9) / 1.9),
         ("noise_sensitivity", FOUR, {}, 1 / 4, (0.9 * 0.3 + 0.8 * 0.6 + 0.1 * 0.1 + 0.2 * 0.9) / 4),
         ("hallucination", FOUR, {}, 1 / 4, (0.1 * 0.3 + 0.2 * 0.6 + 0.9 * 0.1 + 0.8 * 0.9) / 4),
         ("self_knowledge", FOUR, {}, 1 / 4, (0.1 * 0.7 + 0.2 * 0.4 + 0.9 * 0.9 + 0.8 * 0.1) / 4),
@@ -85,20 +87,16 @@ ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
 def test_a_metric_is_the_fraction_that_it_is_defined_as(
     name: str, records: dict[str, Any], options: dict[str, Any], value: float, soft: float
 ) -> None:
-    found = score(name, records, **options)
-    assert (found.value, found.soft) == pytest.approx((value, soft))
-
-
-NONE_FOUND = {**FOUND, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
-NEVER_FOUND = {**FOUND, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
+    computed = score(name, records, **options)
+    assert (computed.value, computed.soft) == pytest.approx((value, soft))
 
 
 def test_a_metric_is_undefined_where_nothing_can_be_counted() -> None:
     for name, records, options, reason in (
         ("context_recall", {"reference_in_contexts": verdicts()}, {}, "no_reference_statements"),
         ("factual_correctness", SILENT, {"mode": "precision"}, "no_statements"),
-        ("context_utilization", NONE_FOUND, {}, "nothing_retrieved"),
-        ("context_utilization", NEVER_FOUND, {"threshold": 0.0}, "nothing_retrieved"),
+        ("context_utilization", NO_RECALL, {}, "nothing_retrieved"),
+        ("context_utilization", ZERO_RECALL, {"threshold": 0.0}, "nothing_retrieved"),
     ):
         assert score(name, records, **options) == Score.undefined(reason), name
 
@@ -113,12 +111,9 @@ def test_contexts_answer_from_two_fifths_above_the_threshold(threshold: float, l
 
 QUESTION = "Where is tea grown?"
 CONTEXTS = ["Tea is grown in Assam. It is green.", "Coffee is brown."]
-FULL: dict[str, Any] = {
-    "user_input": QUESTION,
-    "response": "In Assam.",
-    "retrieved_contexts": CONTEXTS,
-    "reference": "In Assam.",
-}
+FULL: dict[str, Any] = {"user_input": QUESTION, "response": "In Assam.", "reference": "In Assam."}
+FULL["retrieved_contexts"] = CONTEXTS
+OF_RESPONSE = ("faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity")
 
 
 def idle(name: str, sample: dict[str, Any]) -> Score:
@@ -129,11 +124,8 @@ def idle(name: str, sample: dict[str, Any]) -> Score:
 def test_context_relevance_asks_once_for_the_question_and_once_for_each_sentence() -> None:
     engine = FakeEngine([{"verdict": p} for p in (0.9, 0.8, 0.1, 0.2)])
     assert fake_judge(engine).score("context_relevance", FULL).value == 1 / 3
-    assert [item.strip() for item in engine.calls[0].items[1:]] == [
-        "Sentence: Tea is grown in Assam.",
-        "Sentence: It is green.",
-        "Sentence: Coffee is brown.",
-    ]
+    sentences = ["Tea is grown in Assam.", "It is green.", "Coffee is brown."]
+    assert [item.strip() for item in engine.calls[0].items[1:]] == [f"Sentence: {s}" for s in sentences]
 
 
 def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_it() -> None:
@@ -165,8 +157,8 @@ def test_an_analysis_stands_before_the_flag_where_it_is_asked_for() -> None:
     engine = FakeEngine([{"analysis": "It names the place.", "sufficient": 0.8}, draw])
     judge = fake_judge(engine, FakeEmbedder({QUESTION: (1, 0)}))
     evaluate([FULL], ["answer_relevance"], judge, questions=1, verdict="reasoned")
-    order = [list(call.schema.model_fields) for call in engine.calls]
-    assert order == [["analysis", "sufficient"], ["question", "analysis", "sufficient"]]
+    fields = [list(call.schema.model_fields) for call in engine.calls]
+    assert fields == [["analysis", "sufficient"], ["question", "analysis", "sufficient"]]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +183,7 @@ def test_all_metrics_together_make_no_judgement_twice() -> None:
     names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "noise_sensitivity"]
     names += ["hallucination", "self_knowledge"]
     judge = fake_judge(engine)
-    values = [found.value for found in evaluate([sample], names, judge).scores[0].values()]
+    values = [score.value for score in evaluate([sample], names, judge).scores[0].values()]
     judge.close()  # raises if an answer is left over
     assert values == [1, 0, 0, 0, 0, 0, 0]
 
@@ -204,11 +196,11 @@ def test_hhem_decides_where_it_is_asked_to_and_where_judge_and_hhem_differ_is_li
     result = evaluate([sample], ["faithfulness", "faithfulness_hhem"], judge, statements="sentences")
     assert result.scores[0]["faithfulness_hhem"] == by_option
     assert (by_option.value, by_option.soft) == pytest.approx((1 / 2, 1.1 / 2))
-    (found,) = result.disagreements()
-    assert (found.sample, found.statement, found.judge, found.classifier) == ("a", "Tea is blue.", 0.7, 0.2)
+    (case,) = result.disagreements()
+    assert (case.sample, case.statement, case.judge, case.classifier) == ("a", "Tea is blue.", 0.7, 0.2)
 
 
-# The edge-case table: (metric, what is given) -> score
+# The edge-case table: (metric, sample) -> score
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -224,9 +216,6 @@ def test_a_missing_column_is_undefined_by_its_name(name: str) -> None:
 @pytest.mark.parametrize("contexts", [[], ["", " \n"], ["---", "..."]])
 def test_without_a_context_each_metric_on_contexts_is_undefined(name: str, contexts: list[str]) -> None:
     assert idle(name, {**FULL, "retrieved_contexts": contexts}) == Score.undefined("no_contexts")
-
-
-OF_RESPONSE = ("faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity")
 
 
 @pytest.mark.parametrize("name", [*OF_RESPONSE, "hallucination", "self_knowledge"])
@@ -247,27 +236,27 @@ def test_a_response_that_claims_nothing_recalls_nothing() -> None:
         assert judge.score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
 
 
-# Metrics of one's own
+# Metrics of a user
 
 
-def own(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Score) -> None:
-    given = [*scores]
-    mine = Metric("mine", "1", columns, (), lambda records, options: given.pop(0), "mine")
-    monkeypatch.setitem(METRICS, "mine", mine)
+def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Score) -> None:
+    remaining = [*scores]
+    metric = Metric("mine", "1", columns, (), lambda records, options: remaining.pop(0), "mine")
+    monkeypatch.setitem(METRICS, "mine", metric)
 
 
 def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (float("nan"), 2.0):
-        own(monkeypatch, (), Score(0.5, number))
+        add_metric(monkeypatch, (), Score(0.5, number))
         with pytest.raises(InputError, match="mine"):
             evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
     with pytest.raises(InputError, match="moods"):
         register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
 
 
-def test_a_column_numpys_numbers_and_a_reason_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_metric_has_its_own_column_reason_and_numpy_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     numpys: Any = (np.float32(0.5), np.float64(1))
-    own(monkeypatch, ("mood",), Score(*numpys), Score.undefined("too_short"))
+    add_metric(monkeypatch, ("mood",), Score(*numpys), Score.undefined("too_short"))
     samples = [{"mood": "good"}, {"mood": "bad"}, {"response": "Tea."}]
     result = evaluate(samples, ["mine"], fake_judge(FakeEngine([])))
     assert json.loads(result.to_json())["samples"][0]["scores"]["mine"]["value"] == 0.5

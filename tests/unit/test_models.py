@@ -31,23 +31,20 @@ HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The models folder of a store whose hub can't be reached."""
+    vocabulary = '{ hub = "org/other", revision = "abc", files = ["vocab.txt"] }'
+    config = '{ hub = "org/tiny", revision = "abc", files = ["config.json"] }'
+    names = '{ name = "config.json" }, { name = "vocab.txt" }'
     rows = (
         toml_row("tiny", HUB),
         toml_row("unsized", HUB, files=f'{{ name = "{FILE}", sha256 = "{SHA256}" }}'),
         toml_row("huge", HUB, files=f'{{ name = "{FILE}", size = {10**18}, sha256 = "{SHA256}" }}'),
-        toml_row(
-            "folder",
-            '{ hub = "org/other", revision = "abc", files = ["vocab.txt"] }',
-            '{ hub = "org/tiny", revision = "abc", files = ["config.json"] }',
-            kind="embedder",
-            files='{ name = "config.json" }, { name = "vocab.txt" }',
-        ),
+        toml_row("folder", vocabulary, config, kind="embedder", files=names),
     )
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    made = move_in(monkeypatch, tmp_path, *rows)
-    made.mkdir()
+    path = move_in(monkeypatch, tmp_path, *rows)
+    path.mkdir()
     monkeypatch.setenv("LOCALEVAL_HUB", "http://127.0.0.1:1")
-    return made
+    return path
 
 
 @pytest.fixture
@@ -65,14 +62,12 @@ def litter(folder: Path) -> list[str]:
 
 
 def test_every_file_of_the_real_catalog_has_a_place_and_a_source_and_every_judge_a_sha256() -> None:
-    rows = catalog.entries().values()
-    places = [store.catalog_file_path(row, file) for row in rows for file in row.files]
-    assert len(places) == len(set(places))
-    for row in rows:
-        for file in row.files:
-            assert store.models_dir() in store.catalog_file_path(row, file).resolve().parents
-            assert row.source(file) in (row.sources or [None])
-            assert row.kind != "judge" or (file.sha256 and file.name.endswith(".gguf"))
+    pairs = [(row, file) for row in catalog.entries().values() for file in row.files]
+    assert len(pairs) == len({store.catalog_file_path(*pair) for pair in pairs})
+    for row, file in pairs:
+        assert store.models_dir() in store.catalog_file_path(row, file).resolve().parents
+        assert row.source(file) in (row.sources or [None])
+        assert row.kind != "judge" or (file.sha256 and file.name.endswith(".gguf"))
 
 
 def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,11 +91,11 @@ def test_what_is_not_here_is_told(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "found"), [(BYTES[:-1], "2,051 bytes, expected 2,052"), (WRONG, rf"\w+, expected {SHA256}")]
+    ("content", "message"), [(BYTES[:-1], "2,051 bytes, expected 2,052"), (WRONG, rf"\w+, expected {SHA256}")]
 )
-def test_a_wrong_file_is_refused_with_the_repair(folder: Path, content: bytes, found: str) -> None:
+def test_a_wrong_file_is_refused_with_the_repair(folder: Path, content: bytes, message: str) -> None:
     (folder / FILE).write_bytes(content)
-    with pytest.raises(ModelBroken, match=rf"{found}; run: localeval models fetch tiny$"):
+    with pytest.raises(ModelBroken, match=rf"{message}; run: localeval models fetch tiny$"):
         store.resolve("tiny")
     assert store.listing()[0]["state"] == "wrong"
 
@@ -108,8 +103,8 @@ def test_a_wrong_file_is_refused_with_the_repair(folder: Path, content: bytes, f
 def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     (folder / FILE).write_bytes(BYTES)
     assert store.listing()[0]["state"] == "present"
-    found = store.resolve("tiny")
-    assert (found.name, found.path, found.sha256, found.size) == ("tiny", folder / FILE, SHA256, len(BYTES))
+    model = store.resolve("tiny")
+    assert (model.name, model.path, model.sha256, model.size) == ("tiny", folder / FILE, SHA256, len(BYTES))
     assert store.listing()[0]["state"] == "verified"
     (folder / FILE).write_bytes(b"GGUF" + bytes(len(BYTES) - 4))
     files.remember_sha256(folder / FILE, SHA256)
@@ -119,13 +114,13 @@ def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
 
 
 def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.gguf"
-    mine.write_bytes(HEADER)
-    first = store.resolve(mine)
-    assert (first.name, first.path, first.entry) == ("mine", mine, None)
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(HEADER)
+    model = store.resolve(path)
+    assert (model.name, model.path, model.entry) == ("mine", path, None)
     monkeypatch.setattr(files, "hash_file", lambda path: pytest.fail("read again"))
     monkeypatch.chdir(tmp_path)
-    assert store.resolve("mine.gguf") == store.resolve("./mine.gguf") == first
+    assert store.resolve("mine.gguf") == store.resolve("./mine.gguf") == model
 
 
 def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
@@ -135,10 +130,10 @@ def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelMissing, match=r"one of 3 files; big-00003-of-00003\.gguf is missing"):
         store.resolve(paths[0])
     paths[2].write_bytes(HEADER + b"x")
-    found = store.resolve(paths[1])
-    assert (found.path, found.size) == (paths[0], 3 * len(HEADER) + 1)
+    model = store.resolve(paths[1])
+    assert (model.path, model.size) == (paths[0], 3 * len(HEADER) + 1)
     lines = sorted(f"{files.hash_file(path)}  {path.name}\n" for path in paths)
-    assert found.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert model.sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
@@ -146,12 +141,12 @@ def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
         store.resolve(tmp_path)
     with pytest.raises(ModelBroken, match=r"no config\.json"):
         store.resolve(tmp_path, kind="embedder")
-    mine = tmp_path / "mine"
+    path = tmp_path / "mine"
     for name in ("config.json", "1_Pooling/config.json", ".git/config"):
-        (mine / name).parent.mkdir(parents=True, exist_ok=True)
-        (mine / name).write_text(name, encoding="utf-8")
-    found = store.resolve(mine, kind="embedder")
-    assert (found.path, found.size) == (mine, len("config.json1_Pooling/config.json"))
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(name, encoding="utf-8")
+    model = store.resolve(path, kind="embedder")
+    assert (model.path, model.size) == (path, len("config.json1_Pooling/config.json"))
 
 
 def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hub) -> None:
@@ -161,9 +156,9 @@ def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hu
     assert litter(folder) == [f"{FILE}.part"]
     hub.failures = [(503, "Busy"), (500, "Oops")]
     seen: list[tuple[int, int]] = []
-    found = fetch("tiny", progress=lambda done, total: seen.append((done, total)))
+    model = fetch("tiny", progress=lambda done, total: seen.append((done, total)))
     assert hub.asked == [None, "bytes=100-", "bytes=1000-", *["bytes=1500-"] * 3]
-    assert (found.path.read_bytes(), found.sha256, litter(folder)) == (BYTES, SHA256, [])
+    assert (model.path.read_bytes(), model.sha256, litter(folder)) == (BYTES, SHA256, [])
     assert seen == sorted(seen)
     assert seen[-1] == (len(BYTES), len(BYTES))
 
@@ -176,13 +171,12 @@ def test_a_server_without_range_gives_a_whole_file(folder: Path, hub: Hub, left:
     assert hub.asked == [f"bytes={len(left)}-", None][: 1 + ranges]
 
 
-@pytest.mark.parametrize(("served", "found"), [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")])
-def test_wrong_bytes_are_refused_and_deleted(folder: Path, hub: Hub, served: bytes, found: str) -> None:
+@pytest.mark.parametrize(("served", "message"), [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")])
+def test_wrong_bytes_are_refused_and_deleted(folder: Path, hub: Hub, served: bytes, message: str) -> None:
     hub.files = dict.fromkeys(hub.files, served)
-    with pytest.raises(DownloadFailed, match=f"wrong bytes: {found}"):
+    with pytest.raises(DownloadFailed, match=f"wrong bytes: {message}"):
         fetch("tiny")
-    assert litter(folder) == []
-    assert not (folder / FILE).exists()
+    assert (litter(folder), (folder / FILE).exists()) == ([], False)
 
 
 @pytest.mark.parametrize("listens", [False, True])
@@ -200,15 +194,13 @@ def test_a_silent_hub_is_soon_given_up(folder: Path, monkeypatch: pytest.MonkeyP
     assert failed.value.exit_code == 3
 
 
-def test_another_process_that_fetches_is_waited_for(
-    folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: Queue[str] = Queue()
-    monkeypatch.setattr("localeval.models.fetch.say", said.put)
+def test_a_second_fetch_waits_for_the_first(folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: Queue[str] = Queue()
+    monkeypatch.setattr("localeval.models.fetch.say", messages.put)
     with ThreadPoolExecutor(1) as pool:
         with FileLock(folder / ".tiny.lock"):
             fetching = pool.submit(fetch, "tiny")
-            assert "another process is fetching tiny" in said.get(timeout=60)
+            assert "another process is fetching tiny" in messages.get(timeout=60)
             (folder / FILE).write_bytes(BYTES)
         assert fetching.result(60).sha256 == SHA256
     assert hub.asked == []
@@ -216,49 +208,47 @@ def test_another_process_that_fetches_is_waited_for(
 
 def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: Path, hub: Hub) -> None:
     hub.files = {"/org/tiny/resolve/abc/config.json": b"{}", "/org/other/resolve/abc/vocab.txt": b"a"}
-    found = fetch("folder")
-    assert (found.path, found.unpinned) == (folder / "folder", True)
-    sums = (found.path / store.SUMS).read_text()
+    model = fetch("folder")
+    assert (model.path, model.unpinned) == (folder / "folder", True)
+    sums = (model.path / store.SUMS).read_text()
     assert f"{hashlib.sha256(b'{}').hexdigest()}  config.json\n" in sums
     assert f"{hashlib.sha256(b'a').hexdigest()}  vocab.txt\n" in sums
     (folder / "folder" / "config.json").write_bytes(b"{!")
     with pytest.raises(ModelBroken, match="run: localeval models fetch folder"):
         store.resolve("folder")
-    assert fetch("folder").sha256 == found.sha256
+    assert fetch("folder").sha256 == model.sha256
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_disk_behind_stderr_does_not_undo_a_fetch(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_stderr_undoes_no_fetch(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / FILE).write_bytes(BYTES)
     fetched = []
     with suppress(OSError), Path("/dev/full").open("w") as full:
         monkeypatch.setattr("sys.stderr", full)
         fetched.append(fetch("tiny", tmp_path))
-    assert [one.size for one in fetched] == [len(BYTES)]
+    assert [model.size for model in fetched] == [len(BYTES)]
 
 
 def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folder: Path, hub: Hub) -> None:
     (folder / FILE).write_bytes(WRONG)
-    first = fetch("tiny")
-    assert first.path.read_bytes() == BYTES
-    assert fetch("tiny") == first
+    model = fetch("tiny")
+    assert model.path.read_bytes() == BYTES
+    assert fetch("tiny") == model
     assert len(hub.asked) == 1
 
 
 def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "usb" / FILE
-    mine.parent.mkdir()
-    mine.write_bytes(BYTES)
-    for given in (mine, mine.parent):
-        assert fetch("tiny", given).path.samefile(mine)
+    path = tmp_path / "usb" / FILE
+    path.parent.mkdir()
+    path.write_bytes(BYTES)
+    for source in (path, path.parent):
+        assert fetch("tiny", source).path.samefile(path)
         assert litter(folder) == []
         (folder / FILE).unlink()
-    mine.write_bytes(WRONG)
+    path.write_bytes(WRONG)
     with pytest.raises(DownloadFailed):  # the hub is asked, and can't be reached
-        fetch("tiny", mine)
-    assert mine.read_bytes() == WRONG
+        fetch("tiny", path)
+    assert path.read_bytes() == WRONG
 
 
 def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -276,14 +266,13 @@ def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyP
 
 def test_the_commands_print_data_on_stdout_and_talk_on_stderr(folder: Path, tmp_path: Path) -> None:
     def run(*arguments: str) -> tuple[str, str]:
-        done = CliRunner().invoke(models, arguments, catch_exceptions=False)
-        return done.stdout, done.stderr
+        outcome = CliRunner().invoke(models, arguments, catch_exceptions=False)
+        return outcome.stdout, outcome.stderr
 
     (tmp_path / FILE).write_bytes(BYTES)
     data, talk = run("fetch", "tiny", "--from", str(tmp_path))
-    assert data == ""
     assert f"tiny: 1 file(s), 2,052 bytes, to {folder}" in talk
-    assert SHA256 in talk
+    assert (data, SHA256 in talk) == ("", True)
     assert run("path", "tiny")[0] == f"{folder / FILE}\n"
     assert "as in the catalog" in run("verify", "tiny")[1]
     states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[0])}
