@@ -192,8 +192,5 @@ def test_a_folder_is_named_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path
     models = move_in(monkeypatch, tmp_path, toml_row("hhem-2.1-open", HUB, kind="classifier", files=files))
     shutil.copytree(folder, models / "hhem-2.1-open")
     by_name = Classifier.load()
-    assert (by_name.name, by_name.source, by_name.sha256) == (
-        "hhem-2.1-open",
-        "hhem-2.1-open",
-        loaded.sha256,
-    )
+    assert by_name.name == by_name.source == "hhem-2.1-open"
+    assert by_name.sha256 == loaded.sha256

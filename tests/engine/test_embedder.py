@@ -275,7 +275,7 @@ def test_the_best_embedder_that_is_here_is_taken_and_told(models_folder: Path) -
 
 
 def test_metrics_without_a_model_are_left_out(models_folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """With the command that brings it."""
+    """And the command that brings it is named."""
     judge = fake({"statements": ["Tea grows."]}, {"verdict": 0.9})
     command = "localeval models fetch multilingual-e5-small"
     with caplog.at_level("WARNING", "localeval"):

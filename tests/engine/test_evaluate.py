@@ -70,10 +70,9 @@ def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric
 
 # The same on a model that decodes: bits, not only values.
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
-TEXTS += ["No."]
 DECODED: list[dict[str, Any]] = [
     {"id": str(i), "user_input": "What?", "response": t, "retrieved_contexts": TEXTS[:2]}
-    for i, t in enumerate(TEXTS)
+    for i, t in enumerate([*TEXTS, "No."])
 ]
 
 

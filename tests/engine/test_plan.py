@@ -162,9 +162,10 @@ def test_the_command_prints_the_plan_and_judges_nothing(
     done = localeval(*command, cwd=tmp_path)
     assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["statements", "support"]
     assert (done.returncode, "Memory: 0.6 GB needed" in done.stdout) == (0, True)
-    record = json.loads(localeval(*command, "--json", cwd=tmp_path).stdout)
+    done = localeval(*command, "--json", cwd=tmp_path)
+    record = json.loads(done.stdout)
     assert (record["samples"], record["to_make"], record["seconds"] > 0) == (1, 2, True)
-    assert not (tmp_path / "runs").exists()
+    assert (done.returncode, (tmp_path / "runs").exists()) == (0, False)
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
     done = localeval(*command, cwd=tmp_path)
     assert (done.returncode, "choose a smaller model" in done.stdout) == (2, True)

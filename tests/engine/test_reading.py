@@ -82,8 +82,9 @@ def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothin
     head = tmp_path / "head.json"
     options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", "0")
     fit = partial(localeval, "fit", labelled(tmp_path / "l.jsonl", 300), *options, cwd=tmp_path)
-    assert "cross-validated auroc" in fit().stdout
+    done = fit()
     content = head.read_bytes()
+    assert (done.returncode, "cross-validated auroc" in done.stdout) == (0, True)
     monkeypatch.setattr(Engine, "read", lambda *_: pytest.fail("read again"))
     assert (fit().returncode, head.read_bytes()) == (0, content)
     monkeypatch.undo()

@@ -113,7 +113,7 @@ def test_a_run_with_an_embedder_of_ones_own_needs_it_again(tiny_path: Path, tmp_
 
 
 def test_an_error_is_left_out_and_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of the engine, and it is said."""
+    """One of the engine; and the command tells how many were left out."""
     error = EngineError("no cell is free")
     failing = fake_judge(FakeEngine([error, {"verdict": 0.75}]))
     evaluate(SAMPLES[2:], ["faithfulness"], fake_judge(FakeEngine([error])), tmp_path)
