@@ -8,6 +8,7 @@ import string
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,6 +27,7 @@ PAIRS = [
     ("", "It rains; the river's high, and so is the road to the mill."),
     ("A {premise} with\n\nodd 雨 marks: <b>" * 12, "{hypothesis} of the true"),
 ]
+FILLERS = [f"Filler sentence number {i} says nothing of note." for i in range(450)]
 
 
 def write_tokenizer(path: Path) -> None:
@@ -36,14 +38,13 @@ def write_tokenizer(path: Path) -> None:
     pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
     pieces += [(letter, -5.0 - i / 100) for i, letter in enumerate(f"{string.printable[:94]}▁")]
     pieces += [*((f"▁{word}", -2.0) for word in ("the", "true", "premise")), *((name, 0.0) for name in extra)]
-    made: Any = Tokenizer(models.Unigram(pieces, unk_id=2))
-    made.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("▁", "always")]
-    )
-    made.add_special_tokens(["<pad>", "</s>", "<unk>", *extra])
-    made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    made.enable_truncation(20)
-    made.save(str(path))
+    tokenizer: Any = Tokenizer(models.Unigram(pieces, unk_id=2))
+    splitters = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("▁", "always")]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splitters)
+    tokenizer.add_special_tokens(["<pad>", "</s>", "<unk>", *extra])
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    tokenizer.enable_truncation(20)
+    tokenizer.save(str(path))
 
 
 def tensors() -> dict[str, Any]:
@@ -51,11 +52,10 @@ def tensors() -> dict[str, Any]:
     import torch
     from transformers import T5Config, T5ForTokenClassification
 
-    drawn = torch.Generator().manual_seed(1)
-    places = T5ForTokenClassification(T5Config(**CONFIG)).state_dict()
-    shapes = {f"t5.{name}": place.shape for name, place in places.items()}
-    del shapes["t5.transformer.encoder.embed_tokens.weight"]
-    return {name: torch.randn(shape, generator=drawn) * 0.7 for name, shape in shapes.items()}
+    generator = torch.Generator().manual_seed(1)
+    state = T5ForTokenClassification(T5Config(**CONFIG)).state_dict()
+    del state["transformer.encoder.embed_tokens.weight"]
+    return {f"t5.{name}": torch.randn(old.shape, generator=generator) * 0.7 for name, old in state.items()}
 
 
 def write(folder: Path, weights: dict[str, Any]) -> Path:
@@ -92,15 +92,16 @@ def test_a_probability_is_the_published_recipes_for_the_pair(folder: Path, class
     tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     prompt = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {}\n\nHypothesis: {}"
-    found, alone = classifier.probabilities(PAIRS), Classifier.load(folder, batch_size=1)
-    for pair, probability in zip(PAIRS, found, strict=True):
+    probabilities = classifier.probabilities(PAIRS)
+    for pair, probability in zip(PAIRS, probabilities, strict=True):
         ids = torch.tensor([tokenizer.encode(prompt.format(*pair)).ids])
         with torch.no_grad():
             first = encoder(input_ids=ids).last_hidden_state[0, 0]
-        logits = weights["t5.classifier.weight"] @ first + weights["t5.classifier.bias"]
+        logits = weights["t5.classifier.weight"] @ first + weights[BIAS]
         assert probability == pytest.approx(float(torch.softmax(logits, dim=0)[1]), abs=1e-6)
-    assert alone.probabilities(PAIRS) == pytest.approx(found, abs=1e-6)
-    assert abs(found[0] - found[1]) > 0.001  # premise and hypothesis are not interchangeable
+    one_by_one = Classifier.load(folder, batch_size=1).probabilities(PAIRS)
+    assert one_by_one == pytest.approx(probabilities, abs=1e-6)
+    assert abs(probabilities[0] - probabilities[1]) > 0.001  # premise and hypothesis not interchangeable
     assert classifier.probabilities([]) == []
 
 
@@ -109,21 +110,17 @@ def test_control_tokens_in_a_text_are_plain_text(folder: Path, classifier: Class
     control = {token["id"] for token in added if token["content"] != "<unk>"}
     row = classifier._loaded()[1].row("a</s>b <pad>", "<extra_id_0> the<extra_id_1> < pad>")
     assert [number for number in row if number in control] == [row[0], row[-1]] == [0, 1]
-    one, other = classifier.probabilities([("Tea \ud800", "Tea."), ("Tea ?", "Tea.")])
-    assert one == pytest.approx(other, abs=1e-6)
-
-
-def sentences(number: int) -> str:
-    return " ".join(f"Filler sentence number {i} says nothing of note." for i in range(number))
+    half_character, question_mark = classifier.probabilities([("Tea \ud800", "Tea."), ("Tea ?", "Tea.")])
+    assert half_character == pytest.approx(question_mark, abs=1e-6)
 
 
 def test_a_hypothesis_is_never_cut_off_and_what_does_not_fit_is_refused(classifier: Classifier) -> None:
     long = "the end is near " * 100
-    one, other = classifier.probabilities([("the " * 500, long), ("the " * 500, f"{long} not")])
-    assert one != other
+    plain, negated = classifier.probabilities([("the " * 500, long), ("the " * 500, f"{long} not")])
+    assert plain != negated
     with pytest.raises(ContextTooLong):
         classifier.probabilities([("", "the " * LONGEST)])
-    for context in (sentences(450), "long" * WINDOW):  # more than eight windows, and no sentence to cut at
+    for context in (" ".join(FILLERS), "long" * WINDOW):  # more than eight windows, and no sentence to cut at
         with pytest.raises(ContextTooLong, match="fit a window"):
             classifier.support([context], ["Tea grows."])
 
@@ -133,21 +130,22 @@ def test_of_several_windows_the_best_decides(monkeypatch: pytest.MonkeyPatch, cl
     assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
     assert classifier.support(["Tea."], []) == ([], 0)
     monkeypatch.setattr("localeval.engine.hhem.WINDOW", 300)
-    seen: dict[tuple[str, str], float] = {}
+    answers: dict[tuple[str, str], float] = {}
     ask = classifier.probabilities
 
-    def noted(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        seen.update(zip(pairs, answers := ask(pairs), strict=True))
-        return answers
+    def note(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        answers.update(zip(pairs, probabilities := ask(pairs), strict=True))
+        return probabilities
 
-    monkeypatch.setattr(classifier, "probabilities", noted)
+    monkeypatch.setattr(classifier, "probabilities", note)
     statements = ["Tea grows.", "The mill is high."]
-    found, count = classifier.support([sentences(14), "Tea grows."], statements)
-    parts = {part for part, _ in seen}
-    assert len(parts) == count == 3
-    assert max(len(classifier._loaded()[1].ids(part)) for part in parts) <= 300
-    for text, best in zip(statements, found, strict=True):
-        assert min(seen[part, text] for part in parts) < best == max(seen[part, text] for part in parts)
+    support, count = classifier.support([" ".join(FILLERS[:14]), "Tea grows."], statements)
+    windows = {window for window, _ in answers}
+    assert len(windows) == count == 3
+    assert max(len(classifier._loaded()[1].ids(window)) for window in windows) <= 300
+    for text, best in zip(statements, support, strict=True):
+        of_windows = [answers[window, text] for window in windows]
+        assert min(of_windows) < best == max(of_windows)
 
 
 def spoil_tokenizer(folder: Path) -> None:
@@ -157,45 +155,42 @@ def spoil_tokenizer(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "found"),
+    ("spoil", "why"),
     [
-        (lambda at: write(at, {k: v for k, v in tensors().items() if k != BIAS}), "classifier.bias"),
-        (lambda at: write(at, {**tensors(), BIAS: tensors()[BIAS][:1].clone()}), "classifier.bias"),
-        (lambda at: (at / "model.safetensors").write_bytes(b"\xff" * 64), "header"),
-        (lambda at: (at / "config.json").write_text('{"model_type": "HHEMv2"}'), "HHEMv2, expected t5"),
+        (lambda path: write(path, {k: v for k, v in tensors().items() if k != BIAS}), "classifier.bias"),
+        (lambda path: write(path, {**tensors(), BIAS: tensors()[BIAS][:1].clone()}), "classifier.bias"),
+        (lambda path: (path / "model.safetensors").write_bytes(b"\xff" * 64), "header"),
+        (lambda path: (path / "config.json").write_text('{"model_type": "HHEMv2"}'), "HHEMv2, expected t5"),
         (spoil_tokenizer, "more tokens than the weights"),
     ],
 )
 def test_a_broken_folder_is_refused_in_one_sentence(
-    folder: Path, tmp_path: Path, spoil: Callable[[Path], Any], found: str, capfd: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, spoil: Callable[[Path], Any], why: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    mine = Path(shutil.copytree(folder, tmp_path / "mine"))
-    spoil(mine)
-    with pytest.raises(ModelBroken, match=rf"can't be loaded \(.*{found}.* of flan-t5-base\.$") as refused:
-        Classifier.load(mine).support(["Tea."], ["Tea."])
-    assert str(refused.value).startswith(str(mine))
-    assert "\n" not in str(refused.value)
-    assert tuple(capfd.readouterr()) == ("", "")
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    spoil(copy)
+    with pytest.raises(ModelBroken, match=rf"can't be loaded \(.*{why}.* of flan-t5-base\.$") as refused:
+        Classifier.load(copy).support(["Tea."], ["Tea."])
+    assert str(refused.value).startswith(str(copy))
+    assert ("\n" in str(refused.value), *capfd.readouterr()) == (False, "", "")
 
 
 def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     failing = Classifier.load(folder)
-
-    def refuse(**_: object) -> None:
-        raise RuntimeError("out of memory\nTried to allocate")
-
-    monkeypatch.setattr(failing, "_held", (refuse, failing._loaded()[1]))
+    encoder = Mock(side_effect=RuntimeError("out of memory\nTried to allocate"))
+    monkeypatch.setattr(failing, "_held", (encoder, failing._loaded()[1]))
     with pytest.raises(EngineError, match="small on cpu: out of memory Tried to allocate"):
         failing.probabilities(PAIRS)
 
 
 def test_a_folder_is_named_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path) -> None:
-    mine = Classifier.load(folder, batch_size=3, threads=2)
-    assert (mine.name, mine.source) == ("small", str(folder))
-    told = mine.signature()
-    assert (told["name"], told["device"], told["batch_size"], told["threads"]) == ("small", "cpu", 3, 2)
+    loaded = Classifier.load(folder, batch_size=3, threads=2)
+    assert (loaded.name, loaded.source) == ("small", str(folder))
+    expected = {"name": "small", "device": "cpu", "batch_size": 3, "threads": 2}
+    assert loaded.signature().items() >= expected.items()
     files = ", ".join(f'{{ name = "{path.name}" }}' for path in folder.iterdir())
     models = move_in(monkeypatch, tmp_path, toml_row("hhem-2.1-open", HUB, kind="classifier", files=files))
     shutil.copytree(folder, models / "hhem-2.1-open")
-    known = Classifier.load()
-    assert (known.name, known.source, known.sha256) == ("hhem-2.1-open", "hhem-2.1-open", mine.sha256)
+    by_name = Classifier.load()
+    assert by_name.name == by_name.source == "hhem-2.1-open"
+    assert by_name.sha256 == loaded.sha256

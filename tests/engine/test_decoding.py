@@ -19,8 +19,6 @@ from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex
 from localeval.judgements.statements import StatementsReply
 
-PROMPT = "Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London."
-
 
 class Mixed(BaseModel):
     reason: str
@@ -43,8 +41,8 @@ def test_the_shortest_way_out_of_any_beginning_is_legal(tiny: Engine) -> None:
     regex = re.compile(to_regex(JsonSchema(Mixed, whitespace_pattern="")))
     assert regex.fullmatch(WHOLE.decode())
     for end in range(len(WHOLE)):
-        kept = trim_incomplete(WHOLE[:end])
-        text = kept + automaton.shortest(automaton.walk(kept))
+        trimmed = trim_incomplete(WHOLE[:end])
+        text = trimmed + automaton.shortest(automaton.walk(trimmed))
         assert regex.fullmatch(text.decode()), text
 
 
@@ -55,13 +53,13 @@ def test_an_item_that_stood_in_the_list_before_ends_it() -> None:
 
 
 def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engine) -> None:
-    llama, schema = tiny.llama, compiled(tiny, StatementsReply)
-    (end,) = llama.tokenize(b'"]')
-    prompt = llama.tokenize(PROMPT.encode())
+    tokenize, schema = tiny.llama.tokenize, compiled(tiny, StatementsReply)
+    (end,) = tokenize(b'"]')
+    prompt = tokenize(b"Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London.")
 
     def logits(seed: int, tokens: list[int]) -> Logits:
         """Those of a model in miniature, which likes what stood behind the last token before."""
-        random = np.random.default_rng([seed, *tokens[-4:]]).normal(size=llama.n_vocab)
+        random = np.random.default_rng([seed, *tokens[-4:]]).normal(size=tiny.llama.n_vocab)
         for token, following in itertools.pairwise(tokens):
             random[following] += 4 * (token == tokens[-1])
         random[end] += 3
@@ -69,10 +67,8 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
 
     def write(seed: int, drafts: bool) -> tuple[tuple[str, int], int]:
         """(the reply and how many tokens were chosen, the calls that it took)."""
-        before: list[int] = []
-        pieces = tiny._vocabulary.bytes_of
-        decoder = ReplyDecoder[StatementsReply](schema, [*prompt], NgramIndex(()), llama.tokenize, pieces, 60)
-        calls = 0
+        before, calls, pieces = list[int](), 0, tiny._vocabulary.bytes_of
+        decoder = ReplyDecoder[StatementsReply](schema, [*prompt], NgramIndex(()), tokenize, pieces, 60)
         while not decoder.done:
             drafted = decoder.draft = decoder.draft if drafts else []
             calls += 1

@@ -10,20 +10,18 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from localeval import doctor
-from localeval.cli import main
 from localeval.doctor import CheckContext, Finding, examine
-from localeval.engine import probe
-from localeval.engine.embedder import Embedder
 from localeval.engine.engine import Engine
-from localeval.engine.hhem import Classifier
 from localeval.engine.interface import EngineSettings
 from localeval.errors import NetworkRefused
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -31,6 +29,7 @@ from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text import sentences
+from tests.commands import localeval
 from tests.loopback import HUB, move_in, toml_row
 
 GUARD = sys.modules["localeval.system.offline"]._GUARD
@@ -40,30 +39,28 @@ FULL = shutil.disk_usage("/")._replace(free=5_000)
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_path: Path) -> Path:
     """The models folder: a random judge, and an embedder and a classifier that know nothing."""
-    folder = tmp_path / "models"
-    for name in ("small", "hhem"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "config.json").write_text("{}")
-    path = Path(shutil.copy(tiny_path, folder / "tiny.gguf"))
-    rows = [toml_row("tiny", HUB, files=f'{{ name = "tiny.gguf", sha256 = "{hash_file(path)}" }}')]
+    rows = [toml_row("tiny", HUB, files=f'{{ name = "tiny.gguf", sha256 = "{hash_file(tiny_path)}" }}')]
     for name, kind in (("small", "embedder"), ("hhem", "classifier")):
+        (tmp_path / "models" / name).mkdir(parents=True)
+        (tmp_path / "models" / name / "config.json").write_text("{}")
         rows.append(toml_row(name, HUB, kind=kind, files='{ name = "config.json" }'))
+    shutil.copy(tiny_path, tmp_path / "models" / "tiny.gguf")
     same = SimpleNamespace(embed=lambda texts: np.ones((len(texts), 2)), close=lambda: None)
     half = SimpleNamespace(probabilities=lambda pairs: [0.5] * len(pairs), close=lambda: None)
-    monkeypatch.setattr(Embedder, "load", lambda name: same)
-    monkeypatch.setattr(Classifier, "load", lambda name: half)
+    monkeypatch.setattr("localeval.engine.embedder.Embedder.load", lambda name: same)
+    monkeypatch.setattr("localeval.engine.hhem.Classifier.load", lambda name: half)
     monkeypatch.setattr(GUARD, "refused", 3)  # what was tried before the doctor came is not its finding
     offline()
     return move_in(monkeypatch, tmp_path, *rows)
 
 
-def found(*names: str, context: CheckContext | None = None, **more: Any) -> dict[str, Finding]:
-    context = context or CheckContext("tiny", "small", "hhem", **{"threads": 1, **more})
+def findings(*names: str, context: CheckContext | None = None, **options: Any) -> dict[str, Finding]:
+    context = context or CheckContext("tiny", "small", "hhem", **{"threads": 1, **options})
     return {finding.name: finding for finding in examine(context, names)}
 
 
 def change_a_byte_unseen(path: Path) -> None:
-    found("checksums")  # its sum is remembered
+    findings("checksums")  # its sum is remembered
     status, content = path.stat(), path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -78,8 +75,8 @@ def phone(*_: object) -> dict[str, CheckContext]:
 
 def drift(*_: object) -> dict[str, CheckContext]:
     context = CheckContext("tiny")
-    engine = FakeEngine([{"verdict": share} for share in (0.9, 0.9, 0.2, 0.2, 0.9, 0.8)])
-    vars(context)["loaded"] = fake_judge(engine)
+    answers = [{"verdict": share} for share in (0.9, 0.9, 0.2, 0.2, 0.9, 0.8)]
+    vars(context)["loaded"] = fake_judge(FakeEngine(answers))
     return {"context": context}
 
 
@@ -100,46 +97,40 @@ PLANTS: list[tuple[Plant, str, str]] = [
     (phone, "offline", "refused: 1 attempts"),
     (drift, "same bits", "two records"),
 ]
+BAD_PACKAGES = [
+    ("raise ImportError('half of it is missing')", "(ImportError: half of it is missing)"),
+    ("import os; os.kill(os.getpid(), 4)  # SIGILL", "SIGILL, as it is built for another processor"),
+]
 
 
-@pytest.mark.parametrize(("plant", "name", "said"), PLANTS)
+@pytest.mark.parametrize(("plant", "name", "message"), PLANTS)
 def test_each_planted_fault_is_found_by_its_name_with_what_to_do(
-    plant: Plant, name: str, said: str, monkeypatch: pytest.MonkeyPatch, models: Path
+    plant: Plant, name: str, message: str, monkeypatch: pytest.MonkeyPatch, models: Path
 ) -> None:
-    finding = found(name, **(plant(monkeypatch, models) or {}))[name]
-    assert finding.status == "fault"
-    assert said in str(finding)
-    assert "\n" not in str(finding)
+    finding = findings(name, **(plant(monkeypatch, models) or {}))[name]
+    assert message in str(finding)
+    assert (finding.status, "\n" in str(finding)) == ("fault", False)
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("raise ImportError('half of it is missing')", "(ImportError: half of it is missing)"),
-        ("import os; os.kill(os.getpid(), 4)  # SIGILL", "SIGILL, as it is built for another processor"),
-    ],
-)
-def test_a_bad_package_is_named(
-    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("code", "why"), BAD_PACKAGES)
+def test_a_bad_package_is_named(code: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no file of the current folder passes as a package."""
     site = tmp_path / "site"
     (site / "outlines-1.0.0.dist-info").mkdir(parents=True)
     (site / "outlines-1.0.0.dist-info" / "METADATA").write_text("Name: outlines\nVersion: 1.0.0\n")
-    (site / "click.py").write_text(content)
+    (site / "click.py").write_text(code)
     (tmp_path / "filelock.py").write_text("raise ImportError('it was run')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", str(site), *sys.path])  # as in an interactive Python
-    finding = found("packages")["packages"]
-    assert finding.status == "fault"
-    for part in ("outlines is 1.0.0, expected", "click can't be imported", said):
+    finding = findings("packages")["packages"]
+    assert (finding.status, "it was run" in finding.found) == ("fault", False)
+    for part in ("outlines is 1.0.0, expected", "click can't be imported", why):
         assert part in finding.found
-    assert "it was run" not in finding.found
 
 
 def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> None:
     names = ("python", "disk", "memory", "checksums", "splitter", "judge", "grammar", "same bits", "offline")
-    rows = found(*names)
+    rows = findings(*names)
     assert {f.name: f.status for f in rows.values()} == dict.fromkeys(names, "ok")
     # It is what a run plans with, and not the catalog's rough figure, which is 0.1 GB here.
     planned = Engine(models / "tiny.gguf", EngineSettings()).memory()
@@ -147,51 +138,39 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> N
     assert rows["memory"].found.startswith(f"tiny needs about {planned / 1e9:.1f} GB, ")
     shutil.rmtree(models / "small")
     shutil.rmtree(models / "hhem")
-    beside = found("embedder", "classifier")
-    assert [finding.status for finding in beside.values()] == ["absent", "absent"]
+    assert [row.status for row in findings("embedder", "classifier").values()] == ["absent", "absent"]
 
 
 def test_a_judge_that_ends_the_process_is_told_once(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vocabulary of such a file can be read: only its weights, or the first reply, end the process."""
-    tries = []
-
-    def crashed(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        tries.append(command[-2])
-        return subprocess.CompletedProcess([], -signal.SIGILL, "", "")
-
-    monkeypatch.setattr(probe, "library", lambda: "made for another processor")
-    monkeypatch.setattr(subprocess, "run", crashed)
-    rows = found("judge", "grammar", "faithfulness", "same bits")
+    start = Mock(return_value=subprocess.CompletedProcess([], -signal.SIGILL, "", ""))
+    monkeypatch.setattr("localeval.engine.probe.library", lambda: "made for another processor")
+    monkeypatch.setattr(subprocess, "run", start)
+    rows = findings("judge", "grammar", "faithfulness", "same bits")
     assert "llama.cpp ends the process on this model (SIGILL)" in rows["judge"].found
     assert [row.status for row in rows.values()] == ["fault", "absent", "absent", "absent"]
-    assert tries == [str(models / "tiny.gguf")]
+    assert [call.args[0][-2] for call in start.call_args_list] == [str(models / "tiny.gguf")]
 
 
 def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(
-    tiny_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(doctor.CHECKS, "packages", lambda _: "not tried")  # it takes seconds
-
-    def run(*arguments: str) -> tuple[object, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["doctor", *arguments])
-        return ended.value.code, capsys.readouterr().out
-
-    code, out = run("--judge", str(tiny_path), "--embedder", "none", "--classifier", "none")
-    assert code == 3
-    assert len(out.splitlines()) == 14
-    [fault] = [line for line in out.splitlines() if line.startswith("FAULT")]
+    run = partial(localeval, "doctor", cwd=models)
+    done = run("--judge", tiny_path, "--embedder", "none", "--classifier", "none")
+    assert (done.returncode, len(done.stdout.splitlines())) == (3, 14)
+    [fault] = [line for line in done.stdout.splitlines() if line.startswith("FAULT")]
     assert "faithfulness" in fault  # it is random
-    code, out = run("--json", "--only", "judge", "--only", "grammar", "--judge", "none.gguf")
-    assert code == 3
-    states = [(row["name"], row["status"]) for row in json.loads(out)]
-    assert states == [("judge", "fault"), ("grammar", "absent")]
-    assert run("--only", "pulse") == (2, "")
+    done = run("--json", "--only", "judge", "--only", "grammar", "--judge", "none.gguf")
+    states = [(row["name"], row["status"]) for row in json.loads(done.stdout)]
+    assert (done.returncode, states) == (3, [("judge", "fault"), ("grammar", "absent")])
+    done = run("--only", "pulse")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.model
 def test_the_quick_start_is_sound() -> None:
     offline()
-    findings = list(examine(CheckContext(DEFAULT_JUDGE)))
-    assert [str(finding) for finding in findings if finding.status == "fault"] == []
-    assert {finding.name: finding.status for finding in findings}["faithfulness"] == "ok"
+    rows = findings(context=CheckContext(DEFAULT_JUDGE))
+    assert [str(finding) for finding in rows.values() if finding.status == "fault"] == []
+    assert rows["faithfulness"].status == "ok"

@@ -36,7 +36,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def judged(folder: Path, progress: Callable[[int, Sequence[Sample]], None] | None = None) -> int:
+def run(folder: Path, progress: Callable[[int, Sequence[Sample]], None] | None = None) -> int:
     """Run to the end; the number of judgements that were asked of the engine."""
     engine = SteadyEngine()
     evaluate(ROWS, METRICS, steady_judge(engine), folder, progress)
@@ -46,7 +46,7 @@ def judged(folder: Path, progress: Callable[[int, Sequence[Sample]], None] | Non
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
-    judged(folder)
+    run(folder)
     return folder
 
 
@@ -60,44 +60,36 @@ def lines(folder: Path) -> list[bytes]:
     return (folder / FILE).read_bytes().splitlines(keepends=True)
 
 
-def remade(whole: Path, damaged: bytes, folder: Path) -> tuple[int, int]:
+def repair(whole: Path, damaged: bytes, folder: Path) -> tuple[int, int]:
     """(lines lost, lines made again) where a run over this journal ends in the bytes of the whole one."""
     (folder / FILE).write_bytes(damaged)
     (folder / RESULTS).unlink()
-    left = {line for line in damaged.splitlines(keepends=True) if line.endswith(b"\n")}
-    judged(folder)
+    run(folder)
     assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
-    after = lines(folder)
-    assert all(map(is_whole, after))
-    kept = [line for line in after if line in left]
-    return len(set(lines(whole)) - left), len(after) - len(kept)
+    assert all(map(is_whole, lines(folder)))
+    unharmed = {line for line in damaged.splitlines(keepends=True) if line.endswith(b"\n")}
+    return len(set(lines(whole)) - unharmed), sum(line not in unharmed for line in lines(folder))
 
 
-def test_a_cut_journal_loses_only_the_cut(
-    whole: Path, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_cut_costs_only_the_lines_cut(whole: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = (whole / FILE).read_bytes()
     for cut in random.Random(7).sample(range(len(data)), TIMES):
         caplog.clear()
-        lost, made = remade(whole, data[:cut], folder)
-        assert made == lost == data[cut:].count(b"\n")
+        lost, again = repair(whole, data[:cut], folder)
+        assert again == lost == data[cut:].count(b"\n")
         torn = cut > 0 and data[cut - 1 : cut] != b"\n"
         assert ("the last line is half-written" in caplog.text) == torn
 
 
-def test_a_flipped_bit_costs_only_its_lines(
-    whole: Path, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    data = (whole / FILE).read_bytes()
-    drawn = random.Random(7)
-    places = drawn.sample(range(len(data)), TIMES)
-    places += [i for i, byte in enumerate(data) if byte == 10][:2]  # a line end: two lines become one
-    for place in places:
+def test_a_bit_flip_costs_only_its_lines(whole: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data, rng = (whole / FILE).read_bytes(), random.Random(7)
+    line_ends = [i for i, byte in enumerate(data) if byte == 10][:2]  # two lines become one
+    for place in (*rng.sample(range(len(data)), TIMES), *line_ends):
         caplog.clear()
         flipped = bytearray(data)
-        flipped[place] ^= 1 << drawn.randrange(8)
-        lost, made = remade(whole, bytes(flipped), folder)
-        assert made == lost in (1, 2)
+        flipped[place] ^= 1 << rng.randrange(8)
+        lost, again = repair(whole, bytes(flipped), folder)
+        assert again == lost in (1, 2)
         number = data.count(b"\n", 0, place) + 1
         assert f"{FILE}, line {number}" in caplog.text or "the last line is half-written" in caplog.text
 
@@ -121,13 +113,13 @@ def room_for(size: int) -> Iterator[None]:
 def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with room_for(10_000), pytest.raises(FolderError, match="all before it are kept"):
-        judged(folder)
-    kept = lines(folder)
-    assert len(kept) > 3
-    assert all(map(is_whole, kept))
+        run(folder)
+    written = lines(folder)
+    assert len(written) > 3
+    assert all(map(is_whole, written))
     assert not (folder / RESULTS).exists()
-    judged(folder)
-    assert lines(folder)[: len(kept)] == kept
+    run(folder)
+    assert lines(folder)[: len(written)] == written
     assert len(lines(folder)) == len(lines(whole))
     assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
 
@@ -137,10 +129,10 @@ def test_results_that_find_no_room_leave_no_half_file(whole: Path, folder: Path)
         (folder / name).unlink()
     size = (whole / RESULTS).stat().st_size
     with room_for(size - 100), pytest.raises(FolderError, match="what was judged is kept"):
-        judged(folder)
-    left = {path.name for path in folder.iterdir()}
-    assert left - {REPORT} == {FILE, SAMPLES, CONFIG, ".lock"}  # the report is smaller than the results
-    assert judged(folder) == 0
+        run(folder)
+    names = {path.name for path in folder.iterdir()}
+    assert names - {REPORT} == {FILE, SAMPLES, CONFIG, ".lock"}  # the report is smaller than the results
+    assert run(folder) == 0
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -154,13 +146,12 @@ def test_a_folder_or_journal_that_is_moved_during_the_run_is_told(tmp_path: Path
                 shutil.copytree(moved, folder)
 
     with pytest.raises(FolderError, match="moved, removed or replaced"):
-        judged(folder, move)
+        run(folder, move)
     assert folder.exists() == replaced
     assert len(lines(moved)) == 3 * 5 + 1  # five judgements a sample, and the one in flight
 
 
 # With a model that decodes, and processes.
-
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "No."]
 DECODED = [
     {"id": f"{i}-{n}", "response": f"{text} {n}.", "retrieved_contexts": TEXTS[:2]}
@@ -170,22 +161,18 @@ DECODED = [
 
 
 def test_a_model_file_that_is_replaced_stops_the_run(tiny_path: Path, tmp_path: Path) -> None:
-    model, folder = tmp_path / "own.gguf", tmp_path / "run"
-    shutil.copy(tiny_path, model)
+    folder, model = tmp_path / "run", Path(shutil.copy(tiny_path, tmp_path / "own.gguf"))
 
     def change(done: int, _: Sequence[Sample]) -> None:
         if done == 2:
-            shutil.copy(tiny_path, tmp_path / "other.gguf")
-            (tmp_path / "other.gguf").replace(model)
+            Path(shutil.copy(tiny_path, tmp_path / "other.gguf")).replace(model)
 
-    with (
-        Judge.load(model, n_threads=1, n_ctx=8192) as judge,
-        pytest.raises(ModelBroken, match=r"own\.gguf: the model file was replaced or changed"),
-    ):
+    refused = pytest.raises(ModelBroken, match=r"own\.gguf: the model file was replaced or changed")
+    with Judge.load(model, n_threads=1, n_ctx=8192) as judge, refused:
         evaluate(DECODED, ["faithfulness"], judge, folder, change)
-    kept = lines(folder)
-    assert len(kept) == 4  # two samples: statements and support
+    written = lines(folder)
+    assert len(written) == 4  # two samples: statements and support
     shutil.copy(tiny_path, model)
     with Judge.load(model, n_threads=1, n_ctx=8192) as judge:
         evaluate(DECODED, ["faithfulness"], judge, folder)
-    assert lines(folder)[:4] == kept
+    assert lines(folder)[:4] == written

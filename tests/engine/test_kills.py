@@ -36,11 +36,11 @@ main()
 TEXTS = ["Tea grows in Assam. It sings!", "茶树种植于云南。产量很高,达到100吨。", "- one\n- two\n- three"]
 
 
-def begun(tmp_path: Path, model: Path, name: str) -> subprocess.Popen[bytes]:
-    own: list[str | Path] = [sys.executable, "-c", COUNTED, tmp_path / f"{name}.asked", "evaluate"]
-    own += [tmp_path / "data.jsonl", "-m", "faithfulness", "-q", "--threads", "1", "--judge", model]
-    own += ["--statements", "sentences", "-o", tmp_path / name]
-    return subprocess.Popen(own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start(tmp_path: Path, model: Path, name: str) -> subprocess.Popen[bytes]:
+    command: list[str | Path] = [sys.executable, "-c", COUNTED, tmp_path / f"{name}.asked", "evaluate"]
+    command += [tmp_path / "data.jsonl", "-m", "faithfulness", "-q", "--threads", "1", "--judge", model]
+    command += ["--statements", "sentences", "-o", tmp_path / name]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def test_a_killed_run_ends_in_the_bytes_of_an_undisturbed_one(tiny_path: Path, tmp_path: Path) -> None:
@@ -51,24 +51,22 @@ def test_a_killed_run_ends_in_the_bytes_of_an_undisturbed_one(tiny_path: Path, t
         for i, text in enumerate(TEXTS)
     ]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    start = time.monotonic()
-    assert begun(tmp_path, tiny_path, "whole").wait() == 0
-    seconds = time.monotonic() - start
-
-    journal, drawn = tmp_path / "run" / FILE, random.Random(11)
+    begin = time.monotonic()
+    assert start(tmp_path, tiny_path, "whole").wait() == 0
+    seconds = time.monotonic() - begin
+    journal, rng = tmp_path / "run" / FILE, random.Random(11)
     for kill in range(KILLS):
-        seen = journal.stat().st_size if journal.exists() else 0
-        process = begun(tmp_path, tiny_path, "run")
+        size = journal.stat().st_size if journal.exists() else 0
+        process = start(tmp_path, tiny_path, "run")
         # One kill in four comes while it loads, the others after a few more judgements.
-        more = 0 if kill % 4 == 3 else drawn.randrange(1, 4000)
-        while more and not (journal.exists() and journal.stat().st_size >= seen + more):
+        more = 0 if kill % 4 == 3 else rng.randrange(1, 4000)
+        while more and not (journal.exists() and journal.stat().st_size >= size + more):
             assert process.poll() is None
             time.sleep(0.002)
-        time.sleep(drawn.uniform(0, 0.02 if more else seconds / 4))
-        process.send_signal(signal.SIGKILL)
+        time.sleep(rng.uniform(0, 0.02 if more else seconds / 4))
+        process.kill()
         assert process.wait() == -signal.SIGKILL
-    assert begun(tmp_path, tiny_path, "run").wait() == 0
-
+    assert start(tmp_path, tiny_path, "run").wait() == 0
     assert (tmp_path / "run" / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
     judged = journal.read_bytes().splitlines(keepends=True)
     assert all(map(is_whole, judged))

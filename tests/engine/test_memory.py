@@ -17,17 +17,15 @@ from localeval.prompts import PromptPrefix
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
 STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\n"
+MACHINES = [
+    ("", None, None, None),  # a system that does not tell
+    (MEMINFO, "max", STAT, 4_096_000_000),
+    (MEMINFO, "3000000000", None, 2_000_000_000),  # an old kernel
+    (MEMINFO, "3000000000", STAT, 2_900_000_000),  # files that were read give way
+]
 
 
-@pytest.mark.parametrize(
-    ("meminfo", "limit", "stat", "free"),
-    [
-        ("", None, None, None),  # a system that does not tell
-        (MEMINFO, "max", STAT, 4_096_000_000),
-        (MEMINFO, "3000000000", None, 2_000_000_000),  # an old kernel
-        (MEMINFO, "3000000000", STAT, 2_900_000_000),  # files that were read give way
-    ],
-)
+@pytest.mark.parametrize(("meminfo", "limit", "stat", "free"), MACHINES)
 def test_what_is_free_is_the_least_of_what_the_machine_has_and_a_container_may_take(
     meminfo: str, limit: str | None, stat: str | None, free: int | None, tmp_path: Path
 ) -> None:
@@ -41,7 +39,7 @@ def test_what_is_free_is_the_least_of_what_the_machine_has_and_a_container_may_t
 def test_the_cache_has_the_size_that_llama_cpp_logs() -> None:
     """For 8192 tokens of Qwen3-4B at 16 bits, whose heads are larger than its width over their number."""
     model = {"block_count": 36, "embedding_length": 2560, "attention.head_count": 32}
-    model |= {f"attention.{name}": n for name, n in (("head_count_kv", 8), ("key_length", 128))}
+    model |= {"attention.head_count_kv": 8, "attention.key_length": 128}
     for value_length, mebibytes in ((128, 1152), (64, 864)):
         model["attention.value_length"] = value_length
         assert cache_bytes(lambda name: model.get(name, 0), 8192, "f16") == mebibytes * 1024**2
@@ -76,6 +74,6 @@ def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pyt
 def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> None:
     cores = physical_cores(tmp_path / "none")
     assert cores >= 1
-    for quota, most in (("1000 100000", 1), ("150000 100000", 2), ("max 100000", 4096)):
+    for quota, limit in (("1000 100000", 1), ("150000 100000", 2), ("max 100000", 4096)):
         (tmp_path / "cpu.max").write_text(f"{quota}\n")
-        assert physical_cores(tmp_path / "cpu.max") == min(cores, most)
+        assert physical_cores(tmp_path / "cpu.max") == min(cores, limit)

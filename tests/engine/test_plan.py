@@ -11,7 +11,6 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import METRICS, Judge, Plan, evaluate, plan
-from localeval.cli import main
 from localeval.engine.benchmark import Speed
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, EngineError
@@ -19,16 +18,22 @@ from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
-from localeval.runs.plan import FILE as PLAN
-from localeval.runs.plan import make_plan
+from localeval.runs.plan import FILE, make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
+from tests.commands import localeval
 from tests.heads import HEADS
 from tests.steady import SteadyEngine, steady_judge
 
 SHIPPED = read_samples(str(resources.files("localeval") / "examples" / "answers.jsonl"))
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
+NEVER = fake_judge(FakeEngine([]))  # a question to it would end the test
+CHOICES = [
+    ("faithfulness", {"statements": "sentences"}),
+    ("context_relevance,context_precision", {}),
+    ("faithfulness", {"statements": "sentences", "verdict": "reasoned"}),
+]
 
 
 def planned(judge: Judge, samples: list[Sample], metrics: str, most: int = 0, **options: Any) -> Plan:
@@ -41,27 +46,20 @@ def tiny_judge(tiny: Engine) -> Judge:
     return Judge(tiny, {"name": "tiny", "sha256": "0" * 64, "size": 0})
 
 
-@pytest.mark.parametrize(
-    ("metrics", "options"),
-    [
-        ("faithfulness", {"statements": "sentences"}),
-        ("context_relevance,context_precision", {}),
-        ("faithfulness", {"statements": "sentences", "verdict": "reasoned"}),
-    ],
-)
+@pytest.mark.parametrize(("metrics", "options"), CHOICES)
 def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, options: dict[str, Any]) -> None:
     """Counted by the schedule's own rules, also where the items are too many for one chunk."""
     samples = [s for s in SHIPPED if s.id in ("en-supported", "zh-contradicted", "en-no-contexts")]
     tiny_judge.engine._states.clear()  # type: ignore[attr-defined]  # prefixes of other tests
     tiny_judge.engine._in_cache = None  # type: ignore[attr-defined]
-    told = planned(tiny_judge, samples, metrics, **options).spent
+    estimate = planned(tiny_judge, samples, metrics, **options).spent
     before = tiny_judge.engine.spent
     evaluate(samples, metrics.split(","), tiny_judge, **options)
     spent = tiny_judge.engine.spent.since(before)
+    assert (estimate.prefix, estimate.context, estimate.items) == (spent.prefix, spent.context, spent.items)
     assert spent.items > 0
-    assert (told.prefix, told.context, told.items) == (spent.prefix, spent.context, spent.items)
     if "verdict" not in options:
-        assert told.forced == spent.forced
+        assert estimate.forced == spent.forced
 
 
 def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge) -> None:
@@ -70,53 +68,50 @@ def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judg
         Sample(id=name, response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * times])
         for name, times in (("short", 1), ("long", 300), ("endless", 10_000))
     ]
-    told = planned(tiny_judge, samples, "faithfulness", statements="sentences")
+    estimate = planned(tiny_judge, samples, "faithfulness", statements="sentences")
     _, long, endless = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples
-    assert told.windows == {"long": long.records["support"].windows}  # type: ignore[attr-defined]
-    assert told.too_long == ("endless",)
-    assert endless.scores["faithfulness"].reason == "context_too_long"
-    assert "context_too_long: 1 sample (endless)" in str(told)
+    assert estimate.windows == {"long": long.records["support"].windows}  # type: ignore[attr-defined]
+    assert (estimate.too_long, endless.scores["faithfulness"].reason) == (("endless",), "context_too_long")
+    assert "context_too_long: 1 sample (endless)" in str(estimate)
 
 
 def test_every_judgement_can_be_gone_through_without_an_answer() -> None:
     """The engine has no answer to give: a question to it would end the test."""
     sample = Sample(user_input="Tea?", response="Tea grows.", retrieved_contexts=["Tea."], reference="Tea.")
     judge = fake_judge(FakeEngine([]), classifier=FakeClassifier({}))
-    told = planned(judge, [sample], ",".join(METRICS), explain=True, head=HEADS)
-    assert {work.judgement for work in told.work if work.to_make == 1} == set(JUDGEMENTS)
-    by = {work.judgement: work.by for work in told.work}
+    work = planned(judge, [sample], ",".join(METRICS), explain=True, head=HEADS).work
+    assert {row.judgement for row in work if row.to_make == 1} == set(JUDGEMENTS)
+    by = {row.judgement: row.by for row in work}
     assert (by["similarity"], by["support_hhem"], by["support"]) == ("embedder", "classifier", "judge")
 
 
 def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engine_is(tmp_path: Path) -> None:
     run = tmp_path / "run"
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=run)
-    more = [TEA, {**TEA, "id": "b", "response": "Tea sings."}]
-    told = plan(more, ["faithfulness"], fake_judge(FakeEngine([])), output=run)
-    assert (told.to_make, told.kept) == (2, 2)
-    assert (told.tokens[0], told.tokens[1] > 0) == (0, True)
+    estimate = plan([TEA, {**TEA, "id": "b", "response": "Tea sings."}], ["faithfulness"], NEVER, output=run)
+    assert (estimate.to_make, estimate.kept) == (2, 2)
+    assert (estimate.tokens[0], estimate.tokens[1] > 0) == (0, True)
     for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
         folder = tmp_path / type(error).__name__
         evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([YES[0], error])), output=folder)
-        told = plan([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=folder)
-        assert (told.to_make, told.kept) == counts
+        estimate = plan([TEA], ["faithfulness"], NEVER, output=folder)
+        assert (estimate.to_make, estimate.kept) == counts
 
 
 def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> None:
     engine = FakeEngine([*YES, {"verdict": 0.25}])
     samples = [TEA, {**TEA, "id": "b"}, {**TEA, "id": "c", "retrieved_contexts": ["Tea sings."]}]
-    told = plan(samples, ["faithfulness"], fake_judge(FakeEngine([])))
+    estimate = plan(samples, ["faithfulness"], NEVER)
     evaluate(samples, ["faithfulness"], fake_judge(engine))
-    assert told.to_make == len(engine.calls) == 3
-    assert [work.again for work in told.work] == [2, 1]
-    assert told.tokens[1] == 0
-    nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], fake_judge(FakeEngine([])))
+    assert estimate.to_make == len(engine.calls) == 3
+    assert ([work.again for work in estimate.work], estimate.tokens[1]) == ([2, 1], 0)
+    nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], NEVER)
     assert "no model is asked" in nothing.summary()[0]
 
 
 def test_of_many_samples_a_part_evenly_spread_stands_for_all() -> None:
     samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(300)]
-    part, whole = (planned(fake_judge(FakeEngine([])), samples, "faithfulness", most) for most in (100, 0))
+    part, whole = (planned(NEVER, samples, "faithfulness", most) for most in (100, 0))
     assert (part.looked_at, part.samples, part.to_make, part.tokens) == (100, 300, 600, ())
     assert part.spent == whole.spent
 
@@ -127,30 +122,27 @@ def test_what_was_not_looked_at_is_not_said_to_be_judged(tmp_path: Path) -> None
     for number in (200, 201):  # the new one is not among the 100 looked at
         judge = steady_judge(SteadyEngine())
         evaluate(rows[:number], ["faithfulness"], judge, tmp_path, watch=watch, statements="sentences")
-    (told,) = watch.begin.call_args.args[0].summary()
-    assert "no model is asked" not in told
-    assert "100 of 201 samples" in told
+    (line,) = watch.begin.call_args.args[0].summary()
+    assert "no model is asked" not in line
+    assert "100 of 201 samples" in line
 
 
 def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
     first, second = Mock(), Mock()
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
-    kept = json.loads((tmp_path / PLAN).read_text())
+    record = json.loads((tmp_path / FILE).read_text())
     assert first.took.call_args.args[2]["faithfulness"].value == 1.0
-    assert (kept["to_make"], kept["kept"], kept["samples"]) == (2, 0, 1)
-    assert kept["rows"] == first.begin.call_args.args[0].spent.total == sum(kept["rows_by_sample"])
-    evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([])), output=tmp_path, watch=second)
+    assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
+    assert record["rows"] == first.begin.call_args.args[0].spent.total == sum(record["rows_by_sample"])
+    evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
     assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
-    assert json.loads((tmp_path / PLAN).read_text()) == kept
+    assert json.loads((tmp_path / FILE).read_text()) == record
 
 
 def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is free stands beside it; a second one, to measure the speed with, has to fit in there."""
-
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
-    monkeypatch.setattr(
-        "localeval.engine.benchmark.measure", lambda *_: pytest.fail("a second one is loaded")
-    )
+    monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: pytest.fail("loaded a second"))
     watch, more = Mock(), {**TEA, "response": "Tea sings."}
     with Judge.load(tiny_path, n_threads=1, n_ctx=16384) as judge:
         with pytest.raises(InputError, match=r"the judge needs about 0\.6 GB"):
@@ -162,22 +154,18 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
 
 
 def test_the_command_prints_the_plan_and_judges_nothing(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(TEA) + "\n")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
-    command = ["evaluate", "data.jsonl", "--judge", str(tiny_path), "--n-ctx", "16384", "--plan"]
-    main(command)
-    said = capsys.readouterr().out
-    assert [line.split()[0] for line in said.splitlines()[2:4]] == ["statements", "support"]
-    assert "Memory: 0.6 GB needed" in said
-    main([*command, "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (told["samples"], told["to_make"], told["seconds"] > 0) == (1, 2, True)
-    assert not (tmp_path / "runs").exists()
+    command = ("evaluate", "data.jsonl", "--judge", tiny_path, "--n-ctx", "16384", "--plan")
+    done = localeval(*command, cwd=tmp_path)
+    assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["statements", "support"]
+    assert (done.returncode, "Memory: 0.6 GB needed" in done.stdout) == (0, True)
+    done = localeval(*command, "--json", cwd=tmp_path)
+    record = json.loads(done.stdout)
+    assert (record["samples"], record["to_make"], record["seconds"] > 0) == (1, 2, True)
+    assert (done.returncode, (tmp_path / "runs").exists()) == (0, False)
     monkeypatch.setattr("localeval.runs.plan.available", lambda: 500_000_000)
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert ended.value.code == 2
-    assert "choose a smaller model" in capsys.readouterr().out
+    done = localeval(*command, cwd=tmp_path)
+    assert (done.returncode, "choose a smaller model" in done.stdout) == (2, True)

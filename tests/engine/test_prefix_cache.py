@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from localeval import Judge, Sample, plan
-from localeval.engine import prefix_cache
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings, Reply
 from localeval.engine.prefix_cache import PrefixCache
@@ -38,17 +37,16 @@ def ask(path: Path, states: PrefixCache | None) -> tuple[list[Reply[ReasonedRepl
 
 
 def test_a_kept_prefix_costs_no_row_and_gives_the_same_bits(tiny_path: Path, folder: Path) -> None:
-    alone, rows = ask(tiny_path, None)
-    assert rows > 0
-    assert not folder.exists()
+    replies, rows = ask(tiny_path, None)
+    assert (rows > 0, folder.exists()) == (True, False)
     states = PrefixCache("a", SETTINGS)
-    assert ask(tiny_path, states) == (alone, rows)
-    assert ask(tiny_path, states) == (alone, 0)
+    assert ask(tiny_path, states) == (replies, rows)
+    assert ask(tiny_path, states) == (replies, 0)
     (file,) = folder.iterdir()
     whole = file.read_bytes()
     for damaged in (b"", whole[:-1], whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:]):
         file.write_bytes(damaged)
-        assert ask(tiny_path, states) == (alone, rows)
+        assert ask(tiny_path, states) == (replies, rows)
         assert file.read_bytes() == whole
 
 
@@ -60,12 +58,12 @@ def test_a_state_is_of_one_model_build_and_processor(folder: Path, monkeypatch: 
     assert not PrefixCache("a", EngineSettings(n_ctx=2048, n_threads=2)).has([1, 2])
     for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
         with monkeypatch.context() as patch:
-            patch.setattr(prefix_cache, name, lambda answer=answer: answer)
+            patch.setattr(f"localeval.engine.prefix_cache.{name}", lambda answer=answer: answer)
             assert not PrefixCache("a", SETTINGS).has([1, 2])
 
 
 def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefix_cache, "MOST", 3 * (32 + 100))
+    monkeypatch.setattr("localeval.engine.prefix_cache.MOST", 3 * (32 + 100))
     states = PrefixCache("a", SETTINGS)
     for i in range(3):
         states.put([i], bytes(100))
@@ -103,14 +101,14 @@ def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, 
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_judge_keeps_prefixes_and_a_plan_knows_it(keeps: bool, tiny_path: Path, folder: Path) -> None:
-    found = []
+    runs = []
     for _ in range(2):
         with Judge.load(tiny_path, n_threads=1, cache_prefix=keeps) as judge:
-            told = plan([SAMPLE], ["faithfulness"], judge, statements="sentences")
+            estimate = plan([SAMPLE], ["faithfulness"], judge, statements="sentences")
             score = judge.score("faithfulness", SAMPLE, statements="sentences")
-            assert told.spent.prefix == judge.engine.spent.prefix
-            found.append((score, told.memory, told.spent.prefix))
-    (first, memory, rows), second = found
+            assert estimate.spent.prefix == judge.engine.spent.prefix
+            runs.append((score, estimate.memory, estimate.spent.prefix))
+    (first, memory, rows), second = runs
     assert rows > 0
     assert second == (first, memory, 0 if keeps else rows)
     assert len(list(folder.glob("*"))) == keeps

@@ -20,7 +20,6 @@ from localeval import Judge
 from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
-from localeval.engine.probe import probe_model
 from localeval.errors import ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.files import hash_file
@@ -42,8 +41,8 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def aborting(tiny_path: Path, tmp_path: Path) -> Path:
     """A file on which llama.cpp ends the process: its number of layers is beyond all bounds."""
     whole, path = tiny_path.read_bytes(), tmp_path / "aborting.gguf"
-    at = whole.index(b"qwen2.block_count") + len(b"qwen2.block_count") + 4  # behind the type
-    path.write_bytes(whole[:at] + struct.pack("<I", 1 << 20) + whole[at + 4 :])
+    start = whole.index(b"qwen2.block_count") + len(b"qwen2.block_count") + 4  # behind the type
+    path.write_bytes(whole[:start] + struct.pack("<I", 1 << 20) + whole[start + 4 :])
     return path
 
 
@@ -59,23 +58,20 @@ def in_the_catalog(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 def test_no_damaged_file_ends_or_hangs_the_callers_process(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.damage", str(tmp_path), str(SHARE)]
-    root = Path(__file__).parents[2]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    print(f"{len(found)} files: {dict(Counter((row['stopped'], row['how']) for row in found))}")
-    assert [row for row in found if row["harm"]] == []
-    assert len(found) >= SHARE * 1100
-    for said in (row["said"] for row in found if row["how"] == "fault"):
-        assert str(tmp_path) in said
-        assert "\n" not in said[:600] == said
-    last = {row["what"]: row["stopped"] for row in found[-5:]}
-    assert last.pop("whole") == "works"
-    assert set(last.values()) == {"tables", "probe"}
+    output = subprocess.check_output(command, text=True, cwd=Path(__file__).parents[2])
+    rows = [json.loads(line) for line in output.splitlines()]
+    print(f"{len(rows)} files: {dict(Counter((row['stopped'], row['how']) for row in rows))}")
+    assert [row for row in rows if row["harm"]] == []
+    assert len(rows) >= SHARE * 1100
+    for message in (row["said"] for row in rows if row["how"] == "fault"):
+        assert str(tmp_path) in message
+        assert "\n" not in message[:600] == message
+    last = {row["what"]: row["stopped"] for row in rows[-5:]}
+    assert (last.pop("whole"), set(last.values())) == ("works", {"tables", "probe"})
 
 
-def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(
-    aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_aborting_file_is_refused(aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What aborts llama.cpp aborts a probe alone."""
     check_gguf(aborting)  # its tables are sound
     with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG"):
         load(aborting)
@@ -85,17 +81,15 @@ def test_what_aborts_llama_cpp_aborts_a_probe_and_is_refused_here(
 
 
 def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loops = "".join("{% for i in range(99999) %}" for _ in range(4)) + "{% endfor %}" * 4
+    loops = "{% for i in range(99999) %}" * 4 + "{% endfor %}" * 4
     loops = f"{{% if messages|length == 38 %}}{loops}{{% endif %}}"  # behind 18 worked examples alone
     path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
     monkeypatch.setattr(probe, "SECONDS", 3)
     with pytest.raises(ModelBroken, match="did not end within 3 seconds"):
-        probe_model(path, SETTINGS)
+        probe.probe_model(path, SETTINGS)
 
 
-def test_weights_that_are_nan_fail_only_their_samples(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_of_nan_fail_only_their_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "IN_CHILD", True)
 
     def score(judge: Judge, text: str) -> Score:
@@ -104,10 +98,10 @@ def test_weights_that_are_nan_fail_only_their_samples(
 
     path = write_tiny_model(tmp_path / "mine.gguf", lost="茶".encode()[0])
     with Judge.load(path, n_threads=1) as judge:
-        alone = score(judge, "Tea grows.")
-        assert alone.status == "scored"
+        first = score(judge, "Tea grows.")
+        assert first.status == "scored"
         assert score(judge, "Tea 茶 grows.") == Score.failed("engine_error")
-        assert score(judge, "Tea grows.") == alone
+        assert score(judge, "Tea grows.") == first
     monkeypatch.setattr(probe, "IN_CHILD", False)
     with pytest.raises(ModelBroken, match="the model answers with NaN or infinity"):
         load(write_tiny_model(tmp_path / "worse.gguf", lost=ord("a")))  # for a text of the probe
@@ -118,33 +112,30 @@ def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch:
     path = write_tiny_model(tmp_path / "mine.gguf")
     if known:
         in_the_catalog(path, monkeypatch, tmp_path)
-    probe_model(path, SETTINGS)
+    probe.probe_model(path, SETTINGS)
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "run", None)  # a process that is started now is a TypeError
-        probe_model(path, EngineSettings(n_ctx=8192, n_threads=2))  # a longer context was proved too
+        probe.probe_model(path, EngineSettings(n_ctx=8192, n_threads=2))  # a longer context was proved too
         patch.setattr(probe, "library", lambda: "another")
         with pytest.raises(TypeError):
-            probe_model(path, SETTINGS)
+            probe.probe_model(path, SETTINGS)
         if known:
-            probe_model(path)  # its vocabulary alone: nothing is computed
+            probe.probe_model(path)  # its vocabulary alone: nothing is computed
     path.write_bytes(path.read_bytes().replace(b"qwen2.block_count", b"qwen2.block_cound"))
     with pytest.raises(ModelBroken, match=r"key not found in model: qwen2\.block_count"):
-        probe_model(path, SETTINGS)
+        probe.probe_model(path, SETTINGS)
 
 
 def test_a_build_that_ends_is_told(aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_the_catalog(aborting, monkeypatch, tmp_path)
     with pytest.raises(ModelError, match=r"\(SIG.*its build is at fault"):
-        probe_model(aborting, SETTINGS)
+        probe.probe_model(aborting, SETTINGS)
 
 
 def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Path) -> None:
     path, whole = tmp_path / "m.gguf", tiny_path.read_bytes()
-    for at, value, found in (
-        (8, 1 << 40, "tensors"),
-        (16, 1 << 40, "pairs"),
-        (24, 1 << 62, "end of the file"),
-    ):
-        path.write_bytes(whole[:at] + struct.pack("<Q", value) + whole[at + 8 :])
-        with pytest.raises(ModelBroken, match=found):
+    numbers = ((8, 1 << 40, "tensors"), (16, 1 << 40, "pairs"), (24, 1 << 62, "end of the file"))
+    for start, value, message in numbers:
+        path.write_bytes(whole[:start] + struct.pack("<Q", value) + whole[start + 8 :])
+        with pytest.raises(ModelBroken, match=message):
             check_gguf(path)

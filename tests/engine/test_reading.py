@@ -8,13 +8,13 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from localeval import Judge, Sample
-from localeval.cli import main
 from localeval.engine.engine import Engine
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
@@ -30,13 +30,11 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     assert len(first.values) == len(first.ends)  # a state for each token
     assert first.ends[-1] == len(ITEM.encode())
     replies = tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply)
-    other = tiny.read("Context:\nAnother.", ITEM, 0)
-    assert not np.array_equal(first.values, other.values)
+    assert not np.array_equal(first.values, tiny.read("Context:\nAnother.", ITEM, 0).values)
     for _ in range(2):
         before = tiny.spent.read
         again = tiny.read(CONTEXT, ITEM, 0)
-        assert np.array_equal(first.values, again.values)
-        assert first.ends == again.ends
+        assert (np.array_equal(first.values, again.values), first.ends) == (True, again.ends)
     assert tiny.spent.read - before == tiny.count(ITEM)  # a context that was read last stands
     assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
 
@@ -67,52 +65,49 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
         timer.join()
 
 
-def labelled(path: Path, number: int, told: bool = True) -> Path:
-    """Write labelled answers; `told` if words tell the right ones from the wrong ones."""
+def labelled(path: Path, number: int, telling: bool = True) -> Path:
+    """Write labelled answers; `telling` if words tell the right ones from the wrong ones."""
     with path.open("w", encoding="utf-8") as file:
         for i in range(number):
-            text = f"{'Tea grows' if i % 2 or not told else 'Cars roll'} on hill {i // 2}."
+            text = f"{'Tea grows' if i % 2 or not telling else 'Cars roll'} on hill {i // 2}."
             row = {"id": f"s{i}", "response": text, "retrieved_contexts": ["Tea grows."]}
             print(json.dumps({**row, "label": i % 2, "group": f"g{i // 2}"}), file=file)
     return path
 
 
 def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothing_anew(
-    tiny_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = tmp_path / "head.json"
-    command = ["fit", str(labelled(tmp_path / "l.jsonl", 300)), "--judge", str(tiny_path), "--threads", "1"]
-    main([*command, "-o", str(made), "--layer", "0"])
-    assert "cross-validated auroc" in capsys.readouterr().out
-    written = made.read_bytes()
+    head = tmp_path / "head.json"
+    options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", "0")
+    fit = partial(localeval, "fit", labelled(tmp_path / "l.jsonl", 300), *options, cwd=tmp_path)
+    done = fit()
+    content = head.read_bytes()
+    assert (done.returncode, "cross-validated auroc" in done.stdout) == (0, True)
     monkeypatch.setattr(Engine, "read", lambda *_: pytest.fail("read again"))
-    main([*command, "-o", str(made), "--layer", "0"])
-    assert made.read_bytes() == written
+    assert (fit().returncode, head.read_bytes()) == (0, content)
     monkeypatch.undo()
     mill = Sample(response="The mill was built in 1820.", retrieved_contexts=["It was built in 1820."])
     with Judge.load(tiny_path, n_threads=1) as judge:
-        assert judge.score("groundedness", mill, head=made).status == "scored"
+        assert judge.score("groundedness", mill, head=head).status == "scored"
 
 
 SPANS = '"hallucination_spans": [{"start": 5, "end": 900}], "label"'
+USELESS = [
+    (300, False, 0, '"label"', "chance"),
+    (40, True, 0, '"label"', "too few"),
+    (300, True, 1, '"label"', "layer"),
+    (300, True, 0, SPANS, "hallucination_spans"),
+]
 
 
-@pytest.mark.parametrize(
-    ("number", "told", "layer", "label", "said"),
-    [
-        (300, False, 0, '"label"', "chance"),
-        (40, True, 0, '"label"', "too few"),
-        (300, True, 1, '"label"', "layer"),
-        (300, True, 0, SPANS, "hallucination_spans"),
-    ],
-)
+@pytest.mark.parametrize(("number", "telling", "layer", "label", "message"), USELESS)
 def test_a_head_that_would_be_of_no_use_is_not_written(
-    tiny_path: Path, tmp_path: Path, number: int, told: bool, layer: int, label: str, said: str
+    tiny_path: Path, tmp_path: Path, number: int, telling: bool, layer: int, label: str, message: str
 ) -> None:
-    made, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", number, told)
+    head, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", number, telling)
     path.write_text(path.read_text(encoding="utf-8").replace('"label"', label, 1), encoding="utf-8")
-    layers = ("--layer", str(layer))
-    done = localeval("fit", path, "--judge", tiny_path, "--threads", "1", "-o", made, *layers, cwd=tmp_path)
-    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-    assert not made.exists()
+    options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", str(layer))
+    done = localeval("fit", path, *options, cwd=tmp_path)
+    assert (done.returncode, message in done.stderr, head.exists()) == (2, True, False), done.stderr

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from localeval import Judge, evaluate, rescore
-from localeval.cli import main
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
@@ -51,18 +50,17 @@ def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path, judge: Judge
 
 def test_a_record_that_comes_out_differently_is_told_with_its_place(run: Path, judge: Judge) -> None:
     other_form(run / FILE, "reasons", {"reasons": ["Another reason."]})
-    found = verify(run, share=1, judge=judge).difference
-    assert ", reasons.reasons" in found
-    assert "'Another reason.'" in found
+    difference = verify(run, share=1, judge=judge).difference
+    assert ", reasons.reasons" in difference
+    assert "'Another reason.'" in difference
     done = localeval("verify", run, "--share", "1", "-q", cwd=run)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert ", reasons.reasons" in done.stderr
+    assert (done.returncode, done.stdout, ", reasons.reasons" in done.stderr) == (1, "", True)
 
 
 def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, judge: Judge) -> None:
-    other = Judge.load(tiny_path, n_threads=1, n_ctx=16384, width=16)
-    with other, pytest.raises(InputError, match=r"settings\.width: 32 in the run, 16 now"):
-        verify(run, judge=other)
+    narrow = Judge.load(tiny_path, n_threads=1, n_ctx=16384, width=16)
+    with narrow, pytest.raises(InputError, match=r"settings\.width: 32 in the run, 16 now"):
+        verify(run, judge=narrow)
     with pytest.raises(InputError, match="share is 0"):
         verify(run, share=0, judge=judge)
     config = json.loads((run / CONFIG).read_text("utf-8"))
@@ -72,10 +70,10 @@ def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, j
 
 
 def test_a_replaced_prompt_is_in_the_run(judge: Judge, tmp_path: Path) -> None:
-    given = tmp_path / "mine.toml"
-    given.write_text(built_in("support"), encoding="utf-8")
-    evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "run", prompts={"support": {"en": given}})
-    given.unlink()
+    prompt = tmp_path / "prompt.toml"
+    prompt.write_text(built_in("support"), encoding="utf-8")
+    evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "run", prompts={"support": {"en": prompt}})
+    prompt.unlink()
     assert verify(tmp_path / "run", share=1, judge=judge) == Verified(again=6, judged=6)
 
 
@@ -105,32 +103,30 @@ def test_all_that_results_and_journal_hold_is_made_again(tmp_path: Path) -> None
 
 
 def test_a_run_with_an_embedder_of_ones_own_needs_it_again(tiny_path: Path, tmp_path: Path) -> None:
-    with Judge.load(tiny_path, embedder=SteadyEmbedder(), n_threads=1, n_ctx=16384) as mine:
-        evaluate(SAMPLES[:1], ["faithfulness"], mine, tmp_path, statements="sentences")
+    with Judge.load(tiny_path, embedder=SteadyEmbedder(), n_threads=1, n_ctx=16384) as judge:
+        evaluate(SAMPLES[:1], ["faithfulness"], judge, tmp_path, statements="sentences")
         assert verify(tmp_path).difference == ""  # it was not asked
-        evaluate(SAMPLES[:1], ["answer_relevance"], mine, tmp_path)
+        evaluate(SAMPLES[:1], ["answer_relevance"], judge, tmp_path)
         with pytest.raises(InputError, match=r"embedder <SteadyEmbedder \w{16}>"):
             verify(tmp_path)
-        assert verify(tmp_path, share=1, judge=mine).difference == ""
+        assert verify(tmp_path, share=1, judge=judge).difference == ""
 
 
-def test_an_error_of_the_engine_is_no_difference_but_left_out_and_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    failing = fake_judge(FakeEngine([EngineError("no cell is free"), {"verdict": 0.75}]))
-    evaluate(
-        SAMPLES[2:], ["faithfulness"], fake_judge(FakeEngine([EngineError("no cell is free")])), tmp_path
-    )
+def test_an_error_is_left_out_and_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the engine; and the command tells how many were left out."""
+    error = EngineError("no cell is free")
+    failing = fake_judge(FakeEngine([error, {"verdict": 0.75}]))
+    evaluate(SAMPLES[2:], ["faithfulness"], fake_judge(FakeEngine([error])), tmp_path)
     with pytest.raises(InputError, match=r"nothing to verify.*the engine failed in 1\)"):
         verify(tmp_path, judge=failing)
     run, tea = tmp_path / "run", {"response": "Tea grows.", "retrieved_contexts": ["Tea."]}
-    two = [{**tea, "id": "a"}, {**tea, "id": "b", "response": "Tea sings."}]
-    evaluate(two, ["faithfulness"], failing, run, statements="sentences")
+    samples = [{**tea, "id": "a"}, {**tea, "id": "b", "response": "Tea sings."}]
+    evaluate(samples, ["faithfulness"], failing, run, statements="sentences")
     again = verify(run, share=1, judge=fake_judge(FakeEngine([{"verdict": 0.75}])))
     assert again == Verified(again=3, judged=3, left_out=1)
     monkeypatch.setattr("localeval.runs.verify.verify", lambda *_, **__: again)
-    main(["verify", str(run)])
-    assert "1 left out" in capsys.readouterr().out
+    done = localeval("verify", run, cwd=run)
+    assert (done.returncode, "1 left out" in done.stdout) == (0, True)
 
 
 class Alone(SteadyEngine):
@@ -151,6 +147,6 @@ def test_a_judge_that_is_shared_is_asked_by_one_thread_at_a_time(tmp_path: Path)
     shared = steady_judge(Alone())
     with ThreadPoolExecutor(2) as pool:
         verified = pool.submit(verify, tmp_path, 1, judge=shared)
-        scored = [pool.submit(shared.score, "faithfulness", one).result(30) for one in SAMPLES]
+        scored = [pool.submit(shared.score, "faithfulness", sample).result(30) for sample in SAMPLES]
         assert verified.result(30).difference == ""
     assert {score.status for score in scored} == {"scored"}

@@ -68,8 +68,8 @@ def test_the_vectors_are_those_of_the_engine_in_the_wheel(wheel: Path) -> None:
     model = ctypes.c_void_p(engine.e5_load(str(wheel / "e5-small-q4.bin").encode()))
     theirs = np.empty_like(ours)
     for text, row in zip(TEXTS, theirs, strict=True):  # both put "query: " before a text
-        to = row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
-        assert engine.e5_embed(model, text.encode(), 1, to) == 0
+        output = row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+        assert engine.e5_embed(model, text.encode(), 1, output) == 0
     cosines = (ours * theirs).sum(axis=1)
     print(f"lowest cosine: {cosines.min():.5f}")
     assert cosines.min() >= 0.999, TEXTS[cosines.argmin()]
