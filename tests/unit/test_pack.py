@@ -171,7 +171,7 @@ else:
 
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A pip whose wheel of llama-cpp-python tells what it was made with; the folder of PATH, with no compiler.
+    """A pip whose wheel of llama-cpp-python tells what it was made with; PATH's folder, with no compiler.
     A stranger's pip lies in the current folder, and the cache's name has a space."""
     for name, text in (("site", FAKE_PIP), ("here", "raise SystemExit('error: it was run')")):
         (tmp_path / name).mkdir()
