@@ -96,16 +96,14 @@ def test_the_command_line_tells_how_often_it_refused(
     assert capsys.readouterr().err == "localeval: something tried to use the network; refused: 1 attempts\n"
 
 
-PICKLES = r"(?:pickle|cPickle|_pickle|dill|cloudpickle|joblib|shelve|marshal|diskcache)\b"
-RUNS_CODE = r"(?<![.\w])(?:eval|exec|compile)\(|\bnp\.load\(|read_pickle|Llama(?:Disk|RAM)Cache|\.set_cache\("
-
-
 def test_no_module_imports_a_pickle_and_only_one_opens_one_with_weights_only() -> None:
-    opened = []
+    pickles = r"(?:pickle|cPickle|_pickle|dill|cloudpickle|joblib|shelve|marshal|diskcache)\b"
+    runs = r"(?<![.\w])(?:eval|exec|compile)\(|\bnp\.load\(|read_pickle|Llama(?:Disk|RAM)Cache|\.set_cache\("
+    calls = []
     for path in Path(localeval.__file__).parent.rglob("*.py"):
         code = path.read_text(encoding="utf-8")
-        assert not re.search(rf"^\s*(?:import|from) {PICKLES}|{RUNS_CODE}", code, re.MULTILINE), path
+        assert not re.search(rf"^\s*(?:import|from) {pickles}|{runs}", code, re.MULTILINE), path
         assert not re.search(r"trust_remote_code\W+True|use_safetensors\W+False", code), path
-        opened += [(path.name, call) for call in re.findall(r"torch\.load\([^)]*\)", code)]
-    ((name, call),) = opened
+        calls += [(path.name, call) for call in re.findall(r"torch\.load\([^)]*\)", code)]
+    ((name, call),) = calls
     assert (name, "weights_only=True" in call) == ("conversion.py", True)

@@ -17,6 +17,8 @@ from localeval.text.overlap import source_terms, unsupported_numbers
 from tests.patience import timed
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
+CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
+GRINDS = "The mill grinds rye"
 BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总投资3.5亿元，有二十个桥墩。"]
 
 
@@ -81,10 +83,6 @@ def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
     result = evaluate([sample], ["faithfulness"], judge, statements="sentences").to_dict()
     (verdict,) = result["samples"][0]["records"]["support"]["verdicts"]
     assert (verdict["coverage"], verdict["unknown_numbers"]) == (1 / 3, ["1997"])
-
-
-CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
-GRINDS = "The mill grinds rye"
 
 
 def test_a_clause_that_no_statement_has() -> None:

@@ -33,6 +33,7 @@ from tests.loopback import BYTES, FILE, HUB, SHA256, loopback_hub, move_in, toml
 
 PACKAGES = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")  # install.py imports them
 LLAMA = version("llama-cpp-python").partition("+")[0]
+OUTSIDE = ("../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e")
 FAKE_MAIN = b"""
 import os, pathlib, sys
 pathlib.Path(os.environ["LOCALEVAL_MODELS"], "asked").write_text(" ".join(sys.argv[1:]))
@@ -323,9 +324,6 @@ def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
     _, stderr = run_installer(packed, "--into", tmp_path / "new", home=tmp_path, code=code)
     assert re.search(message, stderr.splitlines()[-1])
     assert not (tmp_path / "new").exists()
-
-
-OUTSIDE = ("../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e")
 
 
 @pytest.mark.parametrize(

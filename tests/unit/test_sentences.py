@@ -20,8 +20,7 @@ LETTERS = (
 )
 PIECES = """&ᓴ&¦&ᓷ&¦&⎋&¦&✂&¦&⌬&¦ƪƪƪ¦♟♟♟♟♟♟♟¦. . . ¦....¦?!¦```¦```py\n¦\r\n¦Dr. ¦no. 5 ¦\
 U.S. ¦e.g. ¦He ¦it. The ¦Yahoo!¦3.5¦ a) b) ¦ 1. 2. ¦.[1, 2] A¦\n1. """
-SIGNS = [*LETTERS, *PIECES.split("¦")]
-texts = st.lists(st.sampled_from(SIGNS), max_size=60).map("".join)
+texts = st.lists(st.sampled_from([*LETTERS, *PIECES.split("¦")]), max_size=60).map("".join)
 
 
 def texts_of(text: str) -> list[str]:
