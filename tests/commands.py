@@ -16,42 +16,37 @@ from localeval import cli
 
 def process(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own."""
+    command = [sys.executable, "-m", "localeval", *map(str, arguments)]
+    env = {**os.environ, "LOCALEVAL_N_CTX": "16384"}
     return subprocess.run(
-        [sys.executable, "-m", "localeval", *map(str, arguments)],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        env={**os.environ, "LOCALEVAL_N_CTX": "16384"},
+        command, cwd=cwd, input=stdin, capture_output=True, encoding="utf-8", timeout=120, env=env
     )
 
 
 def localeval(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command in this process, and give what it said as a process's."""
+    """Run a command in this process; its output is that of a process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
-    words = [str(argument) for argument in arguments]
+    words = [*map(str, arguments)]
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(cwd)
         patch.setenv("LOCALEVAL_N_CTX", "16384")
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
         try:
             cli.main(words)
-        except SystemExit as ended:
-            code = int(ended.code or 0)
+        except SystemExit as error:
+            code = int(error.code or 0)
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def fault(run: subprocess.CompletedProcess[str]) -> str:
-    """The last line of stderr, checked to be all that was said beside progress, and no traceback."""
+    """The last line of stderr, which has no traceback; stdout is empty."""
     assert "Traceback" not in run.stderr
     assert run.stdout == ""
     return run.stderr.strip().splitlines()[-1]
 
 
 def refused(*arguments: str | Path, code: int = 2) -> str:
-    """The fault of a command that ends with this exit code, given in the folder where one is."""
+    """The fault of a command that ends with this exit code, run in the current folder."""
     run = localeval(*arguments, cwd=Path.cwd())
     assert run.returncode == code, run.stderr
     return fault(run)

@@ -30,14 +30,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _network_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A test may go offline, in the command line above all; the next one finds the network again."""
-    before = {name: os.environ.get(name) for name in SWITCHES}
     monkeypatch.setattr(sys.modules["localeval.system.offline"]._GUARD, "shut", False)
+    before = {name: os.environ[name] for name in SWITCHES if name in os.environ}
     yield
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+    for name in SWITCHES:
+        os.environ.pop(name, None)
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session")

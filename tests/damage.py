@@ -34,22 +34,20 @@ def damaged(whole: bytes, share: float, seed: int = 0) -> Iterator[tuple[str, by
     """(what was done, the file), a seeded share of each kind."""
     rng = random.Random(seed)
 
-    def some(number: int) -> range:
-        return range(max(1, round(number * share)))
-
-    for i in some(CUTS):
-        at = (2 * i + 1) * len(whole) // (2 * len(some(CUTS)))
-        yield f"cut at {at}", whole[:at]
+    cuts, flips, noise = (range(max(1, round(number * share))) for number in (CUTS, FLIPS, NOISE))
+    for i in cuts:
+        end = (2 * i + 1) * len(whole) // (2 * len(cuts))
+        yield f"cut at {end}", whole[:end]
     tables = whole.index(b"blk.1.ffn_norm.weight")  # near the end of the table of tensors
     words = range(whole.index(b"tokenizer.ggml.tokens"), whole.index(b"tokenizer.ggml.eos_token_id"))
-    for i in some(FLIPS):
-        at = rng.randrange(tables)
-        while i % 4 and at in words:  # most of the tables are words: three of four flips are elsewhere
-            at = rng.randrange(tables)
+    for i in flips:
+        place = rng.randrange(tables)
+        while i % 4 and place in words:  # most of the tables are words: three of four flips are elsewhere
+            place = rng.randrange(tables)
         changed = bytearray(whole)
-        changed[at] ^= rng.randrange(1, 256)
-        yield f"byte {at} is {changed[at]} not {whole[at]}", bytes(changed)
-    for i in some(NOISE):
+        changed[place] ^= rng.randrange(1, 256)
+        yield f"byte {place} is {changed[place]} not {whole[place]}", bytes(changed)
+    for i in noise:
         start = (b"", b"GGUF", whole[:8], whole[:24], whole[: rng.randrange(tables)])[i % 5]
         yield f"noise after {len(start)} bytes", start + rng.randbytes(len(whole) - len(start))
     for name in ARCHITECTURES:
@@ -66,11 +64,11 @@ def forked(work: Callable[[Path], None], path: Path) -> tuple[str, str]:
     child.start()
     write.close()
     try:
-        how, said = read.recv()
+        how, message = read.recv()
     except EOFError:
-        how = said = ""
+        how = message = ""
     child.join()
-    return (how, said) if child.exitcode == 0 else (f"exit {child.exitcode}", said)
+    return (how, message) if child.exitcode == 0 else (f"exit {child.exitcode}", message)
 
 
 def _in_fork(work: Callable[[Path], None], path: Path, write: Connection) -> None:
@@ -98,10 +96,10 @@ def outcome(path: Path) -> dict[str, str]:
     except LocalevalError as error:
         return {"stopped": "tables", "how": "fault", "said": str(error), "harm": ""}
     for stopped, work in (("probe", _probe), ("load", _judgement)):
-        how, said = forked(work, path)
+        how, message = forked(work, path)
         if how != "ended":
             harmless = stopped == "probe" or how == "fault"
-            return {"stopped": stopped, "how": how, "said": said, "harm": "" if harmless else how}
+            return {"stopped": stopped, "how": how, "said": message, "harm": "" if harmless else how}
     return {"stopped": "works", "how": "", "said": "", "harm": ""}
 
 

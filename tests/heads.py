@@ -7,11 +7,7 @@ from localeval.judgements.heads import write as write
 
 
 def head(
-    language: str = "en",
-    bias: float = 1.0,
-    sha256: str = "0" * 64,
-    unknown: float = 0.0,
-    long_answers: int = 0,
+    language: str = "en", bias: float = 1.0, sha256: str = "0" * 64, unknown: float = 0, long_answers: int = 0
 ) -> Head:
     """One that gives every sentence the same logit, less what unknown numbers take."""
     return Head(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import AuxiliaryModels
-from localeval.engine.interface import ContextTooLong, Reply, States, TreeEngine
+from localeval.engine.interface import ContextTooLong, Reply, States
 from localeval.judge import Judge
 from localeval.prompts import PromptPrefix
 from tests.steady import SteadyEmbedder, SteadyEngine
@@ -70,7 +70,7 @@ class Obliging(SteadyEngine):
         return super().read(context, item, layer)
 
     def generate(
-        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **how: Any
+        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **options: Any
     ) -> list[Reply[T]]:
         start = time.process_time()
         self._check(context, items)
@@ -91,9 +91,5 @@ class Hashed(SteadyEmbedder):
 
 
 def obliging_judge() -> Judge:
-    return tiny_judge(Obliging())
-
-
-def tiny_judge(engine: TreeEngine) -> Judge:
     model = {"name": "obliging", "sha256": "0" * 64, "size": 0}
-    return Judge(engine, model, auxiliary_models=AuxiliaryModels(Hashed(), Hashed()))
+    return Judge(Obliging(), model, auxiliary_models=AuxiliaryModels(Hashed(), Hashed()))

@@ -88,9 +88,9 @@ def write_wheel(folder: Path, distribution: str, members: dict[str, bytes], vers
     path = folder / f"{name}-{version}-py3-none-any.whl"
     about = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n".encode()
     tags = b"Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    own = {f"{info}/METADATA": about, f"{info}/WHEEL": tags, f"{info}/RECORD": b""}
+    facts = {f"{info}/METADATA": about, f"{info}/WHEEL": tags, f"{info}/RECORD": b""}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for member, content in (members | own).items():
+        for member, content in (members | facts).items():
             wheel.writestr(member, content)
     return path
 

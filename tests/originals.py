@@ -19,18 +19,15 @@ CONTEXTS = ["Tea is grown in Assam. It was planted there in 1837.", "Coffee is g
 INPUTS: dict[str, Any] = {"answer": ANSWER, "document_list": CONTEXTS}
 
 # Two sentences, a statement each; the first is supported.
-STATEMENTS: list[dict[str, Any]] = [
-    {"statements": ["Tea is grown in Assam."]},
-    {"statements": ["Tea was planted in Assam in 1937."]},
-]
+FIRST, SECOND = "Tea is grown in Assam.", "Tea was planted in Assam in 1937."
+STATEMENTS: list[dict[str, Any]] = [{"statements": [FIRST]}, {"statements": [SECOND]}]
 HALF: list[dict[str, Any]] = [*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.2}]
 
 ROWS: list[dict[str, Any]] = [
-    {"user_input": QUESTION, "response": ANSWER, "retrieved_contexts": CONTEXTS},
-    {"user_input": QUESTION, "response": "Tea sings.", "retrieved_contexts": CONTEXTS},
-    {"user_input": QUESTION, "response": "", "retrieved_contexts": CONTEXTS},
+    {"user_input": QUESTION, "response": response, "retrieved_contexts": CONTEXTS}
+    for response in (ANSWER, "Tea sings.", "")
 ]
-BOTH = {"Tea is grown in Assam.": 0.9, "Tea was planted in Assam in 1937.": 0.9}
+BOTH = {FIRST: 0.9, SECOND: 0.9}
 
 
 def judge(*answers: dict[str, Any] | Exception) -> Judge:
@@ -44,16 +41,8 @@ def calibrated_judge(engine: FakeEngine) -> Judge:
 
 
 NEEDED: list[dict[str, Any]] = [{"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.1}, {"verdict": 0.2}]
-
 # Statements of the response, of the reference, the response's in the reference, and the other way round.
-CORRECT: list[dict[str, Any]] = [
-    *STATEMENTS,
-    STATEMENTS[0],
-    {"verdict": 0.9},
-    {"verdict": 0.2},
-    {"verdict": 0.8},
-]
-
+CORRECT: list[dict[str, Any]] = [*STATEMENTS, STATEMENTS[0], *({"verdict": p} for p in (0.9, 0.2, 0.8))]
 SINGS: list[dict[str, Any]] = [{"statements": ["Tea sings."]}, {"verdict": 0.1}]
 
 

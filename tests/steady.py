@@ -47,7 +47,7 @@ class SteadyEngine:
         return blank_states(item, max(1, self.count(item)))
 
     def generate(
-        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **how: Any
+        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **options: Any
     ) -> list[Reply[T]]:
         self.asked += 1
         return [self._reply(f"{context}{item}{i}", item, schema) for i, item in enumerate(items)]

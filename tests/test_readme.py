@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 import shlex
 from pathlib import Path
@@ -37,6 +35,12 @@ def block(language: str, page: str = ".", nth: int = 0) -> str:
     return str(re.findall(rf"```{language}\n(.*?)```", PAGES[page], re.DOTALL)[nth])
 
 
+def run_example(page: str = ".", nth: int = 0, **names: Any) -> dict[str, Any]:
+    """The names that a block of Python leaves, which begins with these."""
+    exec(compile(block("python", page, nth), "README.md", "exec"), names)  # noqa: S102
+    return names
+
+
 def test_every_link_leads_to_something_that_is_there() -> None:
     links = [
         (page, link.partition("#")[0])
@@ -57,22 +61,15 @@ def test_the_commands_of_the_first_screen_are_scripts_of_the_checkout() -> None:
 def test_every_metric_and_every_option_is_in_its_table() -> None:
     assert all(f"| `{name}`" in PAGES["localeval/metrics"] for name in METRICS)
     assert all(f"`{name}`" in PAGES["."] for name in METRICS)
-    for command in (evaluate_command, score):
-        for option in command.params:
-            variable = option.envvar
-            if variable:
-                assert f"`{variable}`" in PAGES["localeval/cli"], variable
+    variables = {option.envvar for command in (evaluate_command, score) for option in command.params} - {None}
+    assert [name for name in variables if f"`{name}`" not in PAGES["localeval/cli"]] == []
 
 
 def command_lines() -> list[list[str]]:
     """The arguments of every call of localeval in the pages' shell blocks."""
-    found = []
-    for shell in re.findall(r"```sh\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL):
-        for line in shell.replace("\\\n", " ").splitlines():
-            _, call, arguments = line.partition("scripts/localeval ")
-            if call:
-                found.append(shlex.split(arguments, comments=True))
-    return found
+    shells = "".join(re.findall(r"```sh\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL))
+    calls = re.findall("scripts/localeval (.*)", shells.replace("\\\n", " "))
+    return [shlex.split(arguments, comments=True) for arguments in calls]
 
 
 @pytest.mark.parametrize("arguments", command_lines(), ids=" ".join)
@@ -80,9 +77,9 @@ def test_every_command_line_is_one_that_the_program_takes(arguments: list[str]) 
     command: click.Command = commands
     rest = list(arguments)
     while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), rest.pop(0))
-        assert found is not None
-        command = found
+        subcommand = command.get_command(click.Context(command), rest.pop(0))
+        assert subcommand is not None
+        command = subcommand
     with command.make_context("localeval", rest) as context:
         assert context.args == []  # nothing that it does not know
 
@@ -92,8 +89,8 @@ def test_the_runs_that_are_compared_are_those_of_the_shipped_examples() -> None:
     assert ["compare", "runs/answers", "runs/mended"] in command_lines()
     before, after = (read_samples(EXAMPLES / f"{name}.jsonl") for name in ("answers", "mended"))
     pairs = list(zip(before, after, strict=True))
-    assert sum(one.response != other.response for one, other in pairs) == 7
-    assert all(one == other.model_copy(update={"response": one.response}) for one, other in pairs)
+    assert sum(old.response != new.response for old, new in pairs) == 7
+    assert all(old == new.model_copy(update={"response": old.response}) for old, new in pairs)
 
 
 def test_the_sample_line_is_read_as_it_stands(tmp_path: Path) -> None:
@@ -103,41 +100,37 @@ def test_the_sample_line_is_read_as_it_stands(tmp_path: Path) -> None:
 
 def rows(text: str) -> dict[str, list[str]]:
     """The cells of each sample's row, by id, and of the rows of means and of their intervals."""
-    found = {}
-    for line in text.splitlines():
-        if named := re.match(r"mean|95 % (from|to)|(en|zh)-\S+", line):
-            found[named[0]] = line[named.end() :].split()
-    return found
+    lines = re.findall(r"^(mean|95 % (?:from|to)|(?:en|zh)-\S+)(.*)", text, re.MULTILINE)
+    return {name: cells.split() for name, cells in lines}
 
 
 @pytest.mark.model
 def test_the_table_of_the_first_screen_is_what_the_shipped_example_gives(shipped: Result) -> None:
-    alone = Result(shipped.samples, shipped.metrics[:3], shipped.signature)
+    first = Result(shipped.samples, shipped.metrics[:3], shipped.signature)
     # Values hang on sentences close to the threshold, which another processor may decide otherwise.
-    assert differences(rows(block("text")), rows(as_text(alone))) == []
+    assert differences(rows(block("text")), rows(as_text(first))) == []
 
 
 @pytest.mark.model
 def test_the_table_of_other_metrics_is_what_the_shipped_example_gives(shipped: Result) -> None:
-    others = Result(shipped.samples, shipped.metrics[1:], shipped.signature)
-    assert differences(rows(block("text", "localeval/metrics")), rows(as_text(others))) == []
+    rest = Result(shipped.samples, shipped.metrics[1:], shipped.signature)
+    assert differences(rows(block("text", "localeval/metrics")), rows(as_text(rest))) == []
 
 
 @pytest.mark.model
 def test_the_plan_is_that_of_the_shipped_example(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted with the model's own tokenizer, to the row; only the time is the machine's."""
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
-    with Judge.load("qwen2.5-coder-1.5b", embedder="all-minilm-l6-v2", cache_prefix=False) as unasked:
-        told = plan(str(EXAMPLES / "answers.jsonl"), SHIPPED_METRICS, unasked)
+    with Judge.load("qwen2.5-coder-1.5b", embedder="all-minilm-l6-v2", cache_prefix=False) as judge:
+        text = str(plan(str(EXAMPLES / "answers.jsonl"), SHIPPED_METRICS, judge))
 
-    def counted(text: str) -> list[list[str]]:
-        lines = [line.split() for line in text.partition("\n\nTime:")[0].splitlines()[2:]]
-        return [cells[:5] for cells in lines if cells]
+    def counts(text: str) -> list[list[str]]:
+        lines = text.partition("\n\nTime:")[0].splitlines()[2:]
+        return [line.split()[:5] for line in lines if line.strip()]
 
-    assert counted(block("text", "localeval/runs")) == counted(str(told))
-    memory = re.search(r"Memory: [0-9.]+ GB needed", block("text", "localeval/runs"))
-    assert memory is not None
-    assert memory[0] in str(told)
+    page = block("text", "localeval/runs")
+    assert counts(page) == counts(text)
+    assert re.findall(r"Memory: [0-9.]+ GB needed", page)[0] in text
 
 
 @pytest.mark.model
@@ -145,71 +138,64 @@ def test_the_comparison_is_that_of_the_two_shipped_examples(judge: Judge, shippe
     """A sample has the same records in any run, so that only what was mended is judged here."""
     before = Result(shipped.samples, ["faithfulness"], shipped.signature)
     samples = read_samples(EXAMPLES / "mended.jsonl")
-    others = [one for one, then in zip(samples, shipped.samples, strict=True) if one != then.sample]
-    made = {one.sample.id: one for one in evaluate(others, ["faithfulness"], judge).samples}
-    joined = [made.get(one.sample.id, one) for one in shipped.samples]
+    mended = [new for new, old in zip(samples, shipped.samples, strict=True) if new != old.sample]
+    judged = {result.sample.id: result for result in evaluate(mended, ["faithfulness"], judge).samples}
+    joined = [judged.get(result.sample.id, result) for result in shipped.samples]
     after = Result(joined, ["faithfulness"], shipped.signature)
-    told = str(compare(before, after))
-    shown = block("text", "localeval/runs", 1)
-    pairs = list(zip(shown.splitlines()[:-2], told.splitlines()[:-2], strict=True))  # then the runs' places
-    for here, there in pairs:
-        words = zip(here.replace("+", "").split(), there.replace("+", "").split(), strict=True)
-        assert [pair for pair in words if not _agree(*pair, any_number=False)] == [], there
+    lines = str(compare(before, after)).splitlines()[:-2]  # then the runs' places
+    for expected, line in zip(block("text", "localeval/runs", 1).splitlines()[:-2], lines, strict=True):
+        words = zip(expected.replace("+", "").split(), line.replace("+", "").split(), strict=True)
+        assert [pair for pair in words if not _agree(*pair, any_number=False)] == [], line
 
 
-def differences(shown: dict[str, list[str]], found: dict[str, list[str]]) -> list[tuple[str, str, str]]:
-    """(row, cell shown, cell found) where text differs, or a number of a soft column by more than 0.1.
+def differences(page: dict[str, list[str]], run: dict[str, list[str]]) -> list[tuple[str, str, str]]:
+    """(row, cell of the page, cell of the run) where text differs, or a number of a soft column by over 0.1.
 
     Another type of processor moves the bits, and with them the last decimals. In the value columns any number
     will do.
     """
-    assert shown.keys() == found.keys()
+    assert page.keys() == run.keys()
     return [
-        (name, here, there)
-        for name, cells in shown.items()
-        for place, (here, there) in enumerate(zip(cells, found[name], strict=True))
-        if not _agree(here, there, place % 2 == 0)
+        (name, expected, cell)
+        for name, cells in page.items()
+        for column, (expected, cell) in enumerate(zip(cells, run[name], strict=True))
+        if not _agree(expected, cell, column % 2 == 0)
     ]
 
 
-def _agree(here: str, there: str, any_number: bool) -> bool:
-    if not re.fullmatch(r"[\d.]+", here):
-        return there == here
+def _agree(expected: str, cell: str, any_number: bool) -> bool:
+    if not re.fullmatch(r"[\d.]+", expected):
+        return cell == expected
     if any_number:
-        return bool(re.fullmatch(r"[\d.]+", there))
-    return float(there) == pytest.approx(float(here), abs=0.1)
+        return bool(re.fullmatch(r"[\d.]+", cell))
+    return float(cell) == pytest.approx(float(expected), abs=0.1)
 
 
 @pytest.mark.model
-def test_the_python_example_runs_as_it_stands() -> None:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(block("python"), "README.md", "exec"), {})  # noqa: S102
-    said = out.getvalue()
-    assert "faithfulness: 1 scored, 0 undefined, 0 failed" in said
-    assert "The mill was built in 1820." in said
+def test_the_python_example_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    run_example()
+    stdout = capsys.readouterr().out
+    assert "faithfulness: 1 scored, 0 undefined, 0 failed" in stdout
+    assert "The mill was built in 1820." in stdout
 
 
 def test_the_metric_of_ones_own_scores_what_its_definition_says() -> None:
-    exec(compile(block("python", "localeval"), "README.md", "exec"), {})  # noqa: S102
-    name = "longest_unsupported"
+    run_example("localeval")
+    judge = fake_judge(FakeEngine([{"verdict": 0.9}, {"verdict": 0.2}]))
+    sample = {"response": "Tea is green. It sings a song.", "retrieved_contexts": ["Tea is green."]}
     try:
-        engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.2}])
-        sample = {"response": "Tea is green. It sings a song.", "retrieved_contexts": ["Tea is green."]}
-        score = fake_judge(engine).score(name, sample, statements="sentences")
+        score = judge.score("longest_unsupported", sample, statements="sentences")
     finally:
-        METRICS.pop(name)
+        METRICS.pop("longest_unsupported")
     assert score.value == len("It sings a song.") / 1000
 
 
 def test_the_assertion_in_a_test_suite_fails_as_it_is_shown() -> None:
-    names: dict[str, Any] = {}
-    exec(compile(block("python", "localeval", 1), "README.md", "exec"), names)  # noqa: S102
-    stated = [{"statements": ["Tea is green."]}, {"statements": ["It sings."]}]
+    test = run_example("localeval", 1)["test_the_answer_says_what_the_documents_say"]
+    statements = [{"statements": ["Tea is green."]}, {"statements": ["It sings."]}]
     verdicts = [{"verdict": share} for share in (0.9, 0.2)]
-    given = fake_judge(FakeEngine([*stated, *verdicts, *verdicts]))
     with pytest.raises(AssertionError) as caught:
-        names["test_the_answer_says_what_the_documents_say"](given)
+        test(fake_judge(FakeEngine([*statements, *verdicts, *verdicts])))
     assert f"{caught.value}\n" == block("text", "localeval")
 
 
@@ -217,25 +203,23 @@ def test_the_chain_of_langchain_runs_as_it_stands(capsys: pytest.CaptureFixture[
     pytest.importorskip("langchain_core")
 
     class Agreeing(FakeEngine):
-        def generate(self, *args: Any, **how: Any) -> Any:
+        def generate(self, *args: Any, **options: Any) -> Any:
             _, _, items, schema = args
-            stated = {"statements": ["The mill was built in 1820."]}
-            self._answers = [stated if "statements" in schema.model_fields else {"verdict": 0.9}] * len(items)
-            return super().generate(*args, **how)
+            statements = {"statements": ["The mill was built in 1820."]}
+            answer = statements if "statements" in schema.model_fields else {"verdict": 0.9}
+            self._answers = [answer] * len(items)
+            return super().generate(*args, **options)
 
-    names = {"judge": fake_judge(Agreeing([]))}
-    exec(compile(block("python", "localeval/compat", 1), "README.md", "exec"), names)  # noqa: S102
+    run_example("localeval/compat", 1, judge=fake_judge(Agreeing([])))
     assert capsys.readouterr().out == "{'faithful': 1.0, 'relevant': 1.0}\n" * 2
 
 
 @pytest.mark.model
 def test_the_example_with_the_original_names_runs_as_it_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data.jsonl").write_text(block("json"), encoding="utf-8")
-    out, names = io.StringIO(), dict[str, float]()
-    with contextlib.redirect_stdout(out):
-        exec(compile(block("python", "localeval/compat"), "README.md", "exec"), names)  # noqa: S102
-    assert re.fullmatch(r"\{'faithfulness': [01]\.\d{4}, 'answer_relevance': [01]\.\d{4}\}\n", out.getvalue())
-    assert 0 <= names["score"] <= 1
+    assert 0 <= run_example("localeval/compat")["score"] <= 1
+    line = r"\{'faithfulness': [01]\.\d{4}, 'answer_relevance': [01]\.\d{4}\}\n"
+    assert re.fullmatch(line, capsys.readouterr().out)

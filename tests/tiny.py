@@ -38,9 +38,8 @@ def write_tiny_model(
     writer.add_tokenizer_model(tokenizer)
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
-    writer.add_token_types(
-        [gguf.TokenType.CONTROL if t in CONTROL else gguf.TokenType.NORMAL for t in tokens]
-    )
+    normal, control = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL
+    writer.add_token_types([control if token in CONTROL else normal for token in tokens])
     writer.add_token_merges(merges)
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
     return _written(writer, path, _tensors(len(tokens), seed), lost)
@@ -48,10 +47,10 @@ def write_tiny_model(
 
 def write_tiny_spm(path: Path, prefix: bool) -> Path:
     """Write the model with a tokenizer of SentencePiece's kind, which may put a space before every text."""
-    control, others = ["<unk>", "<s>", "</s>"], ["▁", *map(chr, range(0x21, 0x7F))]
-    tokens = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *others]
+    control, letters = ["<unk>", "<s>", "</s>"], ["▁", *map(chr, range(0x21, 0x7F))]
+    tokens = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *letters]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
-    kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(others)
+    kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * len(letters)
     writer = _begun(path, CHATML)
     writer.add_tokenizer_model("llama")
     writer.add_token_list(tokens)
@@ -99,35 +98,28 @@ def _tensors(n_vocab: int, seed: int) -> dict[str, np.ndarray]:
         return rng.normal(0, 0.3, shape)
 
     kv = N_EMBD // N_HEADS * N_KV
-    found = {
+    tensors = {
         "token_embd.weight": weights(n_vocab, N_EMBD),
         "output_norm.weight": np.ones(N_EMBD),
         "output.weight": weights(n_vocab, N_EMBD),
     }
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, size in (("attn_q", N_EMBD), ("attn_k", kv), ("attn_v", kv)):
+        shapes |= {f"{name}.weight": (size, N_EMBD), f"{name}.bias": (size,)}
+    shapes |= {"attn_output.weight": (N_EMBD, N_EMBD), "ffn_gate.weight": (N_FF, N_EMBD)}
+    shapes |= {"ffn_up.weight": (N_FF, N_EMBD), "ffn_down.weight": (N_EMBD, N_FF)}
     for i in range(N_LAYERS):
-        shapes = {
-            "attn_q.weight": (N_EMBD, N_EMBD),
-            "attn_q.bias": (N_EMBD,),
-            "attn_k.weight": (kv, N_EMBD),
-            "attn_k.bias": (kv,),
-            "attn_v.weight": (kv, N_EMBD),
-            "attn_v.bias": (kv,),
-            "attn_output.weight": (N_EMBD, N_EMBD),
-            "ffn_gate.weight": (N_FF, N_EMBD),
-            "ffn_up.weight": (N_FF, N_EMBD),
-            "ffn_down.weight": (N_EMBD, N_FF),
-        }
-        found |= {f"blk.{i}.{name}": weights(*shape) for name, shape in shapes.items()}
-        found |= {f"blk.{i}.{name}.weight": np.ones(N_EMBD) for name in ("attn_norm", "ffn_norm")}
-    return found
+        tensors |= {f"blk.{i}.{name}": weights(*shape) for name, shape in shapes.items()}
+        tensors |= {f"blk.{i}.{name}.weight": np.ones(N_EMBD) for name in ("attn_norm", "ffn_norm")}
+    return tensors
 
 
 def _vocabulary() -> tuple[list[str], list[str]]:
     """The 256 bytes as GPT-2 writes them, a few words built from them by merges, the control tokens."""
     # GPT-2's mapping: printable bytes as themselves, the others as letters from U+0100 on.
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [b for b in range(256) if b not in plain]
-    letters = {b: chr(b) for b in plain} | {b: chr(0x100 + i) for i, b in enumerate(others)}
+    control = [b for b in range(256) if b not in plain]
+    letters = {b: chr(b) for b in plain} | {b: chr(0x100 + i) for i, b in enumerate(control)}
     tokens, merges = [letters[b] for b in range(256)], []
     for word in WORDS:
         written = "".join(letters[b] for b in word.encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,19 +18,14 @@ ray = pytest.importorskip("ray", reason="the extra `ray`")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
-def test_an_address_that_nobody_answers_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_address_that_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ray_cluster, "SECONDS_TO_ANSWER", 5)
     with pytest.raises(InputError, match=r"127\.0\.0\.1:9"):
         run(tmp_path / "run", ray="127.0.0.1:9")
 
 
-def test_a_cluster_that_fails_without_a_word_is_one_sentence_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(**_: object) -> None:
-        raise TimeoutError
-
-    monkeypatch.setattr(ray, "init", fails)
+def test_a_cluster_that_fails_without_a_word_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "init", Mock(side_effect=TimeoutError))
     with pytest.raises(InputError, match=r"at auto \(TimeoutError"):
         ray_cluster.connect("auto")
 
@@ -39,11 +35,11 @@ def cluster() -> Iterator[Any]:
     """Two nodes of one core each."""
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.add_node(num_cpus=1)
-    yield made
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    nodes.add_node(num_cpus=1)
+    yield nodes
     ray.shutdown()
-    made.shutdown()
+    nodes.shutdown()
 
 
 def test_two_nodes_write_what_one_process_writes(

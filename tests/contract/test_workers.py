@@ -41,11 +41,11 @@ class _Odd(SteadyEngine):
         self.marks, self.times = marks, times
         marks.mkdir()
 
-    def generate(self, prefix: Any, context: str, *given: Any, **how: Any) -> Any:
-        if "garden 7?" in context + str(given[0]) and len(list(self.marks.iterdir())) < self.times:
+    def generate(self, prefix: Any, context: str, items: Any, *rest: Any, **options: Any) -> Any:
+        if "garden 7?" in context + str(items) and len(list(self.marks.iterdir())) < self.times:
             (self.marks / str(os.getpid())).touch()
             self.odd()
-        return super().generate(prefix, context, *given, **how)
+        return super().generate(prefix, context, items, *rest, **options)
 
     def odd(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -57,8 +57,8 @@ class _Caller(_Odd):
             socket.create_connection(("127.0.0.1", 9))
 
 
-def run(folder: Path, engine: SteadyEngine | None = None, **how: Any) -> Result:
-    return evaluate(SAMPLES, METRICS, steady_judge(engine or SteadyEngine()), folder, **how)
+def run(folder: Path, engine: SteadyEngine | None = None, **options: Any) -> Result:
+    return evaluate(SAMPLES, METRICS, steady_judge(engine or SteadyEngine()), folder, **options)
 
 
 def judged(folder: Path) -> dict[str, Any]:
@@ -77,17 +77,16 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def same(one: Path, other: Path) -> bool:
+def same(a: Path, b: Path) -> bool:
     names = ("results.json", "scores.csv", "statements.csv", "samples.jsonl", "run.json")
-    files = all((one / n).read_bytes() == (other / n).read_bytes() for n in names)
-    return files and judged(one) == judged(other)
+    return all((a / n).read_bytes() == (b / n).read_bytes() for n in names) and judged(a) == judged(b)
 
 
 def test_three_workers_write_what_one_process_writes(alone: Path, tmp_path: Path) -> None:
-    seen: list[int] = []
-    run(tmp_path / "run", workers=3, progress=lambda done, _: seen.append(done))
+    counts: list[int] = []
+    run(tmp_path / "run", workers=3, progress=lambda done, _: counts.append(done))
     assert same(alone, tmp_path / "run")
-    assert seen == list(range(1, 13))
+    assert counts == list(range(1, 13))
 
 
 def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path: Path) -> None:
@@ -110,7 +109,7 @@ def test_a_worker_that_is_killed_loses_no_sample(alone: Path, tmp_path: Path) ->
 
 def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "run", _Odd(tmp_path / "marks", 99), workers=2)
-    failed = [(one.sample.id, name) for one in result.samples for name, s in one.scores.items() if s.reason]
+    failed = [(row.sample.id, name) for row in result.samples for name, s in row.scores.items() if s.reason]
     assert failed == [("7", name) for name in METRICS]
     assert result.samples[7].scores["faithfulness"].reason == "worker_lost"
     assert len(list((tmp_path / "marks").iterdir())) == 3
@@ -155,10 +154,10 @@ def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_ju
         evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), workers=-1, ray="auto")
 
 
-def shards(folder: Path, of: int, **how: Any) -> list[Path]:
-    folders = [folder / str(n) for n in range(1, of + 1)]
-    for n, one in enumerate(folders, 1):
-        run(one, shard=f"{n}/{of}", **how)
+def shards(folder: Path, count: int) -> list[Path]:
+    folders = [folder / str(n) for n in range(1, count + 1)]
+    for n, path in enumerate(folders, 1):
+        run(path, shard=f"{n}/{count}")
     return folders
 
 
@@ -177,14 +176,14 @@ def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path:
 
 def test_shards_that_are_no_whole_are_refused_by_name(alone: Path, tmp_path: Path) -> None:
     first, second = shards(tmp_path, 2)
-    with pytest.raises(InputError, match="2/2"):
-        merge([first], tmp_path / "whole")
-    with pytest.raises(InputError, match="1/2 is there twice"):
-        merge([first, second, first], tmp_path / "whole")
-    with pytest.raises(InputError, match="no shard"):
-        merge([first, alone], tmp_path / "whole")
-    with pytest.raises(InputError, match="different data"):
-        merge([first, *shards(tmp_path / "three", 3)], tmp_path / "whole")
+    for parts, message in (
+        ([first], "2/2"),
+        ([first, second, first], "1/2 is there twice"),
+        ([first, alone], "no shard"),
+        ([first, *shards(tmp_path / "three", 3)], "different data"),
+    ):
+        with pytest.raises(InputError, match=message):
+            merge(parts, tmp_path / "whole")
     run(second, shard="2/2", verdict="reasoned")
     with pytest.raises(NotComparable, match="verdict"):
         merge([first, second], tmp_path / "whole")
@@ -198,78 +197,65 @@ def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: Any) -> None:
     assert not (tmp_path / "run").exists()
 
 
-class _NoStart:
-    def __init__(self, _: Judge) -> None:
-        raise OSError(11, "no more processes")
-
-
 def test_a_worker_that_can_not_be_started_ends_the_run(tmp_path: Path) -> None:
-    team = Workers(steady_judge(SteadyEngine()), 2, _NoStart)  # type: ignore[arg-type]
+    start = Mock(side_effect=OSError(11, "no more processes"))
+    workers = Workers(steady_judge(SteadyEngine()), 2, start)
     with pytest.raises(OSError, match="no more processes"), Journal(tmp_path) as journal:
-        list(team.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
+        list(workers.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
 
 
-def gone() -> Judge:
+def missing_model() -> Judge:
     raise ModelMissing("the model is gone; fetch it again.")
 
 
 def test_a_model_that_is_gone_when_a_worker_loads_it_is_told(tmp_path: Path) -> None:
     judge = steady_judge(SteadyEngine())
-    judge.loader = gone
+    judge.loader = missing_model
     with pytest.raises(ModelMissing, match="fetch it again"):
         evaluate(SAMPLES, ["context_relevance"], judge, tmp_path / "run", workers=2)
 
 
-class _Late:
+def late_worker(judge: Judge) -> Any:
     """A worker whose second answer comes with an error of the engine."""
 
-    answers = 0
+    def judge_task(task: Task) -> Answer:
+        if worker.judge.call_count > 1:
+            error = EngineError("out of memory")
+            judge.engine.generate = Mock(side_effect=error)  # type: ignore[method-assign]
+        return answer(judge, task)
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-
-    def ready(self) -> None: ...
-
-    def judge(self, task: Task) -> Answer:
-        _Late.answers += 1
-        if _Late.answers > 1:
-            failing = Mock(side_effect=EngineError("out of memory"))
-            self._judge.engine.generate = failing  # type: ignore[method-assign]
-        return answer(self._judge, task)
-
-    def stop(self) -> None: ...
-
-    def close(self) -> None: ...
+    worker = Mock()
+    worker.judge.side_effect = judge_task
+    return worker
 
 
 def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> None:
     twins = [SAMPLES[0], SAMPLES[0].model_copy(update={"id": "twin"})]
+    workers = Workers(steady_judge(SteadyEngine()), 1, late_worker)
     with Journal(tmp_path) as journal:
-        team = Workers(steady_judge(SteadyEngine()), 1, _Late)
-        (_, first, keys), (_, second, again) = team.judge(
-            twins, lambda _: ["needed"], Options.read({}), journal
-        )
-        assert (first, keys) == (second, again)
-        assert journal.get(keys["needed"]) == first["needed"].model_dump(mode="json")
+        first, second = workers.judge(twins, lambda _: ["needed"], Options.read({}), journal)
+        assert first[1:] == second[1:]  # the records and their keys
+        _, records, keys = first
+        assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
 
 
 def test_a_shard_that_is_not_whole_leaves_a_merged_run_as_it_was(tmp_path: Path) -> None:
     first, second = shards(tmp_path, 2)
     merge([first, second], tmp_path / "whole")
     before = (tmp_path / "whole" / "results.json").read_bytes()
-    noted = (second / "shard.json").read_text()
-    places = json.loads(noted)["places"]
-    (second / "shard.json").write_text(noted.replace(str(places), str(places[:-1])))
+    shard = (second / "shard.json").read_text()
+    places = json.loads(shard)["places"]
+    (second / "shard.json").write_text(shard.replace(str(places), str(places[:-1])))
     with pytest.raises(InputError, match=r"shard\.json"):
         merge([first, second], tmp_path / "whole")
-    (second / "shard.json").write_text(noted)
+    (second / "shard.json").write_text(shard)
     journal = second / "journal.jsonl"
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:]))
     with pytest.raises(InputError, match=f"{second}: its journal lacks"):
         merge([first, second], tmp_path / "whole")
     assert (tmp_path / "whole" / "results.json").read_bytes() == before
-    others = [one.model_copy(update={"response": "Another."}) for one in SAMPLES]
-    evaluate(others, METRICS, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
+    changed = [sample.model_copy(update={"response": "Another."}) for sample in SAMPLES]
+    evaluate(changed, METRICS, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
     with pytest.raises(InputError, match="different data"):
         merge([first, tmp_path / "other"], tmp_path / "whole")
 

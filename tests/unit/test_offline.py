@@ -8,6 +8,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from urllib.error import URLError
@@ -21,8 +22,6 @@ from localeval import NetworkRefused
 from localeval.cli import commands, main
 from localeval.system.offline import SWITCHES, attempts, is_offline
 
-PACKAGE = Path(localeval.__file__).parent
-
 
 @pytest.fixture
 def listener() -> Iterator[int]:
@@ -32,16 +31,13 @@ def listener() -> Iterator[int]:
 
 
 def connect(port: int, host: str = "127.0.0.1", family: int = socket.AF_INET, call: str = "connect") -> None:
-    below = _socket.socket(family, _socket.SOCK_STREAM)
-    try:
+    with closing(_socket.socket(family, _socket.SOCK_STREAM)) as below:
         getattr(below, call)((host, port))
-    finally:
-        below.close()
 
 
-def datagram(call: str, *given: object) -> None:
+def datagram(call: str, *arguments: object) -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as sender:
-        getattr(sender, call)(*given)
+        getattr(sender, call)(*arguments)
 
 
 WAYS: list[Callable[[int], object]] = [
@@ -59,9 +55,8 @@ WAYS: list[Callable[[int], object]] = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_out_is_refused_and_counted_to_the_machine_itself_too(
-    way: Callable[[int], object], listener: int
-) -> None:
+def test_every_way_out_is_refused_and_counted(way: Callable[[int], object], listener: int) -> None:
+    """To the machine itself, too."""
     localeval.offline()
     before = attempts()
     with pytest.raises(NetworkRefused, match="was refused"):
@@ -77,14 +72,12 @@ def test_sockets_of_the_file_system_and_event_loops_work_on(tmp_path: Path) -> N
         server.listen()
         client.connect(str(tmp_path / "s"))
         client.sendmsg([b"hello"])
-    assert asyncio.run(asyncio.sleep(0, "done")) == "done"
-    assert attempts() == before
+    assert (asyncio.run(asyncio.sleep(0, "done")), attempts()) == ("done", before)
 
 
 @pytest.mark.parametrize(("words", "shut"), [("evaluate none.jsonl", True), ("models fetch none", False)])
-def test_every_command_but_fetch_has_guard_and_switches(
-    words: str, shut: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_fetch_has_no_guard(words: str, shut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switches of other libraries are set by every command."""
     for name in SWITCHES:
         monkeypatch.setenv(name, "0")
     with pytest.raises(SystemExit):
@@ -100,22 +93,17 @@ def test_the_command_line_tells_how_often_it_refused(
     monkeypatch.setitem(commands.commands, "phone", phone)
     with pytest.raises(URLError):
         main(["phone"])
-    said = "localeval: something tried to use the network; refused: 1 attempts\n"
-    assert capsys.readouterr().err == said
-
-
-# Pickles
-
-PICKLES = r"(?:pickle|cPickle|_pickle|dill|cloudpickle|joblib|shelve|marshal|diskcache)\b"
-RUNS_CODE = r"(?<![.\w])(?:eval|exec|compile)\(|\bnp\.load\(|read_pickle|Llama(?:Disk|RAM)Cache|\.set_cache\("
+    assert capsys.readouterr().err == "localeval: something tried to use the network; refused: 1 attempts\n"
 
 
 def test_no_module_imports_a_pickle_and_only_one_opens_one_with_weights_only() -> None:
-    opened = []
-    for path in PACKAGE.rglob("*.py"):
+    pickles = r"(?:pickle|cPickle|_pickle|dill|cloudpickle|joblib|shelve|marshal|diskcache)\b"
+    runs = r"(?<![.\w])(?:eval|exec|compile)\(|\bnp\.load\(|read_pickle|Llama(?:Disk|RAM)Cache|\.set_cache\("
+    calls = []
+    for path in Path(localeval.__file__).parent.rglob("*.py"):
         code = path.read_text(encoding="utf-8")
-        assert not re.search(rf"^\s*(?:import|from) {PICKLES}|{RUNS_CODE}", code, re.MULTILINE), path
+        assert not re.search(rf"^\s*(?:import|from) {pickles}|{runs}", code, re.MULTILINE), path
         assert not re.search(r"trust_remote_code\W+True|use_safetensors\W+False", code), path
-        opened += [(path.name, call) for call in re.findall(r"torch\.load\([^)]*\)", code)]
-    ((name, call),) = opened
+        calls += [(path.name, call) for call in re.findall(r"torch\.load\([^)]*\)", code)]
+    ((name, call),) = calls
     assert (name, "weights_only=True" in call) == ("conversion.py", True)

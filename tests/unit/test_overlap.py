@@ -17,6 +17,8 @@ from localeval.text.overlap import source_terms, unsupported_numbers
 from tests.patience import timed
 
 SNOW = ["Gary gets 1,200 mm of rain; the first snow falls in November 1996.", "Twelve towns lie by the lake."]
+CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
+GRINDS = "The mill grinds rye"
 BRIDGE = ["大桥于１９６２年建成，全长一百二十五米。", "总投资3.5亿元，有二十个桥墩。"]
 
 
@@ -61,11 +63,10 @@ def test_unknown_numbers_are_found() -> None:
 
 @settings(max_examples=25)
 @given(st.text(), st.lists(st.text(), max_size=3))
-def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, others: list[str]) -> None:
-    looked = source_terms([*others, statement])
-    assert overlap.term_recall(statement, looked) == 1
-    assert unsupported_numbers(statement, looked) == ()
-    assert 0 <= overlap.term_recall(statement, source_terms(others)) <= 1
+def test_any_text_has_a_coverage_and_knows_its_own_numbers(statement: str, contexts: list[str]) -> None:
+    terms = source_terms([*contexts, statement])
+    assert (overlap.term_recall(statement, terms), unsupported_numbers(statement, terms)) == (1, ())
+    assert 0 <= overlap.term_recall(statement, source_terms(contexts)) <= 1
 
 
 def test_long_runs_of_signs_take_no_longer_than_others() -> None:
@@ -79,13 +80,9 @@ def test_long_runs_of_signs_take_no_longer_than_others() -> None:
 def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
     sample = {"response": "Hail falls in 1997.", "retrieved_contexts": SNOW}
     judge = fake_judge(FakeEngine([{"verdict": 0.6}]))
-    result = evaluate([sample], ["faithfulness"], judge, statements="sentences")
-    (verdict,) = result.to_dict()["samples"][0]["records"]["support"]["verdicts"]
+    result = evaluate([sample], ["faithfulness"], judge, statements="sentences").to_dict()
+    (verdict,) = result["samples"][0]["records"]["support"]["verdicts"]
     assert (verdict["coverage"], verdict["unknown_numbers"]) == (1 / 3, ["1997"])
-
-
-CONTEXTS = ["Tea is grown in Assam. It was first planted there in 1837.", "Coffee is grown in Kodagu."]
-GRINDS = "The mill grinds rye"
 
 
 def test_a_clause_that_no_statement_has() -> None:
@@ -104,43 +101,33 @@ def test_a_clause_that_no_statement_has() -> None:
 
 def test_the_evidence_is_the_sentence_that_shares_most_and_says_where_it_stands() -> None:
     statements = ["Tea was planted in 1837.", "Kodagu grows coffee.", "Zebras!"]
-    first, second, third = overlap.rank_sentences(statements, overlap.context_sentences(CONTEXTS), 1)
-    assert first[0].text == CONTEXTS[0][first[0].start : first[0].end]
-    assert first[0].text == "It was first planted there in 1837."
-    assert (second[0].text, second[0].context, third) == (CONTEXTS[1], 1, ())
+    (first,), (second,), third = overlap.rank_sentences(statements, overlap.context_sentences(CONTEXTS), 1)
+    assert first.text == CONTEXTS[0][first.start : first.end] == "It was first planted there in 1837."
+    assert (second.text, second.context, third) == (CONTEXTS[1], 1, ())
 
 
 def test_a_second_sentence_adds_three_twentieths_of_the_weight() -> None:
     """Tea is 1 of 6 terms, or 1 of 7, all of one weight; a term that no sentence has weighs as much."""
     sentences = overlap.context_sentences(["Red green blue brown black white.", "Tea."])
     for more, number in (("", 2), (" white", 1), (" zebra", 1)):
-        (own,) = overlap.rank_sentences([f"Red green blue brown black{more} tea."], sentences, 2)
-        assert len(own) == number, more
+        (ranked,) = overlap.rank_sentences([f"Red green blue brown black{more} tea."], sentences, 2)
+        assert len(ranked) == number, more
 
 
 def test_of_two_sentences_shown_the_one_that_most_statements_have_comes_first() -> None:
     contexts = ["Tea sells well. Tea grows in Arl. It needs much rain."]
     statements = ["Arl grows tea that needs rain.", "It needs much rain."]
-    shown, alone = closest_evidence(statements, contexts), closest_evidence(statements[:1], contexts)
-    assert shown == ["It needs much rain. … Tea grows in Arl.", "It needs much rain."]
-    assert alone == ["Tea grows in Arl. … It needs much rain."]
+    both = ["It needs much rain. … Tea grows in Arl.", "It needs much rain."]
+    assert closest_evidence(statements, contexts) == both
+    assert closest_evidence(statements[:1], contexts) == ["Tea grows in Arl. … It needs much rain."]
 
 
 def test_a_clause_at_the_limit_is_decided_the_same_in_every_process() -> None:
     """Words of both scripts weigh 1 and 0.7, and sets have another order in each process."""
-    code = """
-from localeval.text.overlap import omits_content
-sentence = "alpha bravoo delta gamma omega kappa sigma 天地玄黄宇宙洪荒日月盈"
-print(omits_content(sentence, ["天地玄黄宇宙洪荒日"]))
-"""
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+    sentence = "alpha bravoo delta gamma omega kappa sigma 天地玄黄宇宙洪荒日月盈"
+    code = f"import localeval.text.overlap as o\nprint(o.omits_content({sentence!r}, ['天地玄黄宇宙洪荒日']))"
+    decisions = {
+        subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
         for seed in ("8", "9")
     }
-    assert len(found) == 1
+    assert len(decisions) == 1

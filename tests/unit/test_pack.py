@@ -13,6 +13,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from tests.loopback import BYTES, FILE, HUB, SHA256, loopback_hub, move_in, toml
 
 PACKAGES = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")  # install.py imports them
 LLAMA = version("llama-cpp-python").partition("+")[0]
+OUTSIDE = ("../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e")
 FAKE_MAIN = b"""
 import os, pathlib, sys
 pathlib.Path(os.environ["LOCALEVAL_MODELS"], "asked").write_text(" ".join(sys.argv[1:]))
@@ -45,17 +47,17 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """pip's only source; a store with two models; llama.cpp is compiled, and localeval is from a wheel."""
-    models = move_in(monkeypatch, tmp_path, toml_row("tiny", HUB), toml_row("other", HUB, kind="embedder"))
-    for path in (models / FILE, models / "other" / FILE):
+    store = move_in(monkeypatch, tmp_path, toml_row("tiny", HUB), toml_row("other", HUB, kind="embedder"))
+    for path in (store / FILE, store / "other" / FILE):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(BYTES)
     monkeypatch.setattr(catalog, "checkout", lambda: None)
     members = {"localeval/__init__.py": b"", "localeval/__main__.py": FAKE_MAIN}
-    own = write_wheel(tmp_path / "given", "localeval", members, version("localeval"))
+    wheel = write_wheel(tmp_path / "given", "localeval", members, version("localeval"))
     info = tmp_path / "site" / f"localeval-{version('localeval')}.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Name: localeval\nVersion: {version('localeval')}\n")
-    (info / "direct_url.json").write_text(json.dumps({"url": own.as_uri(), "archive_info": {}}))
+    (info / "direct_url.json").write_text(json.dumps({"url": wheel.as_uri(), "archive_info": {}}))
     monkeypatch.syspath_prepend(str(info.parent))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
@@ -64,8 +66,7 @@ def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     write_wheel(build.cache_folder, "llama_cpp_python", {"llama_cpp.py": b""}, build.version)
     for name in PACKAGES:
         write_wheel(tmp_path / "index", name, {f"{name}.py": b""})
-    stranger = {"localeval/__main__.py": b"stranger"}
-    write_wheel(tmp_path / "index", "localeval", stranger, version("localeval"))
+    write_wheel(tmp_path / "index", "localeval", {"localeval/__main__.py": b"stranger"}, version("localeval"))
     shutil.copy(next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")), tmp_path / "index")
     return tmp_path / "index"
 
@@ -107,8 +108,7 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
     check(original)
     assert manifest["files"][f"models/{FILE}"] == {"size": len(BYTES), "sha256": SHA256}
     assert {f"models/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
-    assert manifest["models"] == ["tiny"]
-    assert manifest["packages"]["llama-cpp-python"] == f"{LLAMA}+portable"
+    assert (manifest["models"], manifest["packages"]["llama-cpp-python"]) == (["tiny"], f"{LLAMA}+portable")
     assert manifest["llama"]["flags"] == ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF"]
     assert (original / "install.py").read_bytes() == Path(install.__file__).read_bytes()
     install.check_machine(install.read_manifest(original))
@@ -118,23 +118,22 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
 
 def test_an_interrupted_pack_goes_on_and_is_mended(index: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pack"
-    held_back = next(index.glob("sklearn-*.whl")).rename(tmp_path / "held-back")
+    hidden = next(index.glob("sklearn-*.whl")).rename(tmp_path / "held-back")
     with pytest.raises(DownloadFailed, match="sklearn"):
         pack(contents("tiny", "other"), folder)
     with pytest.raises(install.Refused, match=r"is not finished; run localeval pack again"):
         install.read_manifest(folder)
     model = folder / "models" / FILE
     before = model.stat().st_mtime_ns
-    held_back.rename(index / "sklearn-1.0-py3-none-any.whl")
+    hidden.rename(index / "sklearn-1.0-py3-none-any.whl")
     pack(contents("tiny"), folder)  # of another pack's files none is left
     check(folder)
     assert model.stat().st_mtime_ns == before
     flip(folder / "wheels" / "numpy-1.0-py3-none-any.whl")
     model.write_bytes(model.read_bytes()[:-1])
     (folder / "models" / "mine.gguf").write_text("mine")
-    for wheel in index.glob("*.whl"):
-        if wheel.name.split("-")[0] != "numpy":
-            wheel.unlink()
+    for wheel in {*index.glob("*.whl")} - {*index.glob("numpy-*")}:
+        wheel.unlink()
     pack(contents("tiny"), folder)
     (folder / "models" / "mine.gguf").unlink()  # what a user laid there is left
     check(folder)
@@ -173,10 +172,8 @@ else:
 
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A pip with llama-cpp-python's source, whose wheel tells what it was made with; a PATH with no compiler.
-
-    A stranger's pip lies in the current folder, and the cache's name has a space.
-    """
+    """A pip whose wheel of llama-cpp-python tells what it was made with; PATH's folder, with no compiler.
+    A stranger's pip lies in the current folder, and the cache's name has a space."""
     for name, text in (("site", FAKE_PIP), ("here", "raise SystemExit('error: it was run')")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "pip.py").write_text(text)
@@ -198,16 +195,16 @@ def write_compiler(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("here", "chosen"), [("gcc", None), ("clang", ""), ("ccache", "ccache gcc"), ("mine", "mine -m64")]
+    ("name", "chosen"), [("gcc", None), ("clang", ""), ("ccache", "ccache gcc"), ("mine", "mine -m64")]
 )
 def test_a_portable_build_is_labelled_and_brings_openmp_with_any_compiler(
-    here: str, chosen: str | None, pip: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, chosen: str | None, pip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_compiler(pip, here)
+    write_compiler(pip, name)
     if chosen is not None:
         monkeypatch.setenv("CC", chosen)
-    made = build_wheel(LlamaBuild())
-    with zipfile.ZipFile(made) as wheel:
+    path = build_wheel(LlamaBuild())
+    with zipfile.ZipFile(path) as wheel:
         assert wheel.read("init").decode() == f'__version__ = "{LLAMA}+portable"\n'
         cmake = wheel.read("cmake").decode().splitlines()
         assert cmake[0] == "set(LLAMA_BUILD_COMMON OFF)"
@@ -217,7 +214,7 @@ def test_a_portable_build_is_labelled_and_brings_openmp_with_any_compiler(
         assert shlex.split(wheel.read("CMAKE_ARGS").decode()) == list(PORTABLE)
     assert SpecifierSet(f"=={LLAMA}").contains(LlamaBuild().version)  # localeval takes it
     shutil.rmtree(pip)
-    assert build_wheel(LlamaBuild()) == made  # it took minutes
+    assert build_wheel(LlamaBuild()) == path  # it took minutes
 
 
 def test_a_build_for_this_processor_leaves_out_amx(pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,21 +228,21 @@ def test_a_build_for_this_processor_leaves_out_amx(pip: Path, monkeypatch: pytes
 
 
 def test_the_glibc_that_a_compiled_wheel_needs_is_its_newest_symbols(tmp_path: Path) -> None:
-    symbols = {"llama_cpp/lib/libllama.so": b"\x7fELF GLIBC_2.14 GLIBC_2.34 GLIBC_2.9"}
-    assert needed_glibc(write_wheel(tmp_path, "a", symbols)) == "2.34"
+    symbols = b"\x7fELF GLIBC_2.14 GLIBC_2.34 GLIBC_2.9"
+    assert needed_glibc(write_wheel(tmp_path, "a", {"llama_cpp/lib/libllama.so": symbols})) == "2.34"
 
 
 def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path) -> None:
-    found = choose_contents([], LlamaBuild())
+    chosen = choose_contents([], LlamaBuild())
     requires = [each for each in distribution("localeval").requires or [] if "extra" not in each]
     needed = {re.split(r"[^\w-]", each)[0] for each in requires} - {"llama-cpp-python", "tomli"}
-    assert needed <= found.wheels.keys()
-    assert found.wheels["numpy"] == version("numpy")
-    assert not {"localeval", "llama-cpp-python", "pytest", "ruff"} & found.wheels.keys()
+    assert needed <= chosen.wheels.keys()
+    assert chosen.wheels["numpy"] == version("numpy")
+    assert not {"localeval", "llama-cpp-python", "pytest", "ruff"} & chosen.wheels.keys()
     if sys.platform == "linux":
-        assert found.wheels["torch"] == f"{version('torch').partition('+')[0]}+cpu"
-        assert not [name for name in found.wheels if name.startswith("nvidia")]
-    text = "\n".join(found.lines(tmp_path / "new"))
+        assert chosen.wheels["torch"] == f"{version('torch').partition('+')[0]}+cpu"
+        assert not [name for name in chosen.wheels if name.startswith("nvidia")]
+    text = "\n".join(chosen.lines(tmp_path / "new"))
     assert re.search(r"in all about [\d,]+ MB; [\d,]+ MB are free there", text)
 
 
@@ -272,22 +269,21 @@ def packed(original: Path, tmp_path: Path) -> Path:
     return shutil.copytree(original, tmp_path / "a stick" / "über", copy_function=shutil.copyfile)
 
 
-@pytest.fixture
-def elsewhere(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The models folder of another machine, which has none of the models yet."""
-    (tmp_path / "there").mkdir()
-    return move_in(monkeypatch, tmp_path / "there", toml_row("tiny", HUB))
+def change(manifest: Path, **facts: object) -> None:
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **facts}))
 
 
-def change(packed: Path, **facts: object) -> None:
-    manifest = json.loads((packed / "manifest.json").read_text())
-    (packed / "manifest.json").write_text(json.dumps({**manifest, **facts}))
+def list_file(manifest: Path, name: str) -> None:
+    files = json.loads(manifest.read_text())["files"]
+    change(manifest, files={**files, name: {"size": 1, "sha256": "0" * 64}})
 
 
-def run_installer(packed: Path, *arguments: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
+def run_installer(packed: Path, *arguments: str | Path, home: Path, code: int = 0) -> tuple[str, str]:
+    """What it wrote to stdout and to stderr before it ended with this exit code."""
     command = [sys.executable, "-I", str(packed / "install.py"), *map(str, arguments)]
-    env = {"HOME": str(home), "PATH": "/nowhere"}
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, env={"HOME": str(home), "PATH": "/nowhere"}, capture_output=True, text=True)
+    assert run.returncode == code, run.stderr
+    return run.stdout, run.stderr
 
 
 def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_read_it() -> None:
@@ -297,45 +293,36 @@ def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_r
     assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
 
 
-def test_the_installer_mends_a_half_made_environment_and_keeps_a_whole_one(
-    packed: Path, tmp_path: Path
-) -> None:
-    models, home = tmp_path / "store", tmp_path / "home"
+def test_the_installer_mends_half_an_environment_and_keeps_a_whole_one(packed: Path, tmp_path: Path) -> None:
+    store, home = tmp_path / "store", tmp_path / "home"
     into = home / ".local" / "share" / "localeval" / "venv"
-    models.mkdir()
+    store.mkdir()
     into.mkdir(parents=True)
     (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
     (into / "half").touch()
-    run = run_installer(packed, "--models", models, home=home)
-    assert run.returncode == 0, run.stderr
-    assert f"{into}/bin/localeval doctor" in run.stdout
-    assert (models / "asked").read_text() == f"unpack {packed}"  # the packed localeval places the models
+    assert f"{into}/bin/localeval doctor" in run_installer(packed, "--models", store, home=home)[0]
+    assert (store / "asked").read_text() == f"unpack {packed}"  # the packed localeval places the models
     assert list(into.glob("lib/python*/site-packages/numpy.py"))
     assert not (into / "half").exists()
-    again = run_installer(packed, "--models", models, home=home)
-    assert again.returncode == 0
-    assert "made of this pack already" in again.stderr
+    assert "made of this pack already" in run_installer(packed, "--models", store, home=home)[1]
     (into / install.MARKER).write_text("another")
-    other = run_installer(packed, home=home)
-    assert other.returncode == 2
-    assert f"{into} is there already, and not of this pack" in other.stderr
+    assert f"{into} is there already, and not of this pack" in run_installer(packed, home=home, code=2)[1]
 
 
 @pytest.mark.parametrize(
-    ("spoil", "code", "said"),
+    ("spoil", "code", "message"),
     [
         (lambda packed: flip(packed / "models" / FILE), 3, f"{FILE} is .*copy the pack again"),
         (lambda packed: (packed / "models" / FILE).unlink(), 3, f"{FILE} is .*copy the pack again"),
-        (lambda packed: change(packed, installed_bytes=10**18), 2, "free; make room"),
+        (lambda packed: change(packed / "manifest.json", installed_bytes=10**18), 2, "free; make room"),
     ],
 )
 def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
-    packed: Path, tmp_path: Path, spoil: Callable[[Path], object], code: int, said: str
+    packed: Path, tmp_path: Path, spoil: Callable[[Path], object], code: int, message: str
 ) -> None:
     spoil(packed)
-    run = run_installer(packed, "--into", tmp_path / "new", home=tmp_path)
-    assert run.returncode == code
-    assert re.search(said, run.stderr.splitlines()[-1])
+    _, stderr = run_installer(packed, "--into", tmp_path / "new", home=tmp_path, code=code)
+    assert re.search(message, stderr.splitlines()[-1])
     assert not (tmp_path / "new").exists()
 
 
@@ -346,30 +333,22 @@ def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
         (lambda path: path.write_text("{"), "is damaged", 3),
         (lambda path: path.write_text(path.read_text().replace('"sha256"', '"other"')), "is damaged", 3),
         (lambda path: path.write_text(path.read_text().replace('"glibc"', '"other"')), "is damaged", 3),
-        (lambda path: change(path.parent, glibc=5), "is damaged", 3),
-        (lambda path: change(path.parent, cpu=None), "is damaged", 3),
-        (lambda path: change(path.parent, localeval_pack=2), "is of a newer kind of pack", 2),
-        (lambda path: path.unlink(), "is no pack of localeval's", 2),
-        (lambda path: change(path.parent, models=[]), "it is not the pack you were told of", 3),
+        (partial(change, glibc=5), "is damaged", 3),
+        (partial(change, cpu=None), "is damaged", 3),
+        (partial(change, localeval_pack=2), "is of a newer kind of pack", 2),
+        (Path.unlink, "is no pack of localeval's", 2),
+        (partial(change, models=[]), "it is not the pack you were told of", 3),
+        *((partial(list_file, name=name), "which no pack holds", 3) for name in OUTSIDE),
     ],
 )
 def test_a_manifest_that_is_not_sound_is_told(
     packed: Path, spoil: Callable[[Path], object], message: str, code: int
 ) -> None:
-    told = install.read_manifest(packed)["sha256"] if "told" in message else ""
+    sha256 = install.read_manifest(packed)["sha256"] if "told" in message else ""
     spoil(packed / "manifest.json")
     with pytest.raises(install.Refused, match=message) as refused:
-        install.read_manifest(packed, told)
+        install.read_manifest(packed, sha256)
     assert refused.value.exit_code == code
-
-
-@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "wheels\\a", "evil.py", "models/C:e"])
-def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: Path, name: str) -> None:
-    files = install.read_manifest(packed)["files"]
-    change(packed, files={**files, name: {"size": 1, "sha256": "0" * 64}})
-    with pytest.raises(install.Refused, match="which no pack holds") as refused:
-        install.read_manifest(packed)
-    assert refused.value.exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -382,20 +361,22 @@ def test_a_path_that_leaves_the_pack_is_refused_before_any_file_is_read(packed: 
     ],
 )
 def test_a_machine_that_does_not_fit_is_told(packed: Path, facts: dict[str, object], message: str) -> None:
-    change(packed, **facts)
+    change(packed / "manifest.json", **facts)
     with pytest.raises(install.Refused, match=message) as refused:
         install.check_machine(install.read_manifest(packed))
     assert refused.value.exit_code == 2
 
 
-def test_unpack_places_the_models(packed: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpack_places_the_models(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "there").mkdir()
+    store = move_in(monkeypatch, tmp_path / "there", toml_row("tiny", HUB))  # which is another machine's
     with loopback_hub(tiny__gguf=BYTES) as hub:
         monkeypatch.setenv("LOCALEVAL_HUB", hub.url)
         assert [files.name for files in unpack(packed)] == ["tiny"]
         assert models.resolve("tiny").path.read_bytes() == BYTES
-        before = (elsewhere / FILE).stat().st_ino
+        before = (store / FILE).stat().st_ino
         unpack(packed)
-        assert (elsewhere / FILE).stat().st_ino == before
+        assert (store / FILE).stat().st_ino == before
         flip(packed / "models" / FILE)
         with pytest.raises(PackBroken, match=FILE):
             unpack(packed)

@@ -45,7 +45,7 @@ def test_off_a_terminal_there_are_plain_lines(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("columns", [60, 140])
-def test_on_a_terminal_one_line_is_drawn_again_with_the_count_and_the_time_left(
+def test_a_terminal_has_one_line_drawn_again_with_the_count_and_the_time_left(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -54,9 +54,9 @@ def test_on_a_terminal_one_line_is_drawn_again_with_the_count_and_the_time_left(
     with live_line() as line:
         line.begin(PLAN)
         line.took(10, SAMPLES, {"[bold]mine": GOOD, "a_metric_with_a_long_name": GOOD, "a_third": GOOD})
-    drawn = capsys.readouterr().err
-    assert "Plan: 40 samples." in drawn
-    last = [text for text in drawn.replace("\r", "\n").splitlines() if "Evaluating" in text][-1]
+    stderr = capsys.readouterr().err
+    assert "Plan: 40 samples." in stderr
+    last = [text for text in stderr.replace("\r", "\n").splitlines() if "Evaluating" in text][-1]
     assert "10/40" in last
     assert "left" in last
     assert ("[bold]mine 1.000" in last) == (columns == 140)

@@ -31,9 +31,9 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
 @pytest.mark.parametrize("judgement", PROMPTED)
 def test_every_worked_example_is_a_reply_of_the_schema(judgement: str, language: str) -> None:
     prompt = load(judgement, language)
-    (item, schema), *others = SCHEMAS[judgement].items()
-    prefix = prompt.prefix(item, schema, **dict(others))
-    kinds = [given.get("leaf", item) for example in prompt.examples for given in example.items]
+    (leaf, schema), *rest = SCHEMAS[judgement].items()
+    prefix = prompt.prefix(leaf, schema, **dict(rest))
+    kinds = [item.get("leaf", leaf) for example in prompt.examples for item in example.items]
     assert set(kinds) == set(SCHEMAS[judgement])
     assert len(prefix.examples) == len(kinds) >= 6
     for kind, (user, assistant) in zip(kinds, prefix.examples, strict=True):
@@ -47,7 +47,7 @@ def test_every_worked_example_is_a_reply_of_the_schema(judgement: str, language:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("judgement", ["support", "support_reasoned", "needed", "useful"])
 def test_worked_verdicts_show_each_answer_and_never_more_yes_than_no(judgement: str, language: str) -> None:
-    verdicts = [item["verdict"] for e in load(judgement, language).examples for item in e.items]
+    verdicts = [item["verdict"] for example in load(judgement, language).examples for item in example.items]
     assert 3 <= verdicts.count("yes") <= verdicts.count("no")
 
 
@@ -62,9 +62,9 @@ def test_worked_statements_keep_every_number_of_their_sentence(language: str) ->
 def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlap, "LEAST_ADDED", 0)
     for example in load("support", "en").examples:
-        statements = [given["statement"] for given in example.items]
-        shown = [given["closest"] for given in example.items]
-        assert shown == closest_evidence(statements, (example.model_extra or {})["contexts"])
+        statements = [item["statement"] for item in example.items]
+        closest = closest_evidence(statements, (example.model_extra or {})["contexts"])
+        assert [item["closest"] for item in example.items] == closest
 
 
 def test_the_marks_of_a_fence_are_made_harmless_and_other_brackets_stay() -> None:
@@ -95,12 +95,12 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
     assert by_text == by_path
     assert by_text.sha256 != load("support", "en").sha256
     assert by_text.render_item("verdict", statement="Tea", closest="It grows.") == "Tea?"
-    also = OWN.replace("{statement}?", "{closest}: {statement}?")
-    assert load("support", "zh", also).render_item("verdict", statement="茶", closest="茶。") == "茶。: 茶?"
+    other = load("support", "zh", OWN.replace("{statement}?", "{closest}: {statement}?"))
+    assert other.render_item("verdict", statement="茶", closest="茶。") == "茶。: 茶?"
 
 
 def test_a_replacement_that_lacks_a_part_is_refused() -> None:
-    for change, named in (
+    for change, message in (
         (("{contexts}", ""), "{contexts}"),
         (('reason = "{statement} is {verdict}: why?"', ""), "leaves.reason"),
         (("{statement}?", "{statement} {wrong}"), "leaves.verdict"),
@@ -112,7 +112,7 @@ def test_a_replacement_that_lacks_a_part_is_refused() -> None:
         (('reason = "', 'verdikt = "?"\nreason = "'), "leaves.verdikt"),
         ((OWN, "no-such.toml"), "no-such.toml"),
     ):
-        with pytest.raises(PromptError, match=re.escape(named)):
+        with pytest.raises(PromptError, match=re.escape(message)):
             load("support", "en", OWN.replace(*change))
 
 

@@ -28,28 +28,25 @@ from localeval.testing import FakeEngine, fake_judge
 from localeval.text.injection import KINDS
 from tests.reports import HOSTILE, METRICS_SHOWN, Page, hostile, large, plain, small
 
-GIVEN: dict[str, Any] = {"title": HOSTILE[3]}
-EVEN = Score(1.0, 1.0)
+FULL = Score(1.0, 1.0)
 
 
 def rows_of(page: str) -> list[list[Any]]:
-    found = re.search(r'<script type="application/json" id="rows">(.*?)</script>', page, re.DOTALL)
-    assert found
-    rows: list[list[Any]] = json.loads(found[1])
-    return rows
+    (rows,) = re.findall(r'<script type="application/json" id="rows">(.*?)</script>', page, re.DOTALL)
+    return list(json.loads(rows))
 
 
-def page_of(result: Result, **given: Any) -> str:
-    return "".join(html.pieces(result, **given))
+def page_of(result: Result, **options: Any) -> str:
+    return "".join(html.pieces(result, **options))
 
 
-def text_of(result: Result, **given: Any) -> str:
-    return " ".join(Page(page_of(result, **given)).text.split())
+def text_of(result: Result) -> str:
+    return " ".join(Page(page_of(result)).text.split())
 
 
-@pytest.mark.parametrize("made", [small, hostile])
-def test_the_page_names_no_address_and_no_handler(made: Callable[[], Result]) -> None:
-    page = Page(page_of(made(), **GIVEN))
+@pytest.mark.parametrize("sort", [small, hostile])
+def test_the_page_names_no_address_and_no_handler(sort: Callable[[], Result]) -> None:
+    page = Page(page_of(sort(), title=HOSTILE[3]))
     for tag, attributes in page.elements:
         assert not {"src", "srcset", "style", "action", "data", "srcdoc", "formaction"} & set(attributes), tag
         assert not [name for name in attributes if name.startswith("on")], tag
@@ -58,9 +55,9 @@ def test_the_page_names_no_address_and_no_handler(made: Callable[[], Result]) ->
 
 
 def test_every_hostile_text_stands_in_the_page_as_text() -> None:
-    page = page_of(hostile(), **GIVEN)
-    text = Page(page).text
-    assert [one for one in HOSTILE if show_controls(one) not in text] == []
+    page = page_of(hostile(), title=HOSTILE[3])
+    page_text = Page(page).text
+    assert [text for text in HOSTILE if show_controls(text) not in page_text] == []
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", page)
     assert [row[1] for row in rows_of(page) if row[1].startswith("0 ")] == ["0 " + HOSTILE[0]]
 
@@ -78,23 +75,22 @@ def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else() -> 
 
 def test_a_large_run_keeps_what_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "MOST_BYTES", 600_000)
-    result = large(30, contexts=70_000, response=40_000, kinds_of=2)
-    result.to_html(tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert (tmp_path / "report.html").stat().st_size <= 600_000
+    path = tmp_path / "report.html"
+    large(30, contexts=70_000, response=40_000, kinds_of=2).to_html(path)
+    page = path.read_text(encoding="utf-8")
+    assert path.stat().st_size <= 600_000
     assert len(rows_of(page)) == 30
-    shown = page.count('<details class="sample"')
-    assert 3 < shown < 30
-    assert f"The {shown} worst samples show their texts" in page
+    number = page.count('<details class="sample"')
+    assert 3 < number < 30
+    assert f"The {number} worst samples show their texts" in page
 
 
 def test_of_very_many_samples_the_worst_are_listed_and_as_many_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "MOST_LISTED", 6)
     result = plain({str(tenth): {"faithfulness": Score(tenth / 10, tenth / 10)} for tenth in range(10)})
     page = page_of(result)
-    listed = [int(row[1]) for row in rows_of(page)]
-    assert listed[:3] == [0, 1, 2]
-    assert (len({*listed}), listed) == (6, sorted(listed))
+    ids = [int(row[1]) for row in rows_of(page)]
+    assert (ids[:3], len({*ids}), ids) == ([0, 1, 2], 6, sorted(ids))
     assert "6 of 10 samples are listed" in Page(page).text
     assert rows_of(page) == rows_of(page_of(result))
 
@@ -104,14 +100,12 @@ def test_the_order_is_worst_first_with_faults_turned_round_and_tenths_are_counte
     scores = {
         "undefined": (undefined, undefined),
         "failed": (Score.failed("engine_error"), undefined),
-        "best": (EVEN, Score(0.0, 0.0)),
+        "best": (FULL, Score(0.0, 0.0)),
         "softer": (Score(0.5, 0.4), Score(0.5, 0.5)),
         "worst": (Score(0.2, 0.2), Score(0.9, 0.9)),
         "soft": (Score(0.5, 0.5), Score(0.5, 0.5)),
     }
-    names = ("faithfulness", "hallucination")
-    result = plain({name: dict(zip(names, pair, strict=True)) for name, pair in scores.items()})
-    page = page_of(result)
+    page = page_of(plain({name: {"faithfulness": a, "hallucination": b} for name, (a, b) in scores.items()}))
     assert [row[1] for row in rows_of(page)] == ["worst", "softer", "soft", "best", "failed", "undefined"]
     # In each tenth from 0 to 1 so many values of faithfulness: 0.2, two of 0.5, and 1.
     assert ": 0, 0, 1, 0, 0, 2, 0, 0, 0, 1" in Page(page).text
@@ -147,14 +141,13 @@ def test_both_languages_say_the_same_things() -> None:
 
 
 def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone_are_named() -> None:
-    asked = ["茶在哪里？", "Where is tea?", "茶是绿的。"]
-    result = plain({"a": {"faithfulness": EVEN}})
-    result.samples = [replace(result.samples[0], sample=Sample(user_input=text)) for text in asked]
-    model = {"name": "hhem", "sha256": "e" * 64, "languages": ["en"]}
-    result.signature = result.signature.model_copy(update={"embedder": model, "classifier": model})
-    text = text_of(result)
-    assert "the only language of the embedder: 2" in text
-    assert "the only language of HHEM: 2" in text
+    questions = ["茶在哪里？", "Where is tea?", "茶是绿的。"]
+    result = plain({"a": {"faithfulness": FULL}})
+    result.samples = [replace(result.samples[0], sample=Sample(user_input=text)) for text in questions]
+    facts = {"name": "hhem", "sha256": "e" * 64, "languages": ["en"]}
+    result.signature = result.signature.model_copy(update={"embedder": facts, "classifier": facts})
+    for model in ("the embedder", "HHEM"):
+        assert f"the only language of {model}: 2" in text_of(result)
     assert '<html lang="zh">' in page_of(result)
     assert "the only language of" not in text_of(small())
     assert '<html lang="en">' in page_of(small())
@@ -168,10 +161,9 @@ def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) ->
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<h1><bdi>tea &amp; cake</bdi></h1>" in page
     assert re.search(r'<td class="num">\d+\.\d s</td>', page)  # what it took
-    done = CliRunner().invoke(commands, ["report", str(folder), "--html", str(again)])
-    assert done.exit_code == 0
-    assert again.read_text(encoding="utf-8") == page
-    assert str(result) + "\n" in done.output
+    command = CliRunner().invoke(commands, ["report", str(folder), "--html", str(again)])
+    assert (command.exit_code, again.read_text(encoding="utf-8")) == (0, page)
+    assert str(result) + "\n" in command.output
     with pytest.raises(InputError, match="can't be written there"):
         result.to_html(tmp_path / "nowhere" / "report.html")
 
@@ -194,20 +186,15 @@ ROWS = [
     ("c", "", "Tea grows."),
     ("d", "Tea rests.", "Tea grows."),
 ]
-ANSWERS: list[Any] = [
-    *({"verdict": share} for share in (0.75, 0.5)),
-    *({"reason": text} for text in ("It says so.", "-It may.")),
-    {"verdict": 0.25},
-    {"reason": "+Nothing."},
-    EngineError("broken"),
-]
+ANSWERS: list[Any] = [{"verdict": 0.75}, {"verdict": 0.5}, {"reason": "It says so."}, {"reason": "-It may."}]
+ANSWERS += [{"verdict": 0.25}, {"reason": "+Nothing."}, EngineError("broken")]
 
 
 @pytest.fixture
 def result(tmp_path: Path) -> Result:
     samples = [
-        {"id": name, "response": said, "retrieved_contexts": [of], "faithfulness": "mine"}
-        for name, said, of in ROWS
+        {"id": name, "response": response, "retrieved_contexts": [context], "faithfulness": "mine"}
+        for name, response, context in ROWS
     ]
     judge = fake_judge(FakeEngine(ANSWERS))
     return evaluate(samples, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
@@ -255,8 +242,8 @@ def test_a_data_frame_has_samples_and_scores(result: Result, monkeypatch: pytest
     ]
     assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
     # A sample's own column with the name of a score is kept beside it.
-    columns = ["sample_faithfulness", "faithfulness", "faithfulness_soft"]
-    assert frame.iloc[0][columns].tolist() == ["mine", 1, 0.625]
+    first = frame.iloc[0][["sample_faithfulness", "faithfulness", "faithfulness_soft"]]
+    assert first.tolist() == ["mine", 1, 0.625]
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="pip install"):
         result.to_pandas()

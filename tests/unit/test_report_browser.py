@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,20 +18,18 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 SCALE = int(os.environ.get("LOCALEVAL_REPORT_SAMPLES", "200"))
 LONG = 300_000  # milliseconds: a busy machine is no fault
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="playwright is not installed"),
-]
+pytest.importorskip("playwright", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 
 class Reader:
     """A page of the browser. `faults` is what must not happen: errors, and requests beyond the file."""
 
-    def __init__(self, browser: Any, folder: Path, result: Result, **how: Any) -> None:
+    def __init__(self, browser: Any, folder: Path, result: Result, **options: Any) -> None:
         self.path = folder / "report.html"
         result.to_html(self.path, title="answers")
         self.faults: list[str] = []
-        self.page = browser.new_context(**how).new_page()
+        self.page = browser.new_context(**options).new_page()
         self.page.set_default_timeout(LONG)
         self.page.on("console", lambda message: self.faults.append(message.text))
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
@@ -57,17 +54,17 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=LONG)
-        yield opened
-        opened.close()
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=LONG)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture
 def reader(browser: Any, tmp_path: Path) -> Iterator[Reader]:
-    opened = Reader(browser, tmp_path, small(), color_scheme="light")
-    yield opened
-    opened.close()
+    reader = Reader(browser, tmp_path, small(), color_scheme="light")
+    yield reader
+    reader.close()
 
 
 def test_samples_stand_worst_first_and_can_be_filtered(reader: Reader) -> None:
@@ -147,14 +144,13 @@ def test_the_theme_follows_the_system_and_the_switch_and_a_printed_page_is_light
 def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) -> None:
     reader = Reader(browser, tmp_path, hostile())
     reader.page.evaluate("document.querySelectorAll('.opener').forEach((e) => e.click())")
-    text = reader.page.evaluate(
+    texts = reader.page.evaluate(
         "[...document.querySelectorAll('tr.detail')].map((row) => {"
         " const copy = row.cloneNode(true); copy.querySelectorAll('sub').forEach((e) => e.remove());"
         " return [...copy.querySelectorAll('.text')].map((e) => e.textContent); })"
     )
-    seen = {part for row in text for part in row}
-    for one in HOSTILE:
-        assert show_controls(one) in seen  # as question, response, context and reference, whole
+    # As question, response, context and reference, whole.
+    assert {show_controls(text) for text in HOSTILE} <= {text for row in texts for text in row}
     assert reader.page.evaluate("window.pwned") is None
     reader.close()
 

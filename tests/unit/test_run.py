@@ -33,21 +33,20 @@ def run(tmp_path: Path) -> Path:
 def test_a_run_that_an_earlier_version_made_is_read_scored_and_written_as_it_was(tmp_path: Path) -> None:
     read = load(OLD)
     assert [s["faithfulness"].status for s in read.scores] == ["scored", "undefined", "failed", "undefined"]
-    assert read["faithfulness"].value == 1 / 2
-    assert rescore(OLD, threshold=0.2)["faithfulness"].value == 1
-    for made in (read, rescore(OLD)):
+    assert (read["faithfulness"].value, rescore(OLD, threshold=0.2)["faithfulness"].value) == (1 / 2, 1)
+    for result in (read, rescore(OLD)):
         for name in ("journal.jsonl", "run.json", SAMPLES):
             (tmp_path / name).write_bytes((OLD / name).read_bytes())
-        finish(tmp_path, made)
+        finish(tmp_path, result)
         for name in (RESULTS, "scores.csv", "statements.csv"):
             assert (tmp_path / name).read_bytes() == (OLD / name).read_bytes()
 
 
 def test_results_json_has_the_documented_fields_and_the_keys_of_the_journals_lines(run: Path) -> None:
-    kept = json.loads((run / RESULTS).read_text("utf-8"))
-    assert list(kept) == ["schema", "signature", "metrics", "summary", "network", "skipped", "samples"]
-    assert (kept["schema"], kept["summary"]["faithfulness"]["value"]) == (1, 1)
-    first = kept["samples"][0]
+    results = json.loads((run / RESULTS).read_text("utf-8"))
+    assert list(results) == ["schema", "signature", "metrics", "summary", "network", "skipped", "samples"]
+    assert (results["schema"], results["summary"]["faithfulness"]["value"]) == (1, 1)
+    first = results["samples"][0]
     assert (first["id"], first["scores"]["faithfulness"]["soft"]) == ("茶", 0.75)
     lines = [json.loads(line) for line in (run / FILE).read_text("utf-8").splitlines()]
     assert first["records"] == {line["judgement"]: line["key"] for line in lines if line["sample"] == "茶"}
@@ -67,9 +66,9 @@ def test_records_are_read_from_the_journal_when_they_are_asked_for(run: Path) ->
 def test_a_judgement_that_failed_stands_in_what_stands_on_it(tmp_path: Path) -> None:
     long = {"response": "x" * 5000, "retrieved_contexts": ["Tea grows."]}
     evaluate([long], ["faithfulness"], fake_judge(FakeEngine([], n_ctx=2048)), tmp_path)
-    (one,) = load(tmp_path).samples
-    assert one.scores["faithfulness"].reason == "context_too_long"
-    assert one.records["support"] == one.records["statements"]
+    (sample,) = load(tmp_path).samples
+    assert sample.scores["faithfulness"].reason == "context_too_long"
+    assert sample.records["support"] == sample.records["statements"]
     assert len((tmp_path / FILE).read_text().splitlines()) == 1
 
 
@@ -82,19 +81,19 @@ def test_a_folder_without_a_finished_run_is_refused(run: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        (lambda kept: kept.update(schema=2), "schema"),
-        (lambda kept: kept["samples"].pop(), "samples.jsonl"),
-        (lambda kept: kept["samples"][0]["scores"]["faithfulness"].update(value="x"), "value"),
-        (lambda kept: kept["samples"][0].update(records={"newer": "k"}), "no judgement 'newer'"),
+        (lambda results: results.update(schema=2), "schema"),
+        (lambda results: results["samples"].pop(), "samples.jsonl"),
+        (lambda results: results["samples"][0]["scores"]["faithfulness"].update(value="x"), "value"),
+        (lambda results: results["samples"][0].update(records={"newer": "k"}), "no judgement 'newer'"),
     ],
 )
-def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], Any], said: str) -> None:
-    kept = json.loads((run / RESULTS).read_text("utf-8"))
-    change(kept)
-    (run / RESULTS).write_text(json.dumps(kept), encoding="utf-8")
-    with pytest.raises(InputError, match=rf"{RESULTS} can't be used.*{said}.*give the run's `evaluate`"):
+def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], Any], message: str) -> None:
+    results = json.loads((run / RESULTS).read_text("utf-8"))
+    change(results)
+    (run / RESULTS).write_text(json.dumps(results), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"{RESULTS} can't be used.*{message}.*give the run's `evaluate`"):
         load(run)
     (run / RESULTS).write_text("{")
     with pytest.raises(InputError, match=f"{RESULTS} can't be used"):

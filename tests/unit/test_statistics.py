@@ -30,14 +30,14 @@ def shares(generator: np.random.Generator, a: float, b: float, most: int) -> Val
 
 def two_noisy(generator: np.random.Generator) -> Values:
     centre = generator.beta(4, 2, N)
-    one, other = (np.clip(centre + generator.normal(0, 0.1, N), 0, 1) for _ in range(2))
-    return np.asarray(other - one)
+    before, after = (np.clip(centre + generator.normal(0, 0.1, N), 0, 1) for _ in range(2))
+    return np.asarray(after - before)
 
 
 def two_shares(generator: np.random.Generator, most: int) -> Values:
     statements, chance = generator.integers(1, most + 1, N), generator.beta(4, 1, N)
-    one, other = (generator.binomial(statements, chance) / statements for _ in range(2))
-    return np.asarray(other - one)
+    before, after = (generator.binomial(statements, chance) / statements for _ in range(2))
+    return np.asarray(after - before)
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def two_shares(generator: np.random.Generator, most: int) -> Values:
     ids=["even", "crowded at 0", "shares of 1 to 9 statements", "0 or 1"],
 )
 def test_the_interval_holds_the_mean_as_often_as_it_says(draw: Draw, mean: float, most: float) -> None:
-    held = 0
+    hits = 0
     for repeat in range(REPEATS):
         low, high = bootstrap_ci(draw(np.random.default_rng([7, repeat])).tolist()) or (1, 0)
-        held += low <= mean <= high
-    print(f"the interval holds the mean {mean:.3f} in {held / REPEATS:.3f} of cases")
+        hits += low <= mean <= high
+    print(f"the interval holds the mean {mean:.3f} in {hits / REPEATS:.3f} of cases")
     # Of 100 repeats at 95 %, 89 or fewer, or all, come in about 1 of 60 cases: a seed that is not unlucky.
-    assert (0.93 if WHOLE else 0.90) <= held / REPEATS <= (most if WHOLE else max(most, 0.99))
+    assert (0.93 if WHOLE else 0.90) <= hits / REPEATS <= (most if WHOLE else max(most, 0.99))
 
 
 @pytest.mark.parametrize("n", [2, 4, 10])
 def test_of_few_values_too_the_interval_holds_the_known_mean_about_as_often_as_it_says(n: int) -> None:
-    drawn = [np.random.default_rng([n, repeat]).beta(4, 2, n).tolist() for repeat in range(300)]
-    held = [low <= 4 / 6 <= high for low, high in (bootstrap_ci(values) or (1, 0) for values in drawn)]
-    assert sum(held) / 300 >= 0.90
+    draws = [np.random.default_rng([n, repeat]).beta(4, 2, n).tolist() for repeat in range(300)]
+    intervals = [bootstrap_ci(values) or (1, 0) for values in draws]
+    assert sum(low <= 4 / 6 <= high for low, high in intervals) / 300 >= 0.90
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_of_few_values_too_the_interval_holds_the_known_mean_about_as_often_as_i
     ids=["probabilities", "shares of 1 to 9 statements", "0 or 1"],
 )
 def test_two_runs_that_are_equal_but_for_chance_are_told_apart_in_3_to_7_of_100_cases(draw: Draw) -> None:
-    found = [draw(np.random.default_rng([3, repeat])).tolist() for repeat in range(REPEATS)]
-    alarms = sum(paired_permutation_test(differences) < 0.05 for differences in found)
+    draws = [draw(np.random.default_rng([3, repeat])).tolist() for repeat in range(REPEATS)]
+    alarms = sum(paired_permutation_test(differences) < 0.05 for differences in draws)
     print(f"false alarms: {alarms / REPEATS:.3f}")
     low, high = (0.03, 0.07) if WHOLE else (0.01, 0.11)
     assert low <= alarms / REPEATS <= high
