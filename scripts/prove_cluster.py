@@ -80,6 +80,8 @@ def prove_cluster(options: Sequence[str]) -> int:
 def _workers() -> list[int]:
     """List the processes of Ray's actors on this machine; at least one."""
     commands = [
-        path for path in Path("/proc").glob("[0-9]*/cmdline") if path.read_bytes().startswith(b"ray::_Judg")
+        path
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if path.read_bytes().startswith(b"ray::_RemoteJudge")
     ]
     return [int(path.parent.name) for path in commands]
