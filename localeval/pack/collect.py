@@ -141,8 +141,8 @@ class PartialManifest:
         for name in (install.PART, install.MANIFEST):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 manifest = json.loads((target / name).read_text(encoding="utf-8"))
-                is_ours = name == install.PART or "localeval_pack" in manifest
-                if is_ours and all(map(install.is_safe, known := dict(manifest["files"]))):
+                is_ours, known = name == install.PART or "localeval_pack" in manifest, dict(manifest["files"])
+                if is_ours and all(map(install.is_safe, known)):
                     return cls(target, known)
         if target.is_dir() and (other := next(target.iterdir(), None)):
             raise InputError(

@@ -143,11 +143,8 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits:
         if changed and finished:
             fits()
             _warn_of_lost_results(folder, samples, new)
-        temporary = [(files.write_temporary(folder / n, contents[n]()), folder / n) for n in changed]
-        for path in [*finished, folder / plan.FILE] if changed else []:
-            path.unlink(missing_ok=True)  # first, so that the folder never has results of other inputs
-        for source, path in temporary:
-            source.replace(path)
+        outdated = [*finished, folder / plan.FILE] if changed else []
+        files.write_together(folder, [(n, contents[n]()) for n in changed], outdated=outdated)
 
 
 def _warn_of_lost_results(folder: Path, samples: Sequence[Sample], new: RunConfig) -> None:

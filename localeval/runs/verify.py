@@ -73,7 +73,7 @@ def verify(
 
     judgements_for = partial(judgements_of_sample, metrics, options)
     required = with_needs([name for sample in samples for name in judgements_for(sample)])
-    loaded = nullcontext(judge) if judge else _load_judge(folder, config, models_used(required, options))
+    loaded = nullcontext(judge) if judge else _load_own_judge(folder, config, models_used(required, options))
     with loaded as active_judge:
         if change := difference(config.engine.model_dump(), active_judge.signature_of_engine()):
             raise InputError(
@@ -147,7 +147,7 @@ def _stored_judgements(
     return judgements, left_out
 
 
-def _load_judge(folder: str | Path, config: RunConfig, used: set[str]) -> Judge:
+def _load_own_judge(folder: str | Path, config: RunConfig, used: set[str]) -> Judge:
     """Load the run's own judge. An auxiliary model that is not in `used` may be any."""
     auxiliary: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
-def write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
+def _write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
     """Write `parts` to a temporary file next to `path`, in UTF-8 and synced to the disk, and return its path.
 
     `errors` is `open`'s. Raises OSError, and whatever `parts` raises, and then leaves no file.
@@ -45,7 +45,7 @@ def write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepa
 
 
 def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
-    """Write all of `path`, or leave it as it was. Raises as `write_temporary` does.
+    """Write all of `path`, or leave it as it was. Raises as `_write_temporary` does.
 
     A link is followed; a pipe or a device, such as /dev/stdout, is written directly.
     """
@@ -65,12 +65,20 @@ def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass"
 
 
 def write_together(
-    folder: Path, files: Iterable[tuple[str, Iterable[str]]], errors: str = "surrogatepass"
+    folder: Path,
+    files: Iterable[tuple[str, Iterable[str]]],
+    errors: str = "surrogatepass",
+    outdated: Iterable[Path] = (),
 ) -> None:
-    """Write files of a folder, and move them into place once all are written. Raises as `write_temporary`."""
+    """Write files of a folder; once all are written, delete the `outdated` ones and move these into place.
+
+    Raises as `_write_temporary` does.
+    """
     moves: list[tuple[Path, Path]] = []
     try:
-        moves += ((write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
+        moves += ((_write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
+        for path in outdated:  # first, so that no outdated file is ever next to a new one
+            path.unlink(missing_ok=True)
         for temporary, path in moves:
             temporary.replace(path)
     finally:
