@@ -16,8 +16,8 @@ import click
 from pydantic import create_model
 
 from localeval import Judge, Sample, read_samples
-from localeval.engine.interface import Reply
-from localeval.judgements import JUDGEMENTS, support, windows
+from localeval.engine.interface import ContextTooLong, Reply
+from localeval.judgements import JUDGEMENTS, Failure, support, windows
 from localeval.judgements.context import JudgeContext
 from localeval.judgements.journal import Journal
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -139,12 +139,15 @@ def judge_support(
         fingerprint = [judge.signature_of_engine(), JUDGEMENTS["support"].version, prompts]
         for sample in samples:
             record = statements[sample.id]
-            if not record.flat():
+            if isinstance(record, Failure) or not record.flat():
                 continue
             key = digest([fingerprint, changed, sample.id, record.model_dump(mode="json")])
             if (entry := journal.get(key)) is None:
                 before, start = judge.engine.spent, time.perf_counter()
-                probabilities = ask(context, sample, record, variant.passages)
+                try:
+                    probabilities = ask(context, sample, record, variant.passages)
+                except ContextTooLong:
+                    continue
                 spent = judge.engine.spent.since(before)
                 seconds = time.perf_counter() - start
                 entry = {

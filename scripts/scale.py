@@ -26,6 +26,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+
 from localeval import Judge, evaluate, rescore
 from localeval.judgements import windows
 from localeval.runs import workers
@@ -134,6 +136,16 @@ def feed(number: int, team: int, ray: str | None) -> bool:
     return share >= (0.95 if ray is None else 0.90)
 
 
+@click.command()
+@click.argument("number", metavar="[SAMPLES]", default=20_000)
+@click.option("--workers", type=click.IntRange(min=1), help="Measure how well these are fed, instead.")
+@click.option("--ray", help="Have the workers on this Ray cluster.")
+@click.option("--profile", is_flag=True, help="Print the functions that take longest.")
+def command(number: int, workers: int | None, ray: str | None, profile: bool) -> None:
+    """Measure memory and own time of a run of SAMPLES."""
+    sys.exit(not (feed(number, workers, ray) if workers else main(number, profile)))
+
+
 def main(number: int, profiled: bool) -> bool:
     """Report whether memory and time stay within their limits."""
     timer = Timer()
@@ -184,11 +196,5 @@ def print_time(what: str, function: Callable[[], Any]) -> None:
     print(f"  {what}: {time.thread_time() - start:.1f} s")
 
 
-def option(name: str) -> str | None:
-    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
-
-
 if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[1:2] if word.isdigit()]
-    number, team = (numbers[0] if numbers else 20_000), int(option("--workers") or 0)
-    sys.exit(not (feed(number, team, option("--ray")) if team else main(number, "--profile" in sys.argv)))
+    command()

@@ -46,7 +46,7 @@ _PARALLEL_OPTIONS = [
         default="1",
         metavar="NUMBER|auto",
         show_default=True,
-        help="Processes that judge in parallel; auto: as many as cores and memory allow, with four "
+        help="Processes that judge in parallel; auto: as many as cores and memory allow, with about four "
         "threads each. They share the cores, unless --threads sets the threads of each.",
     ),
     click.Option(

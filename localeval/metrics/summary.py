@@ -117,8 +117,12 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
     score = metric.compute(calibrate(records, curves), options)
     # A caller's own metric may return numpy's numbers, or nan, which JSON does not have.
     value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
-    if not all(0 <= number <= 1 for number in (value, soft) if number is not None):
-        raise InputError(f"the metric {metric.name} gave {score}; its value and soft have to lie in 0 to 1.")
+    in_range = all(0 <= number <= 1 for number in (value, soft) if number is not None)
+    if not in_range or (value is None) == (score.status == "scored"):
+        raise InputError(
+            f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without a "
+            "value it has to give Score.undefined(reason)."
+        )
     return Score(value, soft, score.status, str(score.reason))
 
 

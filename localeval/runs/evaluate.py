@@ -65,7 +65,7 @@ def evaluate(
     progress  called with the number of finished samples, and all samples
     watch     see `Watch`; without it no plan is made
     workers   number of processes that judge in parallel, each with the judge's threads (for a judge given by
-              name: its share of the cores); "auto" is as many, of four threads, as cores and memory allow
+              name: its share of the cores); "auto": as many as cores and memory allow, of about four threads
     ray       the address of a Ray cluster, or "auto" for the one of this machine: `workers` are its actors,
               by default as many as it has room for
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`

@@ -122,13 +122,16 @@ def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_pa
     assert run(tmp_path / "run", _Caller(tmp_path / "marks", 1), workers=2).network.refused == 1
 
 
-@pytest.mark.parametrize(("workers", "threads"), [(2, 3), ("auto", 4), (1, 0)])
+@pytest.mark.parametrize(
+    ("cores", "workers", "threads"),
+    [(6, 2, 3), (6, 1, 0), (2, "auto", 2), (5, "auto", 5), (6, "auto", 3), (16, "auto", 4)],
+)
 def test_workers_of_a_judge_that_is_named_share_the_cores(
-    monkeypatch: pytest.MonkeyPatch, workers: Any, threads: int
+    monkeypatch: pytest.MonkeyPatch, cores: int, workers: Any, threads: int
 ) -> None:
     load = Mock(return_value=steady_judge(SteadyEngine()))
     monkeypatch.setattr(Judge, "load", load)
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 6)
+    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: cores)
     evaluate(SAMPLES[:2], ["context_relevance"], "a name", workers=workers)
     assert load.call_args.kwargs["n_threads"] == threads
 

@@ -246,8 +246,8 @@ def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *score
 
 
 def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in (float("nan"), 2.0):
-        add_metric(monkeypatch, (), Score(0.5, number))
+    for score in (Score(0.5, float("nan")), Score(0.5, 2.0), Score(None, None), Score(0.5, 0.5, "undefined")):
+        add_metric(monkeypatch, (), score)
         with pytest.raises(InputError, match="mine"):
             evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
     with pytest.raises(InputError, match="moods"):
