@@ -1,7 +1,7 @@
 """`localeval doctor`: check a machine, an installation and its models, and say what to do about each fault.
 
-A check takes a `CheckContext`. It returns a description, or raises `Fault` with what is wrong, or `Skipped`
-where there is nothing to check.
+A check takes a `CheckContext`. It returns a description, or raises `Fault` with what is wrong, or
+`NotApplicable` where there is nothing to check.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from localeval.system.offline import SWITCHES, attempts, is_offline
 from localeval.text import sentences
 from localeval.text.display import printable, shorten
 
-Status = Literal["ok", "fault", "absent"]
+CheckStatus = Literal["ok", "fault", "absent"]
 
 MINIMUM_PYTHON = (3, 10)
 MINIMUM_FREE = 1_000_000_000  # bytes, where runs are written: a full disk loses work
@@ -102,7 +102,7 @@ class Fault(Exception):
         self.remedy = remedy
 
 
-class Skipped(Exception):
+class NotApplicable(Exception):
     """There is nothing to check, which need not be a fault."""
 
 
@@ -111,7 +111,7 @@ class Finding:
     """The result of a check: its name and status, what was found, what to do, and the seconds it took."""
 
     name: str
-    status: Status
+    status: CheckStatus
     found: str
     remedy: str = ""
     seconds: float = 0.0
@@ -151,9 +151,9 @@ class CheckContext:
 
     @property
     def judge(self) -> Judge:
-        """The judge. Raises Skipped if it can't be loaded; the check `judge` reports the reason."""
+        """The judge. Raises NotApplicable if it can't be loaded; the check `judge` reports the reason."""
         if isinstance(self.loaded, LocalevalError):
-            raise Skipped("the judge can't be loaded: see the check judge")
+            raise NotApplicable("the judge can't be loaded: see the check judge")
         return self.loaded
 
 
@@ -166,10 +166,10 @@ def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Findi
             if only and name not in only:
                 continue
             start, remedy = time.perf_counter(), ""
-            status: Status = "fault"
+            status: CheckStatus = "fault"
             try:
                 description, status = check(context), "ok"
-            except Skipped as error:
+            except NotApplicable as error:
                 description, status = str(error), "absent"
             except Fault as error:
                 description, remedy = str(error), error.remedy
@@ -258,7 +258,7 @@ def _checksums(_: CheckContext) -> str:
     """Check the sha256 of every catalog model that is here, from its bytes."""
     names = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
     if not names:
-        raise Skipped(f"no model of the catalog is in {models.models_dir()}")
+        raise NotApplicable(f"no model of the catalog is in {models.models_dir()}")
     size = sum(models.resolve(name, read_again=True).size for name in names)
     return f"{', '.join(names)}: {size / 1e9:.1f} GB read, as in the catalog"
 
@@ -364,7 +364,7 @@ def _model_here(name: str, kind: Kind) -> str:
     try:
         return models.resolve(name, kind=kind).name
     except ModelMissing as error:
-        raise Skipped(f"only some metrics need one: {error}") from error
+        raise NotApplicable(f"only some metrics need one: {error}") from error
 
 
 def _offline(context: CheckContext) -> str:

@@ -17,7 +17,7 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, ask, make_records
+from localeval.judgements import JudgeContext, Judgement, Records, ask, make_records
 from localeval.judgements.calibration import RAW, Curves, curves_for
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal, find_believed, key_of
@@ -36,8 +36,6 @@ from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.versions import package_versions
 from localeval.text.display import shorten
-
-Records = dict[str, BaseModel]
 
 
 class Judge:
@@ -127,7 +125,9 @@ class Judge:
         """Call `score` in a thread of its own, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.score, metric, sample, **options)
 
-    def judge(self, sample: Sample, required: Sequence[str], options: Options, journal: Journal) -> Records:
+    def judge(
+        self, sample: Sample, required: Sequence[str], options: Options, journal: Journal
+    ) -> dict[str, BaseModel]:
         """Make the records of `required` and of all that they need, or read them from the journal.
 
         A judgement that can't be made has a `Failure` as its record, and so have those that need it.
@@ -136,7 +136,7 @@ class Judge:
 
     def judge_with_keys(
         self, sample: Sample, required: Sequence[str], options: Options, journal: Journal
-    ) -> tuple[Records, dict[str, str]]:
+    ) -> tuple[dict[str, BaseModel], dict[str, str]]:
         """Do what `judge` does, and return the records' journal keys too (see `make_records`)."""
         with self._lock:
             context = self.context(options)

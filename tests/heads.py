@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from localeval.judgements.heads import FORM, FittedFor, Head, Probe, SoftMinimum
-from localeval.judgements.heads import write as write
+from localeval.judgements.heads import heads_text as heads_text
 
 
 def head(
@@ -22,5 +22,5 @@ def head(
     )
 
 
-HEADS = write([head("en"), head("zh")])
+HEADS = heads_text([head("en"), head("zh")])
 """The text of a file of them, for `head=`."""

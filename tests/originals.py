@@ -10,7 +10,7 @@ from typing import Any
 import localeval
 from localeval import Judge
 from localeval.models.catalog import DEFAULT_JUDGE, entries
-from localeval.prompts import load
+from localeval.prompts import load_prompt
 from localeval.testing import FakeEngine, fake_judge
 
 QUESTION = "Where is tea grown?"
@@ -69,5 +69,5 @@ PAIR = {"query": QUESTION, "answer": "Tea is grown in Assam."}
 def built_in(judgement: str) -> str:
     """The text of a built-in prompt, with another system text."""
     path = Path(localeval.__file__).parent / "prompts" / "en" / f"{judgement}.toml"
-    system = load(judgement, "en").system
+    system = load_prompt(judgement, "en").system
     return path.read_text(encoding="utf-8").replace(system, "Take care.")

@@ -96,7 +96,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     never splits. 300 answers are needed, 75 of each label; of each language 100 and 25. The states are kept
     in the user's cache folder, about 3 KB a token, so that a second call goes on.
     """
-    from localeval.judgements.heads import FittedFor, write
+    from localeval.judgements.heads import FittedFor, heads_text
     from localeval.runs import head_fit
     from localeval.runs.card.agreement import Figure
     from localeval.runs.card.labels import label
@@ -110,7 +110,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     with Judge.load(**judge) as loaded, live_line(quiet, "Reading") as progress:
         fitted_for = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
         layer = head_fit.layer_of(loaded.engine, layer)
-        states = head_fit.read(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
+        states = head_fit.compute_states(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
     heads = []
     for head in head_fit.fit(states, fitted_for, layer):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())
@@ -122,5 +122,5 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     if not heads:
         raise InputError(f"{where}: no head was written, as none is better than chance; label more answers.")
     with writing_to(output, "head"):
-        atomic_write(output, [write(heads)])
+        atomic_write(output, [heads_text(heads)])
     say(f"head: {output}; use it with --head")

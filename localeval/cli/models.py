@@ -19,7 +19,7 @@ from localeval.system.offline import offline
 from localeval.system.terminal import say
 
 if TYPE_CHECKING:
-    from localeval.models.fetch import Progress
+    from localeval.models.fetch import ByteProgress
 
 LINE_EVERY = 100_000_000  # bytes, if the total size is unknown
 
@@ -90,7 +90,7 @@ def _describe(files: store.ModelFiles) -> str:
 
 
 @contextlib.contextmanager
-def draw_progress() -> Iterator[Progress]:
+def draw_progress() -> Iterator[ByteProgress]:
     """Show progress on stderr: a bar on a terminal, else a line at about every tenth."""
     if not sys.stderr.isatty():
         last_step = 0

@@ -92,7 +92,7 @@ class OutputFile(_Output):
         return path
 
 
-METRICS = option(
+METRIC_NAMES = option(
     *("--metrics", "-m"),
     multiple=True,
     callback=_split_names,
@@ -141,7 +141,7 @@ _JUDGING_OPTIONS = [
     for name in vars(DEFAULTS)
     if name != "prompts"
 ]
-JUDGING = [METRICS, *_JUDGE_OPTIONS, *_JUDGING_OPTIONS, JSON]  # of commands that judge: see `split_options`
+JUDGING = [METRIC_NAMES, *_JUDGE_OPTIONS, *_JUDGING_OPTIONS, JSON]  # of judging commands: `split_options`
 RESCORING = [  # can be changed without judging again; the default is the value of the run
     click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC
 ]

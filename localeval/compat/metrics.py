@@ -14,10 +14,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pydantic import BaseModel
+
 from localeval.compat.data import as_columns
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
-from localeval.judge import Judge, Records
+from localeval.judge import Judge
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -142,7 +144,7 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {})
         judge, start = self.judge(), time.monotonic()
-        records: Records = {}
+        records: dict[str, BaseModel] = {}
         for name in judgements_for([self.metric], settings):
             records |= judge.judge(sample, [name], settings, judge.memory)
             if timeout is not None and time.monotonic() - start > timeout:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import BatchToken, build_tree, chunks, count_beyond
 from localeval.engine.interface import EngineError, EngineSettings, Reply, States, TokenUsage, TreeEngine
-from localeval.engine.memory import OVERHEAD, cache_bytes, check
+from localeval.engine.memory import OVERHEAD, cache_bytes, check_fits
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
 from localeval.models.gguf import split_files
@@ -81,7 +81,7 @@ class Engine(TreeEngine):
 
             self._check_unchanged()
             if not probe.IN_CHILD:  # a child limits its memory itself: a damaged file may claim any size
-                check(self.path, self.memory())
+                check_fits(self.path, self.memory())
             llama = Llama(self.path, self.settings)
             self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
             self.close()

@@ -22,8 +22,8 @@ from localeval.text.display import shorten
 from localeval.text.sentences import split_sentences
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
-LONGEST = 4096  # tokens of a pair; attention takes memory by their square, here 0.8 GB a layer
-_MAX_ATTENTION = 1 << 23  # pairs x tokens x tokens of a batch of several pairs: half of that of LONGEST
+MAX_PAIR_TOKENS = 4096  # tokens of a pair; attention takes memory by their square, here 0.8 GB a layer
+_MAX_ATTENTION = 1 << 23  # pairs x tokens x tokens of a batch of several pairs: half of that of one pair
 
 
 class Classifier:
@@ -76,15 +76,15 @@ class Classifier:
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return a number in 0..1 for each (premise, hypothesis), in order; no text is cut off.
 
-        Raises ModelBroken where the folder can't be loaded, ContextTooLong for a pair of more than LONGEST
-        tokens, EngineError where the device fails.
+        Raises ModelBroken where the folder can't be loaded, ContextTooLong for a pair of more than
+        `MAX_PAIR_TOKENS`, EngineError where the device fails.
         """
         net, reader = self._loaded()
         import torch  # after loading, which silences it and sets it offline
 
         rows = [reader.row(premise, hypothesis) for premise, hypothesis in pairs]
-        if (longest := max(map(len, rows), default=0)) > LONGEST:
-            raise ContextTooLong(f"{longest} tokens of premise and hypothesis, {LONGEST} at most")
+        if (longest := max(map(len, rows), default=0)) > MAX_PAIR_TOKENS:
+            raise ContextTooLong(f"{longest} tokens of premise and hypothesis, {MAX_PAIR_TOKENS} at most")
         probabilities: list[float] = []
         try:
             for batch in batches(rows, self.batch_size):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from localeval.engine.interface import EngineError
 
-Array = npt.NDArray[np.float32]
+StateArray = npt.NDArray[np.float32]
 
 
 @cache
@@ -80,7 +80,7 @@ class StateTap:
         finally:
             self._node_name = b""
 
-    def states(self, tokens: int) -> Array:
+    def states(self, tokens: int) -> StateArray:
         """Return the copied states, (tokens, width). Raises EngineError if any is missing or not finite."""
         flat = np.frombuffer(self._copied, np.float32)
         if not flat.size or flat.size % tokens or not np.isfinite(flat).all():

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval.engine.batching import BatchToken, even_size
-from localeval.engine.hidden_states import Array, StateTap, signals_held
+from localeval.engine.hidden_states import StateArray, StateTap, signals_held
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken
@@ -247,7 +247,7 @@ class Llama(Tokenizer):
         batches = (tokens[start : start + size] for start in range(0, len(tokens), size))
         return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
 
-    def states(self, tokens: Sequence[BatchToken], layer: int) -> Array:
+    def states(self, tokens: Sequence[BatchToken], layer: int) -> StateArray:
         """Return the residual stream after a layer for each of `tokens`: (tokens, width).
 
         No layer above it is computed, so the cells serve only `states` of this layer or lower ones.

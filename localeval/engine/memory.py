@@ -31,7 +31,7 @@ def available(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs
     return min(limits, default=None)
 
 
-def check(path: Path, need: int | None) -> None:
+def check_fits(path: Path, need: int | None) -> None:
     """Raise InputError if the model at `path` needs more bytes than are free; None is never refused."""
     free = available()
     if need is not None and free is not None and need > free:

@@ -15,7 +15,7 @@ from localeval.engine.interface import EngineSettings
 from localeval.engine.probe import library, processor
 from localeval.system.versions import digest, package_versions
 
-MOST = 1_000_000_000  # bytes of all states together; the least recently used are removed first
+MAX_CACHE_BYTES = 1_000_000_000  # bytes of all states together; the least recently used are removed first
 LOG = logging.getLogger("localeval")
 _CHECKSUM_SIZE = hashlib.sha256().digest_size
 
@@ -44,7 +44,7 @@ class PrefixCache:
         return state if data[:_CHECKSUM_SIZE] == hashlib.sha256(state).digest() else None
 
     def put(self, prefix: Sequence[int], state: bytes) -> None:
-        """Store the state if the disk allows it, and remove the least recently used beyond `MOST` bytes."""
+        """Store the state if the disk allows it; beyond `MAX_CACHE_BYTES`, remove the least recently used."""
         file = self._file(prefix)
         temporary = file.with_suffix(f".{os.getpid()}.part")
         try:
@@ -59,7 +59,7 @@ class PrefixCache:
             total = 0
             for path in sorted(self._folder.iterdir(), key=lambda p: p.stat().st_mtime_ns, reverse=True):
                 total += path.stat().st_size
-                if total > MOST:
+                if total > MAX_CACHE_BYTES:
                     path.unlink()
 
     def _file(self, prefix: Sequence[int]) -> Path:

@@ -21,7 +21,7 @@ import platformdirs
 from pydantic import BaseModel
 
 from localeval.engine.interface import EngineError, EngineSettings
-from localeval.engine.memory import OVERHEAD, check
+from localeval.engine.memory import OVERHEAD, check_fits
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.models.catalog import entries
 from localeval.models.files import file_sha256, hash_file
@@ -34,7 +34,7 @@ from localeval.text.display import shorten
 
 # Time limit of a probe, plus time for the file's size: a slow disk or busy machine is not the file's fault.
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
-VERSION = 2  # increase when a probe checks more, so that files that passed before are probed again
+PROBE_VERSION = 2  # increase when a probe checks more, so that files that passed before are probed again
 IN_CHILD = False  # True in a probe's own process, which loads files without probing them first
 _OVERHEAD = 6 << 30  # bytes of address space besides weights: Python, libraries, stacks, buffers, a cache
 MOST_EXAMPLES = 64  # a chat template is tried with 0 to so many; built-in prompts have up to 18
@@ -85,12 +85,12 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
     names = ("n_gpu_layers", "n_batch", "width", "flash_attention", "cache_type", "mmap")
     tested = {name: getattr(settings, name) for name in names}
     environment = {"packages": package_versions(), "library": library(), "processor": processor()}
-    key = digest({"files": checksums, **environment, "settings": tested, "trial": VERSION})
+    key = digest({"files": checksums, **environment, "settings": tested, "trial": PROBE_VERSION})
     marker = platformdirs.user_cache_path("localeval") / "tried" / key
     if marker.exists():
         return
     weights = sum(file.stat().st_size for file in files)
-    check(path, None if settings.n_gpu_layers else weights + OVERHEAD)
+    check_fits(path, None if settings.n_gpu_layers else weights + OVERHEAD)
     fault = _find_fault(path, settings, SECONDS + weights // BYTES_A_SECOND, known)
     if fault is None:
         with contextlib.suppress(OSError):  # without the marker it is probed again next time

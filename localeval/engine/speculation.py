@@ -11,7 +11,7 @@ from functools import cached_property
 
 from localeval.engine.batching import GROUP
 
-LONGEST = 6  # tokens of a draft
+MAX_DRAFT = 6  # tokens of a draft
 _MAX_NGRAM = 3
 _MIN_ITEMS, _SMALL_CALL = 3, 4
 _CALL_SIZES = ((_MIN_ITEMS - 1, _SMALL_CALL), (8, GROUP), (20, 2 * GROUP))  # (most items, tokens)
@@ -34,7 +34,7 @@ class NgramIndex:
     def after(self, end: tuple[int, ...]) -> tuple[int, ...]:
         """Return the tokens after the first occurrence of `end`; () where there are none."""
         start = self._ends.get(end, len(self._tokens))
-        return self._tokens[start : start + LONGEST]
+        return self._tokens[start : start + MAX_DRAFT]
 
 
 def draft(written: Sequence[int], prompt: NgramIndex, context: NgramIndex) -> list[int]:
@@ -51,7 +51,7 @@ def draft(written: Sequence[int], prompt: NgramIndex, context: NgramIndex) -> li
         starts = (i for i in reversed(range(len(written) - n)) if tuple(written[i : i + n]) == end)
         tokens = prompt.after(end)
         if not tokens and (last := next(starts, None)) is not None:
-            tokens = tuple(written[last + n : last + n + LONGEST])
+            tokens = tuple(written[last + n : last + n + MAX_DRAFT])
         if tokens := tokens or context.after(end):
             return list(tokens)
     return []
@@ -84,7 +84,7 @@ def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
     def deal(left: int) -> list[int]:
         """Return the number of tokens that each draft keeps if all drafts together keep `left`."""
         sizes = [0] * items
-        for position in range(LONGEST):
+        for position in range(MAX_DRAFT):
             for i, draft in enumerate(drafts):
                 if left > 0 and len(draft) > position:
                     sizes[i], left = position + 1, left - 1

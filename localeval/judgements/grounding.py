@@ -97,7 +97,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
         logits.append(logit)
         probability, spans = sigmoid(logit), list[tuple[int, int]]()
         if head.token is not None and probability < DOUBTFUL:
-            word_spans = [*words(s)]
+            word_spans = [*split_words(s)]
             flags = (sigmoid(head.token.of(offsets.mean(states[i], *span))) < DOUBTFUL for span in word_spans)
             for is_doubtful, run in groupby(zip(word_spans, flags, strict=True), itemgetter(1)):
                 if is_doubtful:
@@ -134,7 +134,7 @@ class Places:
         return states.values[states.tokens(self._offsets[start], self._offsets[end])].mean(axis=0)
 
 
-def words(sentence: Sentence) -> Iterator[tuple[int, int]]:
+def split_words(sentence: Sentence) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of each word, or of each character where no spaces separate words."""
     for run in TERM.finditer(sentence.text):
         step = 1 if run[0][0] >= "㐀" else len(run[0])

@@ -170,7 +170,7 @@ def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
     text = options.head
     if text == "none":
         return {}
-    available = shipped() if text == "auto" else _parsed(text, "the given head")
+    available = shipped_heads() if text == "auto" else _parsed(text, "the given head")
     fitting = [head for head in available if head.judge.sha256 == model_sha256 and head.form == FORM]
     if text != "auto" and not fitting:
         raise InputError(
@@ -180,14 +180,14 @@ def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
     return {head.language: head for head in fitting}
 
 
-def write(heads: Sequence[Head]) -> str:
+def heads_text(heads: Sequence[Head]) -> str:
     """Return the text of a file of heads."""
     rows = ",\n".join(json.dumps(head.model_dump(mode="json"), ensure_ascii=False) for head in heads)
     return f'{{"heads": [\n{rows}\n]}}\n'
 
 
 @lru_cache(maxsize=1)
-def shipped() -> tuple[Head, ...]:
+def shipped_heads() -> tuple[Head, ...]:
     """Read every head in this package."""
     files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
     head_files = [file for file in files if file.name.endswith(".head.json")]

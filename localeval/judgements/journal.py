@@ -30,7 +30,7 @@ from localeval.text.display import join_some
 
 LOG = logging.getLogger("localeval")
 
-FILE, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
+JOURNAL, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
 _LATEST = 100_000  # keys in a dict before they are merged into the sorted arrays
 MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
@@ -167,10 +167,10 @@ class Journal:
             with ExitStack() as stack:
                 stack.callback(lock_file(lock, 0).release)  # the system does it if the process is killed
                 lock.write_text(f"{os.getpid()}\n", encoding="ascii")
-                self.lines = _open_repaired(folder / FILE)
-                self._file = stack.enter_context((folder / FILE).open("a+b", buffering=0))
+                self.lines = _open_repaired(folder / JOURNAL)
+                self._file = stack.enter_context((folder / JOURNAL).open("a+b", buffering=0))
                 self._file.truncate(self.lines.size)
-                self.lines.reader = stack.enter_context((folder / FILE).open("rb"))
+                self.lines.reader = stack.enter_context((folder / JOURNAL).open("rb"))
                 self._open_files = stack.pop_all()
         except Timeout:
             pid = lock.read_text(encoding="ascii").strip()
@@ -248,7 +248,7 @@ def _open_repaired(path: Path) -> JournalFile:
         return lines
     numbers = join_some([str(number) for number in lines.damaged], 10)
     LOG.warning("%s, line %s: not what was written; moved to %s, and judged again.", path, numbers, DAMAGED)
-    temporary = path.with_name(f".{FILE}.part")
+    temporary = path.with_name(f".{JOURNAL}.part")
     with path.open("rb") as old, path.with_name(DAMAGED).open("ab") as damaged, temporary.open("wb") as new:
         for line in old:
             if line.endswith(b"\n"):

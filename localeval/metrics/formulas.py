@@ -6,14 +6,12 @@ themselves. The table `METRICS` names the sources.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from localeval.judgements import Records
 from localeval.judgements.calibration import all_supported
 from localeval.metrics.score import Score
 from localeval.prompts.options import DEFAULTS, Options
-
-Records = Mapping[str, Any]
 
 
 def share(

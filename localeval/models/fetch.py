@@ -45,13 +45,13 @@ BLOCK = 1 << 18
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # HTTP errors that may pass with another try
 
-Progress = Callable[[int, int], None]  # bytes done and bytes in total (0 if unknown)
+ByteProgress = Callable[[int, int], None]  # bytes done and bytes in total (0 if unknown)
 
 
 def fetch(
     name: str,
     source: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: ByteProgress | None = None,
     elsewhere: bool = True,
 ) -> ModelFiles:
     """Fetch the files of a catalog model into the models folder, and check them; those that are right stay.
@@ -102,7 +102,7 @@ def _missing_files(entry: CatalogEntry) -> list[CatalogFile]:
 
 
 def _fetch_files(
-    entry: CatalogEntry, missing: list[CatalogFile], local: Path | None, progress: Progress | None
+    entry: CatalogEntry, missing: list[CatalogFile], local: Path | None, progress: ByteProgress | None
 ) -> None:
     if not (local or entry.sources):
         raise DownloadFailed(

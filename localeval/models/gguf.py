@@ -11,7 +11,7 @@ from typing import Any
 from localeval.errors import ModelBroken
 
 HEADER = struct.Struct("<4sIQQ")  # magic, version, tensors, metadata pairs
-MOST = 1 << 16  # tensors, or metadata pairs, of a plausible file
+MAX_ENTRIES = 1 << 16  # tensors, or metadata pairs, of a plausible file
 TOKENIZERS = ("gpt2", "llama")  # allowed for a judge, so that llama.cpp's code for other kinds is never run
 
 _SPLIT = re.compile(r"^(?P<stem>.+)-\d{5}-of-(?P<parts>\d{5})\.gguf$")
@@ -43,7 +43,7 @@ def check_gguf(path: Path) -> None:
             magic, version, tensors, pairs = HEADER.unpack_from(data)
             if magic != b"GGUF" or version not in (2, 3):
                 raise ValueError(f"found {magic!r} of version {version}, expected b'GGUF' of version 2 or 3")
-            if max(tensors, pairs) > MOST:
+            if max(tensors, pairs) > MAX_ENTRIES:
                 raise ValueError(f"found {tensors:,} tensors and {pairs:,} metadata pairs, expected few")
             tokenizer = _metadata(data, pairs).get("tokenizer.ggml.model", "gpt2")
     except ValueError as error:

@@ -57,7 +57,7 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
         manifest["files"][manifest["pip"]]
         for fact in (*this_machine(), "localeval"):
             manifest[fact]
-        numbers(manifest["glibc"]), int(manifest["installed_bytes"])
+        version_numbers(manifest["glibc"]), int(manifest["installed_bytes"])
         set(manifest["cpu"]), set(manifest["models"])
         for name, file in manifest["files"].items():
             file["size"], file["sha256"]
@@ -119,7 +119,7 @@ def check_machine(manifest: dict[str, Any]) -> None:
             f"run install.py with python{manifest['python']}, or pack on a machine of this kind."
         )
     glibc = platform.libc_ver()[1]
-    if numbers(glibc) < numbers(manifest["glibc"]):
+    if version_numbers(glibc) < version_numbers(manifest["glibc"]):
         raise Refused(
             f"this pack needs glibc {manifest['glibc']} or newer, and this system has "
             f"{glibc or 'another C library'}; pack on a machine that is as old."
@@ -132,7 +132,7 @@ def check_machine(manifest: dict[str, Any]) -> None:
         )
 
 
-def numbers(version: str) -> list[int]:
+def version_numbers(version: str) -> list[int]:
     """Split a version into numbers, for comparison: 2.9 is below 2.28."""
     return [int(number) for number in re.findall(r"\d+", version)]
 

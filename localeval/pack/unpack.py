@@ -9,12 +9,12 @@ from pathlib import Path
 from localeval import models as store
 from localeval.errors import InputError, PackBroken
 from localeval.models import catalog
-from localeval.models.fetch import Progress, fetch
+from localeval.models.fetch import ByteProgress, fetch
 from localeval.pack import install
 from localeval.system.terminal import say
 
 
-def unpack(folder: Path, sha256: str = "", progress: Progress | None = None) -> list[store.ModelFiles]:
+def unpack(folder: Path, sha256: str = "", progress: ByteProgress | None = None) -> list[store.ModelFiles]:
     """Check the models of a pack and copy them into the models folder; models that are there are kept.
 
     `sha256` is the required one of the pack's manifest. Raises InputError for a folder that is no pack and

@@ -154,7 +154,7 @@ def fill(template: str, texts: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: fence(texts[match[1]]), template)
 
 
-def load(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
+def load_prompt(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:
     """Load the prompt of a judgement ("support") in a language ("en", "zh"), or the caller's replacement.
 
     `replacement` is a prompt file's path, or its text. Raises PromptError, with the part that is missing or

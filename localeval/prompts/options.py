@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from localeval.errors import InputError
-from localeval.prompts import LANGUAGES, Prompt, load, text_of
+from localeval.prompts import LANGUAGES, Prompt, load_prompt, text_of
 from localeval.system.arguments import STRICT, Number, Settings, Whole
 from localeval.text.display import shorten
 
@@ -37,7 +37,7 @@ def _prompt_texts(prompts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[st
     """Check the caller's prompts, and replace paths by the texts of the files."""
     for judgement, by_language in prompts.items():
         for language, prompt in by_language.items():
-            load(judgement, language, prompt)
+            load_prompt(judgement, language, prompt)
     return {name: {language: text_of(p) for language, p in texts.items()} for name, texts in prompts.items()}
 
 
@@ -110,7 +110,7 @@ class Options(Settings):
         """Load the prompt to use: the caller's, else the built-in one; English for other languages."""
         language = language if language in LANGUAGES else "en"
         replacements: Any = self.prompts
-        return load(judgement, language, replacements.get(judgement, {}).get(language))
+        return load_prompt(judgement, language, replacements.get(judgement, {}).get(language))
 
 
 DEFAULTS = Options()

@@ -13,16 +13,15 @@ from localeval.errors import InputError, NotComparable
 from localeval.metrics import Score
 from localeval.metrics.signature import differences
 from localeval.metrics.summary import SIGNIFICANT
-from localeval.report.text import new_table, number, printed
+from localeval.report.text import MOST_NAMED, new_table, number, printed
 from localeval.runs.folder import load
 from localeval.runs.result import Result
 from localeval.text.display import digits, join_some, printable
 
-MOST_MOVED = MOST_NAMED = 5
+MOST_MOVED = 5
 LEAST_P = 0.0001  # a smaller one is shown as "< 0.0001"
-SCHEMA = 1  # of `Comparison.to_dict`; another number is another form
 
-Finding = Literal["better", "worse", "differs", "no difference shown", "nothing to compare"]
+Conclusion = Literal["better", "worse", "differs", "no difference shown", "nothing to compare"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Compared:
 
     value: Difference | None
     soft: Difference | None
-    finding: Finding
+    finding: Conclusion
     pairs: int
     scored: tuple[int, int]
     undefined: tuple[int, int]
@@ -99,7 +98,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return {"schema": 1, **asdict(self)}  # another number is another form
 
     def __str__(self) -> str:
         """Show the value and the soft score of each metric in a row, then the samples that moved most."""
@@ -196,7 +195,7 @@ def _compared(
     ]
     value = _difference([s.a for s in scored], [s.b for s in scored])
     higher = {**first.higher_is_better, **second.higher_is_better}.get(metric)
-    finding: Finding
+    finding: Conclusion
     if value is None:
         finding = "nothing to compare"
     elif value.p >= SIGNIFICANT:

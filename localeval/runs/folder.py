@@ -14,24 +14,22 @@ from itertools import zip_longest
 from pathlib import Path
 
 from localeval.errors import FolderError, InputError
-from localeval.judgements import journal
-from localeval.judgements.journal import Journal, JournalFile, head_of
+from localeval.judgements.journal import DAMAGED, JOURNAL, LOCK, Journal, JournalFile, head_of
 from localeval.report import tables
-from localeval.runs import config, plan
-from localeval.runs.config import RunConfig, find_config
-from localeval.runs.plan import Plan
+from localeval.runs.config import RUN_FILE, RunConfig, find_config, load_config
+from localeval.runs.plan import PLAN, Plan
 from localeval.runs.result import Result, sample_sha256
-from localeval.runs.results_file import FILE, read_results, results_text
+from localeval.runs.results_file import read_results, results_text
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system import files
 from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
-SAMPLES, CONFIG, RESULTS, REPORT = "samples.jsonl", config.FILE, FILE, "report.html"
+SAMPLES, CONFIG, RESULTS, REPORT = "samples.jsonl", RUN_FILE, "results.json", "report.html"
 SHARD = "shard.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (journal.LOCK, journal.FILE, journal.DAMAGED, CONFIG, SAMPLES, SHARD, plan.FILE, *_FINISHED)
+FILES = (LOCK, JOURNAL, DAMAGED, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED)
 """All files of a run."""
 
 
@@ -42,7 +40,7 @@ def is_run(folder: Path) -> bool:
     try:
         content = json.loads((folder / CONFIG).read_bytes())
     except (ValueError, RecursionError):  # run.json is damaged, but the judgements are still good
-        return (folder / journal.FILE).exists()
+        return (folder / JOURNAL).exists()
     return isinstance(content, dict) and content.keys() >= {"metrics", "judge", "engine"}
 
 
@@ -126,9 +124,9 @@ class Run:
 
     def keep_plan(self, run_plan: Plan) -> None:
         """Write plan.json, unless the run continues and has the plan of its beginning."""
-        if self.folder is not None and not (run_plan.kept and (self.folder / plan.FILE).exists()):
+        if self.folder is not None and not (run_plan.kept and (self.folder / PLAN).exists()):
             with files.writing(self.folder):
-                files.atomic_write(self.folder / plan.FILE, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
+                files.atomic_write(self.folder / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
 
 
 def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits: Callable[[], None]) -> None:
@@ -143,7 +141,7 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits:
         if changed and finished:
             fits()
             _warn_of_lost_results(folder, samples, new)
-        outdated = [*finished, folder / plan.FILE] if changed else []
+        outdated = [*finished, folder / PLAN] if changed else []
         files.write_together(folder, [(n, contents[n]()) for n in changed], outdated=outdated)
 
 
@@ -191,7 +189,7 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
     from localeval.report import html
 
     seconds, rows = 0.0, 0
-    with suppress(OSError), (folder / journal.FILE).open("rb") as file:
+    with suppress(OSError), (folder / JOURNAL).open("rb") as file:
         for line in file:
             with suppress(ValueError, KeyError, TypeError):  # a damaged line, which the journal reports
                 cost = head_of(line)["cost"]
@@ -200,9 +198,9 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
     html.write(result, path, title=folder.resolve().name, cost=cost)
 
 
-def read(folder: Path) -> tuple[Samples, RunConfig]:
+def read_run(folder: Path) -> tuple[Samples, RunConfig]:
     """Read the samples and the configuration of a run. Raises InputError for a folder without a run."""
-    run_config = config.load_config(folder)
+    run_config = load_config(folder)
     return read_samples(folder / SAMPLES), run_config
 
 
@@ -229,7 +227,7 @@ def load(folder: str | Path) -> Result:
             (path / RESULTS).open(encoding="utf-8") as lines,
             files.parsing(f"{folder}: {RESULTS} can't be used: it"),
         ):
-            return read_results(lines, samples, JournalFile(path / journal.FILE))
+            return read_results(lines, samples, JournalFile(path / JOURNAL))
     except OSError as error:
         raise FolderError(
             f"{shorten(path / RESULTS)}: can't be read ({error.strerror}); make it a file that you may read."

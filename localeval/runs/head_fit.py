@@ -21,7 +21,7 @@ from localeval.engine.interface import ContextTooLong, States, TreeEngine
 from localeval.errors import InputError
 from localeval.judgements import heads
 from localeval.judgements.context import response_of
-from localeval.judgements.grounding import LONG, Places, words
+from localeval.judgements.grounding import LONG, Places, split_words
 from localeval.prompts import LANGUAGES
 from localeval.runs.card.agreement import Bootstrap, folds, rounded
 from localeval.runs.card.labels import check_groups, extra, group
@@ -281,7 +281,7 @@ def _token_probe(readings: Sequence[Reading]) -> heads.Probe | None:
             continue
         places, token_states = Places(reading.text, 0), States(reading.states, reading.ends)
         for sentence in reading.sentences():
-            for start, end in words(sentence):
+            for start, end in split_words(sentence):
                 states.append(places.mean(token_states, start, end).astype(np.float32))
                 labels.append(reading.is_right(start, end))
     if len(set(labels)) < 2:
@@ -289,7 +289,7 @@ def _token_probe(readings: Sequence[Reading]) -> heads.Probe | None:
     return _probe(np.array(states), np.array(labels), np.zeros((len(labels), 0)))
 
 
-def read(
+def compute_states(
     engine: TreeEngine,
     model_sha256: str,
     layer: int,

@@ -22,9 +22,8 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.judge import Judge
-from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, ask, make_records
-from localeval.judgements.journal import FILE as JOURNAL
-from localeval.judgements.journal import JournalFile, find_believed
+from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, Records, ask, make_records
+from localeval.judgements.journal import JOURNAL, JournalFile, find_believed
 from localeval.metrics import Metric
 from localeval.metrics.signature import answered_by
 from localeval.metrics.summary import judgements_of_sample
@@ -37,10 +36,8 @@ if TYPE_CHECKING:
     from localeval.engine.benchmark import Speed
 
 LOG = logging.getLogger("localeval")
-Records = dict[str, BaseModel]
 
-FILE = "plan.json"
-SCHEMA = 1  # of `plan.json`; another number is another form
+PLAN = "plan.json"
 
 SMALLER = "choose a smaller model or a smaller --n-ctx, or close other programs"
 BEHIND = 1500  # tokens before an average token: a prefix of worked examples and half a context
@@ -120,7 +117,7 @@ class Plan:
             fields = {name: value for name, value in asdict(item).items() if name != "spent"}
             work.append({**fields, "seconds": self._seconds(item.spent), **_usage_fields(item.spent)})
         return {
-            "schema": SCHEMA,
+            "schema": 1,  # another number is another form
             "samples": self.samples,
             "looked_at": self.looked_at,
             "to_make": self.to_make,

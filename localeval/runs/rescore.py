@@ -12,10 +12,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, make_records
+from localeval.judgements import JudgeContext, Judgement, Records, make_records
 from localeval.judgements.calibration import curves_for, curves_of, curves_to_json
 from localeval.judgements.heads import heads_for
-from localeval.judgements.journal import FILE, JournalFile, find, key_of
+from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.metrics.signature import build_signature
 from localeval.metrics.summary import choose_metrics, compute_all, scorable
 from localeval.prompts.options import ARITHMETIC, Options
@@ -25,7 +25,6 @@ from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
 
-Records = Mapping[str, BaseModel]
 Keys = Mapping[str, str]  # judgement -> the key of its line in the journal
 KeyedRecord = tuple[BaseModel, str] | None  # a record and its key
 
@@ -48,7 +47,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             f"{fixed[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
             "For another judging use `evaluate`."
         )
-    samples, config = run_folder.read(Path(folder))
+    samples, config = run_folder.read_run(Path(folder))
     original, selected = config.signature, choose_metrics(metrics or config.metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)
@@ -103,7 +102,7 @@ class RecordLookup:
     """Find the records of a run in its journal, by the keys in its results where it is finished."""
 
     def __init__(self, folder: Path, context: JudgeContext, engine: EngineConfig) -> None:
-        self.lines = JournalFile(folder / FILE)
+        self.lines = JournalFile(folder / JOURNAL)
         self.result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self._context, self._engine = context, engine.model_dump()
 

@@ -21,8 +21,6 @@ from localeval.samples import Sample, Skipped
 from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
 from localeval.system.versions import digest
 
-SCHEMA = 1  # of results.json; another number is another form
-
 
 class Network(BaseModel):
     """Attempts to use the network in the process that ended a run; all were refused.
@@ -185,7 +183,7 @@ class Result:
     def head(self) -> dict[str, Any]:
         """Return all but the samples as plain JSON values."""
         return {
-            "schema": SCHEMA,
+            "schema": 1,  # another number is another form
             "signature": self.signature.model_dump(mode="json"),
             "metrics": [*self.metrics],
             "summary": self.summary(),

@@ -21,7 +21,6 @@ from localeval.metrics.signature import Signature
 from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
 from localeval.samples import Sample, Skipped
 
-FILE = "results.json"
 _SAMPLES, _END = ' "samples": [\n', " ]\n"  # the lines around those of the samples
 
 

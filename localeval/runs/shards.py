@@ -17,8 +17,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from localeval.errors import InputError, NotComparable
-from localeval.judgements.journal import FILE as JOURNAL
-from localeval.judgements.journal import JournalFile
+from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import differences
 from localeval.runs.config import load_config, read_model
 from localeval.runs.folder import SHARD, Run, check, finish, load

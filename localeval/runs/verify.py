@@ -16,15 +16,15 @@ from typing import Any
 from localeval.engine.auxiliary_models import is_callers_own
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import JUDGEMENTS, Judgement, make_records, with_needs
-from localeval.judgements.journal import FILE, JournalFile, find, is_believed
+from localeval.judgements import JUDGEMENTS, Judgement, Records, make_records, with_needs
+from localeval.judgements.journal import JOURNAL, JournalFile, find, is_believed
 from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_of_sample
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
-from localeval.runs.rescore import KeyedRecord, Keys, RecordLookup, Records
+from localeval.runs.rescore import KeyedRecord, Keys, RecordLookup
 from localeval.samples import Sample
 from localeval.text.display import shorten
 
@@ -66,10 +66,10 @@ def verify(
     if isinstance(share, bool) or not (isinstance(share, Real) and 0 < share <= 1):
         raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
     path = Path(folder)
-    samples, config = run_folder.read(path)
+    samples, config = run_folder.read_run(path)
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)
-    if damaged := JournalFile(path / FILE).damaged:
-        return Verified(0, 0, f"{FILE}, line {damaged[0]}: not what was written")
+    if damaged := JournalFile(path / JOURNAL).damaged:
+        return Verified(0, 0, f"{JOURNAL}, line {damaged[0]}: not what was written")
 
     judgements_for = partial(judgements_of_sample, metrics, options)
     required = with_needs([name for sample in samples for name in judgements_for(sample)])

@@ -21,8 +21,8 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
 from localeval.errors import InputError
-from localeval.judge import Judge, Records
-from localeval.judgements import JUDGEMENTS, Failure, Judgement, make_records, with_needs
+from localeval.judge import Judge
+from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
 from localeval.judgements.journal import Journal, find_believed
 from localeval.prompts.options import Options
 from localeval.samples import Sample
@@ -34,7 +34,7 @@ MOST_TRIES = 3
 AUTO_THREADS = 4
 """Threads per worker with `auto`, about: on 16 cores, 4 workers of 4 are faster than 1 of 16 or 16 of 1."""
 
-Judged = tuple[int, Records, dict[str, str]]
+Judged = tuple[int, dict[str, BaseModel], dict[str, str]]
 Wanted = Callable[[Sample], Sequence[str]]
 Line = tuple[str, str, str, dict[str, Any], Mapping[str, Any]]
 """Arguments of `Journal.put`."""
@@ -53,7 +53,7 @@ class Task(NamedTuple):
 class Answer(NamedTuple):
     """The answer of a worker on `node`; `refused` counts attempts to use the network meanwhile."""
 
-    records: Records
+    records: dict[str, BaseModel]
     keys: dict[str, str]
     lines: list[Line]
     refused: int
@@ -340,7 +340,7 @@ class Workers:
 
     def _look_up(
         self, sample: Sample, required: Sequence[str], journal: Journal
-    ) -> tuple[Records, dict[str, str], tuple[Judgement, str] | None]:
+    ) -> tuple[dict[str, BaseModel], dict[str, str], tuple[Judgement, str] | None]:
         """Return the records and keys of a sample in the journal, and the first missing (judgement, key)."""
         missing: list[tuple[Judgement, str]] = []
 

@@ -10,7 +10,7 @@ import pytest
 
 from localeval import InputError, Sample, Score, evaluate, plan, rescore
 from localeval.testing import FakeEngine, fake_judge
-from tests.heads import head, write
+from tests.heads import head, heads_text
 
 MILL = Sample(
     id="mill",
@@ -20,8 +20,8 @@ MILL = Sample(
 )
 BURNED = "The mill was built in 1820. It burned in 1931."
 LONG = MILL.model_copy(update={"response": f"{BURNED} It was built of brick."})
-SHORT_HEAD = write([head(unknown=-3.0)])
-LONG_HEAD = write([head(unknown=-3.0, long_answers=100)])
+SHORT_HEAD = heads_text([head(unknown=-3.0)])
+LONG_HEAD = heads_text([head(unknown=-3.0, long_answers=100)])
 
 
 def sigmoid(logit: float) -> float:
@@ -81,7 +81,9 @@ def test_an_empty_reference_leaves_a_long_response_to_be_read(reference: str) ->
     assert record_of(result, name="support").by == "head"
 
 
-@pytest.mark.parametrize("text", ["{}", write([head(sha256="1" * 64)]), "none"], ids=["{}", "other", "none"])
+@pytest.mark.parametrize(
+    "text", ["{}", heads_text([head(sha256="1" * 64)]), "none"], ids=["{}", "other", "none"]
+)
 def test_a_head_that_does_not_act_on_this_judge_is_refused_unread(tmp_path: Path, text: str) -> None:
     (file := tmp_path / "head.json").write_text(text, encoding="utf-8")
     engine = FakeEngine([])
@@ -93,7 +95,7 @@ def test_a_head_that_does_not_act_on_this_judge_is_refused_unread(tmp_path: Path
 def test_a_run_is_kept_and_scored_again_with_its_head_and_doubtful_words_are_marked(tmp_path: Path) -> None:
     doubting = head(bias=-1.0)
     judge = fake_judge(FakeEngine([]))
-    result = evaluate([MILL], ["groundedness"], judge, tmp_path, head=write([doubting]))
+    result = evaluate([MILL], ["groundedness"], judge, tmp_path, head=heads_text([doubting]))
     assert result.signature.heads == {"en": doubting.sha256}
     (before,), (after,) = result.scores, rescore(tmp_path, threshold=0.1).scores
     assert (before["groundedness"].value, after["groundedness"].value) == (0.0, 1.0)
@@ -122,8 +124,8 @@ def test_each_sentence_of_a_response_that_is_read_is_a_statement(by: str, text: 
     ("change", "options", "sentences"),
     [
         ({}, {"head": "none"}, 3),
-        ({}, {"head": write([head(long_answers=99)])}, 3),
-        ({}, {"head": write([head("zh", long_answers=100)])}, 3),
+        ({}, {"head": heads_text([head(long_answers=99)])}, 3),
+        ({}, {"head": heads_text([head("zh", long_answers=100)])}, 3),
         ({}, {"head": LONG_HEAD, "support_by": "llm"}, 3),
         ({"response": "It was built in 1820. It is of brick."}, {"head": LONG_HEAD}, 2),
         ({"reference": "It was built in 1820."}, {"head": LONG_HEAD}, 3),

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from localeval.engine.hhem import LONGEST, WINDOW, Classifier
+from localeval.engine.hhem import MAX_PAIR_TOKENS, WINDOW, Classifier
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import ModelBroken
 from tests.loopback import HUB, move_in, toml_row
@@ -119,7 +119,7 @@ def test_a_hypothesis_is_never_cut_off_and_what_does_not_fit_is_refused(classifi
     plain, negated = classifier.probabilities([("the " * 500, long), ("the " * 500, f"{long} not")])
     assert plain != negated
     with pytest.raises(ContextTooLong):
-        classifier.probabilities([("", "the " * LONGEST)])
+        classifier.probabilities([("", "the " * MAX_PAIR_TOKENS)])
     for context in (" ".join(FILLERS), "long" * WINDOW):  # more than eight windows, and no sentence to cut at
         with pytest.raises(ContextTooLong, match="fit a window"):
             classifier.support([context], ["Tea grows."])

@@ -15,7 +15,7 @@ import pytest
 
 from localeval import Judge, Sample, evaluate
 from localeval.errors import FolderError, ModelBroken
-from localeval.judgements.journal import FILE, is_whole
+from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.runs.folder import CONFIG, REPORT, RESULTS, SAMPLES
 from localeval.runs.verify import verify
@@ -57,12 +57,12 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 
 
 def lines(folder: Path) -> list[bytes]:
-    return (folder / FILE).read_bytes().splitlines(keepends=True)
+    return (folder / JOURNAL).read_bytes().splitlines(keepends=True)
 
 
 def repair(whole: Path, damaged: bytes, folder: Path) -> tuple[int, int]:
     """(lines lost, lines made again) where a run over this journal ends in the bytes of the whole one."""
-    (folder / FILE).write_bytes(damaged)
+    (folder / JOURNAL).write_bytes(damaged)
     (folder / RESULTS).unlink()
     run(folder)
     assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
@@ -72,7 +72,7 @@ def repair(whole: Path, damaged: bytes, folder: Path) -> tuple[int, int]:
 
 
 def test_a_cut_costs_only_the_lines_cut(whole: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    data = (whole / FILE).read_bytes()
+    data = (whole / JOURNAL).read_bytes()
     for cut in random.Random(7).sample(range(len(data)), TIMES):
         caplog.clear()
         lost, again = repair(whole, data[:cut], folder)
@@ -82,7 +82,7 @@ def test_a_cut_costs_only_the_lines_cut(whole: Path, folder: Path, caplog: pytes
 
 
 def test_a_bit_flip_costs_only_its_lines(whole: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    data, rng = (whole / FILE).read_bytes(), random.Random(7)
+    data, rng = (whole / JOURNAL).read_bytes(), random.Random(7)
     line_ends = [i for i, byte in enumerate(data) if byte == 10][:2]  # two lines become one
     for place in (*rng.sample(range(len(data)), TIMES), *line_ends):
         caplog.clear()
@@ -91,12 +91,12 @@ def test_a_bit_flip_costs_only_its_lines(whole: Path, folder: Path, caplog: pyte
         lost, again = repair(whole, bytes(flipped), folder)
         assert again == lost in (1, 2)
         number = data.count(b"\n", 0, place) + 1
-        assert f"{FILE}, line {number}" in caplog.text or "the last line is half-written" in caplog.text
+        assert f"{JOURNAL}, line {number}" in caplog.text or "the last line is half-written" in caplog.text
 
 
 def test_verify_tells_a_damaged_line_before_it_loads_a_model(folder: Path) -> None:
-    (folder / FILE).write_bytes((folder / FILE).read_bytes().replace(b'"rows": 0', b'"rows": 1', 1))
-    assert verify(folder).difference == f"{FILE}, line 1: not what was written"
+    (folder / JOURNAL).write_bytes((folder / JOURNAL).read_bytes().replace(b'"rows": 0', b'"rows": 1', 1))
+    assert verify(folder).difference == f"{JOURNAL}, line 1: not what was written"
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def test_results_that_find_no_room_leave_no_half_file(whole: Path, folder: Path)
     with room_for(size - 100), pytest.raises(FolderError, match="what was judged is kept"):
         run(folder)
     names = {path.name for path in folder.iterdir()}
-    assert names - {REPORT} == {FILE, SAMPLES, CONFIG, ".lock"}  # the report is smaller than the results
+    assert names - {REPORT} == {JOURNAL, SAMPLES, CONFIG, ".lock"}  # the report is smaller than the results
     assert run(folder) == 0
 
 

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from localeval.judgements.journal import FILE, is_whole
+from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.runs.folder import RESULTS
 
 KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "2"))
@@ -54,7 +54,7 @@ def test_a_killed_run_ends_in_the_bytes_of_an_undisturbed_one(tiny_path: Path, t
     begin = time.monotonic()
     assert start(tmp_path, tiny_path, "whole").wait() == 0
     seconds = time.monotonic() - begin
-    journal, rng = tmp_path / "run" / FILE, random.Random(11)
+    journal, rng = tmp_path / "run" / JOURNAL, random.Random(11)
     for kill in range(KILLS):
         size = journal.stat().st_size if journal.exists() else 0
         process = start(tmp_path, tiny_path, "run")

@@ -18,7 +18,7 @@ from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
-from localeval.runs.plan import FILE, make_plan
+from localeval.runs.plan import PLAN, make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.commands import localeval
@@ -130,13 +130,13 @@ def test_what_was_not_looked_at_is_not_said_to_be_judged(tmp_path: Path) -> None
 def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Path) -> None:
     first, second = Mock(), Mock()
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=tmp_path, watch=first)
-    record = json.loads((tmp_path / FILE).read_text())
+    record = json.loads((tmp_path / PLAN).read_text())
     assert first.took.call_args.args[2]["faithfulness"].value == 1.0
     assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
     assert record["rows"] == first.begin.call_args.args[0].spent.total == sum(record["rows_by_sample"])
     evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
     assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
-    assert json.loads((tmp_path / FILE).read_text()) == record
+    assert json.loads((tmp_path / PLAN).read_text()) == record
 
 
 def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

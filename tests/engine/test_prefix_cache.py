@@ -63,7 +63,7 @@ def test_a_state_is_of_one_model_build_and_processor(folder: Path, monkeypatch: 
 
 
 def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("localeval.engine.prefix_cache.MOST", 3 * (32 + 100))
+    monkeypatch.setattr("localeval.engine.prefix_cache.MAX_CACHE_BYTES", 3 * (32 + 100))
     states = PrefixCache("a", SETTINGS)
     for i in range(3):
         states.put([i], bytes(100))

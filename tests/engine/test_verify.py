@@ -16,7 +16,7 @@ from localeval import Judge, evaluate, rescore
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.journal import FILE
+from localeval.judgements.journal import JOURNAL
 from localeval.runs.folder import CONFIG, RESULTS, finish
 from localeval.runs.verify import Verified, verify
 from localeval.testing import FakeEngine, fake_judge
@@ -49,7 +49,7 @@ def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path, judge: Judge
 
 
 def test_a_record_that_comes_out_differently_is_told_with_its_place(run: Path, judge: Judge) -> None:
-    other_form(run / FILE, "reasons", {"reasons": ["Another reason."]})
+    other_form(run / JOURNAL, "reasons", {"reasons": ["Another reason."]})
     difference = verify(run, share=1, judge=judge).difference
     assert ", reasons.reasons" in difference
     assert "'Another reason.'" in difference
@@ -94,8 +94,8 @@ def test_all_that_results_and_journal_hold_is_made_again(tmp_path: Path) -> None
     finish(tmp_path, rescore(tmp_path, ["context_relevance"]))
     assert verify(tmp_path, share=1, judge=judge) == Verified(again=9, judged=9)
     finish(tmp_path, rescore(tmp_path, ["faithfulness"]))
-    lines = (tmp_path / FILE).read_bytes().splitlines(keepends=True)
-    (tmp_path / FILE).write_bytes(b"".join(lines[:-1]))
+    lines = (tmp_path / JOURNAL).read_bytes().splitlines(keepends=True)
+    (tmp_path / JOURNAL).write_bytes(b"".join(lines[:-1]))
     with pytest.raises(InputError, match=r"does not hold support of sample s2"):
         verify(tmp_path, judge=judge)
     (tmp_path / RESULTS).unlink()

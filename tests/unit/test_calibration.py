@@ -13,7 +13,14 @@ import pytest
 
 from localeval import InputError, evaluate, rescore
 from localeval.judgements import JUDGEMENTS, calibration, support
-from localeval.judgements.calibration import Curve, calibrate, calibrations_for, conditions, shipped, write
+from localeval.judgements.calibration import (
+    Curve,
+    calibrate,
+    calibrations_for,
+    calibrations_text,
+    conditions,
+    shipped_calibrations,
+)
 from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.heads import FittedFor, heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
@@ -117,14 +124,16 @@ def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() 
     for by in ("auto", "llm"):
         heads = heads_for(QUICK_START, Options(support_by=by))
         assert set(calibrations_for(QUICK_START, Options(support_by=by), heads)) == {"en", "zh"}
-    assert all(curve.fitted_on["labels"] >= 40 and curve.fitted_on["date"] for curve in shipped())
+    assert all(
+        curve.fitted_on["labels"] >= 40 and curve.fitted_on["date"] for curve in shipped_calibrations()
+    )
     for raw in (Options(calibration="none"), Options(support_by="hhem")):
         assert calibrations_for(QUICK_START, raw) == {}
     assert calibrations_for(FAKE, Options()) == {}
 
 
 def test_a_calibration_file_is_kept_and_an_older_one_is_read(tmp_path: Path) -> None:
-    file, old = tmp_path / "own.json", json.loads(write([strict_calibration()]))
+    file, old = tmp_path / "own.json", json.loads(calibrations_text([strict_calibration()]))
     for field in ("coverage", "unknown_number"):
         del old["calibrations"][0]["curve"][field]
     file.write_text(json.dumps(old), encoding="utf-8")
@@ -137,7 +146,7 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}])
     judge = fake_judge(engine)
     raw = evaluate_tea(judge, tmp_path)
-    calibrated = evaluate_tea(judge, tmp_path, calibration=write([strict_calibration()]))
+    calibrated = evaluate_tea(judge, tmp_path, calibration=calibrations_text([strict_calibration()]))
     assert len(engine.calls) == 1  # no model for another calibration
     assert (raw["faithfulness"].value, calibrated["faithfulness"].value) == (1, 1 / 2)
     assert [v.probability for v in calibrated.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
@@ -154,9 +163,12 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path) -> 
         (None, "can't be read"),
         ("", "no calibration file"),
         ('{"schema": 2}', "schema"),
-        (write([strict_calibration()]).replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
-        (write([strict_calibration(sha256="1" * 64)]), "another judge"),
-        (write([strict_calibration()]).replace('"sha256"', '"sha"', 1), "no calibration file"),
+        (
+            calibrations_text([strict_calibration()]).replace('"slope": 2.0', '"slope": -2.0'),
+            "greater than 0",
+        ),
+        (calibrations_text([strict_calibration(sha256="1" * 64)]), "another judge"),
+        (calibrations_text([strict_calibration()]).replace('"sha256"', '"sha"', 1), "no calibration file"),
         ("[" * 100_000, "no calibration file"),
     ):
         if content is not None:
@@ -167,7 +179,9 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path) -> 
 
 def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
     engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}, {"reason": "So."}, {"reason": "Nothing."}])
-    evaluate_tea(fake_judge(engine), tmp_path, explain=True, calibration=write([strict_calibration()]))
+    evaluate_tea(
+        fake_judge(engine), tmp_path, explain=True, calibration=calibrations_text([strict_calibration()])
+    )
     assert ["is not supported" in item for item in engine.calls[-1].items] == [False, True]
     raw = rescore(tmp_path, calibration="none").samples[0]
     assert "reasons" not in raw.records  # a verdict is another one
@@ -175,7 +189,7 @@ def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
 
 def test_a_run_of_an_earlier_version_keeps_its_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, folder = tmp_path / "own.json", tmp_path / "run"
-    file.write_text(write([strict_calibration()]))
+    file.write_text(calibrations_text([strict_calibration()]))
     engine = FakeEngine([{"verdict": 0.6}, {"verdict": 0.9}])
     before = evaluate_tea(fake_judge(engine), folder, calibration=str(file))
     monkeypatch.setattr(support, "VERSION", "999")
@@ -183,4 +197,4 @@ def test_a_run_of_an_earlier_version_keeps_its_curve(tmp_path: Path, monkeypatch
     after = rescore(folder)
     assert (after.scores, after.signature) == (before.scores, before.signature)
     with pytest.raises(InputError, match="another judge, other prompts"):  # it was fitted on another version
-        rescore(folder, calibration=write([strict_calibration()]))
+        rescore(folder, calibration=calibrations_text([strict_calibration()]))

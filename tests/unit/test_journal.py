@@ -13,7 +13,7 @@ import pytest
 from localeval import Score, evaluate, rescore
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import FolderError
-from localeval.judgements.journal import DAMAGED, FILE, MOST_IN_MEMORY, Journal, JournalFile
+from localeval.judgements.journal import DAMAGED, JOURNAL, MOST_IN_MEMORY, Journal, JournalFile
 from localeval.testing import FakeEngine, fake_judge
 
 TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
@@ -22,11 +22,11 @@ TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]
 def test_a_changed_line_is_put_aside_and_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Journal(tmp_path) as journal:
         journal.put("a", "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
-    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes().replace("茶".encode(), "酒".encode()))
+    (tmp_path / JOURNAL).write_bytes((tmp_path / JOURNAL).read_bytes().replace("茶".encode(), "酒".encode()))
     for _ in range(2):
         with Journal(tmp_path) as journal:
             assert journal.get("a") is None
-    assert caplog.text.count(f"{FILE}, line 1: not what was written") == 1
+    assert caplog.text.count(f"{JOURNAL}, line 1: not what was written") == 1
     assert "酒" in (tmp_path / DAMAGED).read_text("utf-8")
 
 
@@ -38,7 +38,7 @@ def test_a_long_journal_gives_each_keys_latest_line(tmp_path: Path, monkeypatch:
         journal.put("1", "support", "tea", {"n": "again"}, {})
         assert [(journal.get(str(n)) or {})["n"] for n in (0, 1, 9)] == [0, "again", 9]
         assert journal.get("10") is None
-    assert JournalFile(tmp_path / FILE).get("1") == {"n": "again"}
+    assert JournalFile(tmp_path / JOURNAL).get("1") == {"n": "again"}
 
 
 @pytest.mark.parametrize("knows_locks", [True, False])

@@ -12,7 +12,7 @@ from localeval.errors import InputError, PromptError
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply, closest_evidence
-from localeval.prompts import LANGUAGES, fence, fill, load
+from localeval.prompts import LANGUAGES, fence, fill, load_prompt
 from localeval.prompts.options import PROMPTED, Options
 from localeval.text import overlap
 from localeval.text.overlap import omits_content
@@ -30,7 +30,7 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("judgement", PROMPTED)
 def test_every_worked_example_is_a_reply_of_the_schema(judgement: str, language: str) -> None:
-    prompt = load(judgement, language)
+    prompt = load_prompt(judgement, language)
     (leaf, schema), *rest = SCHEMAS[judgement].items()
     prefix = prompt.prefix(leaf, schema, **dict(rest))
     kinds = [item.get("leaf", leaf) for example in prompt.examples for item in example.items]
@@ -47,13 +47,15 @@ def test_every_worked_example_is_a_reply_of_the_schema(judgement: str, language:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("judgement", ["support", "support_reasoned", "needed", "useful"])
 def test_worked_verdicts_show_each_answer_and_never_more_yes_than_no(judgement: str, language: str) -> None:
-    verdicts = [item["verdict"] for example in load(judgement, language).examples for item in example.items]
+    verdicts = [
+        item["verdict"] for example in load_prompt(judgement, language).examples for item in example.items
+    ]
     assert 3 <= verdicts.count("yes") <= verdicts.count("no")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_worked_statements_keep_every_number_of_their_sentence(language: str) -> None:
-    items = [item for example in load("statements", language).examples for item in example.items]
+    items = [item for example in load_prompt("statements", language).examples for item in example.items]
     stated = [item for item in items if item["statements"]]
     assert len(stated) > len(items) / 2  # the others claim nothing
     assert not [item for item in stated if omits_content(item["sentence"], item["statements"])]
@@ -61,7 +63,7 @@ def test_worked_statements_keep_every_number_of_their_sentence(language: str) ->
 
 def test_worked_verdicts_have_the_two_closest_sentences_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overlap, "LEAST_ADDED", 0)
-    for example in load("support", "en").examples:
+    for example in load_prompt("support", "en").examples:
         statements = [item["statement"] for item in example.items]
         closest = closest_evidence(statements, (example.model_extra or {})["contexts"])
         assert [item["closest"] for item in example.items] == closest
@@ -91,11 +93,11 @@ EXAMPLE = 'examples = [{contexts = "A.", leaves = [{statement = "B."%s}]}]\n'
 def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(OWN)
-    by_text, by_path = load("support", "en", OWN), load("support", "en", path)
+    by_text, by_path = load_prompt("support", "en", OWN), load_prompt("support", "en", path)
     assert by_text == by_path
-    assert by_text.sha256 != load("support", "en").sha256
+    assert by_text.sha256 != load_prompt("support", "en").sha256
     assert by_text.render_item("verdict", statement="Tea", closest="It grows.") == "Tea?"
-    other = load("support", "zh", OWN.replace("{statement}?", "{closest}: {statement}?"))
+    other = load_prompt("support", "zh", OWN.replace("{statement}?", "{closest}: {statement}?"))
     assert other.render_item("verdict", statement="茶", closest="茶。") == "茶。: 茶?"
 
 
@@ -113,7 +115,7 @@ def test_a_replacement_that_lacks_a_part_is_refused() -> None:
         ((OWN, "no-such.toml"), "no-such.toml"),
     ):
         with pytest.raises(PromptError, match=re.escape(message)):
-            load("support", "en", OWN.replace(*change))
+            load_prompt("support", "en", OWN.replace(*change))
 
 
 def test_an_edited_prompt_file_is_read_again(tmp_path: Path) -> None:

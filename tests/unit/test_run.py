@@ -11,7 +11,7 @@ import pytest
 
 from localeval import Judge, Sample, evaluate, rescore
 from localeval.errors import InputError
-from localeval.judgements.journal import FILE
+from localeval.judgements.journal import JOURNAL
 from localeval.runs.folder import RESULTS, SAMPLES, finish, load
 from localeval.testing import FakeEngine, fake_judge
 from tests.runs import other_form
@@ -48,7 +48,7 @@ def test_results_json_has_the_documented_fields_and_the_keys_of_the_journals_lin
     assert (results["schema"], results["summary"]["faithfulness"]["value"]) == (1, 1)
     first = results["samples"][0]
     assert (first["id"], first["scores"]["faithfulness"]["soft"]) == ("茶", 0.75)
-    lines = [json.loads(line) for line in (run / FILE).read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in (run / JOURNAL).read_text("utf-8").splitlines()]
     assert first["records"] == {line["judgement"]: line["key"] for line in lines if line["sample"] == "茶"}
     assert "Tea grows." not in (run / RESULTS).read_text("utf-8")
 
@@ -58,7 +58,7 @@ def test_records_are_read_from_the_journal_when_they_are_asked_for(run: Path) ->
     assert set(records) == {"statements", "support"}
     support: Any = records["support"]
     assert support.verdicts[0].probability == 0.75
-    (run / FILE).unlink()
+    (run / JOURNAL).unlink()
     with pytest.raises(InputError, match="bring the run's folder back"):
         records["support"]
 
@@ -69,7 +69,7 @@ def test_a_judgement_that_failed_stands_in_what_stands_on_it(tmp_path: Path) -> 
     (sample,) = load(tmp_path).samples
     assert sample.scores["faithfulness"].reason == "context_too_long"
     assert sample.records["support"] == sample.records["statements"]
-    assert len((tmp_path / FILE).read_text().splitlines()) == 1
+    assert len((tmp_path / JOURNAL).read_text().splitlines()) == 1
 
 
 def test_a_folder_without_a_finished_run_is_refused(run: Path, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_no_verdict_is_shown_beside_a_text_that_was_edited_since(run: Path) -> N
 
 @pytest.mark.parametrize("record", [{"newer": 1}, 1])
 def test_a_record_of_another_form_is_told_with_its_line(run: Path, record: Any) -> None:
-    other_form(run / FILE, "support", record)
+    other_form(run / JOURNAL, "support", record)
     for use in (
         lambda: load(run).samples[0].records["support"],
         lambda: evaluate([SAMPLE_A, SAMPLE_B], ["faithfulness"], fake_judge(FakeEngine([])), run),

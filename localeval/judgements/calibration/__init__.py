@@ -160,7 +160,7 @@ def calibrations_for(
     text = options.calibration
     if text == "none" or options.support_by in ("head", "hhem"):
         return {}
-    available = shipped() if text == "auto" else _parsed(text, "the given calibration")
+    available = shipped_calibrations() if text == "auto" else _parsed(text, "the given calibration")
     required = {code: conditions(model_sha256, options, code, heads, versions) for code in LANGUAGES}
     fitting = {code: x for code in LANGUAGES for x in available if x.fits(required[code])}
     if text != "auto" and not fitting:
@@ -179,14 +179,14 @@ def curves_for(
     return {language: calibration.curve for language, calibration in calibrations.items()}
 
 
-def write(calibrations: Sequence[Calibration]) -> str:
+def calibrations_text(calibrations: Sequence[Calibration]) -> str:
     """Return the text of a calibration file."""
     rows = [calibration.model_dump(mode="json") for calibration in calibrations]
     return json.dumps({"schema": SCHEMA, "calibrations": rows}, ensure_ascii=False, indent=1) + "\n"
 
 
 @lru_cache(maxsize=1)
-def shipped() -> tuple[Calibration, ...]:
+def shipped_calibrations() -> tuple[Calibration, ...]:
     """Read every calibration in this package."""
     files = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
     matching = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]

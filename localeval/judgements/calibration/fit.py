@@ -18,7 +18,7 @@ STEEPEST = 8.0
 USUAL = 2.0
 # The verdicts on each response's statements, at least one, with raw probabilities.
 Responses = Sequence[Sequence[Verdict]]
-Array = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float64]
 
 
 def fit(responses: Responses, labels: Sequence[int]) -> Curve:
@@ -40,7 +40,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
     penalty = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
 
-    def loss_and_gradient(weights: Array) -> tuple[float, Array]:
+    def loss_and_gradient(weights: Weights) -> tuple[float, Weights]:
         logits = features @ weights
         logs = np.add.reduceat(-np.logaddexp(0, -logits), starts) / np.sqrt(lengths)
         share = np.clip(np.exp(logs), CLOSEST, 1 - CLOSEST)

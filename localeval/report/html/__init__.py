@@ -36,7 +36,7 @@ MOST_LISTED = 20_000  # of more samples, the worst 10,000 and 10,000 drawn from 
 MOST_DETAILS = 500
 MOST_BYTES = 20_000_000
 MOST_IN_NOTEBOOK = 20
-MOST_NAMED = 100  # disagreements of judge and HHEM; also skipped rows of the data
+MOST_NOTED = 100  # disagreements of judge and HHEM; also skipped rows of the data
 LIST_BYTES = 8_000_000  # for all questions and responses that the list shows and searches
 LONGEST, LONGEST_ID = 4_000, 240  # bytes of one question or response, and of one id
 FLAGGED, SPLIT = 1, 2  # bits of a row's flags: reads like an attack; judge and HHEM differ
@@ -99,7 +99,7 @@ def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iter
         listed=listed,
         foreign=len(result.samples) - listed.languages["en"],
         differ=differ,
-        most_named=MOST_NAMED,
+        most_named=MOST_NOTED,
         details=details,
         cut_at=cut_at if cut_at < LONGEST else 0,
         data=shown.for_script(data),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from localeval.runs.result import SampleResult
 
 LONGEST_TEXT, LONGEST_CONTEXTS, LONGEST_STATEMENT = 20_000, 60_000, 6_000  # characters; all contexts together
-MOST_LISTED = 200
+MOST_PER_SAMPLE = 200
 
 # Judgements of the response's and of the reference's statements -> their keys in labels.toml.
 _OF_RESPONSE = {
@@ -145,7 +145,7 @@ def _contexts(contexts: list[str], records: Mapping[str, Any], threshold: float)
     useful = getattr(records.get("useful"), "contexts", ())
     rows: list[dict[str, Any]] = []
     room = LONGEST_CONTEXTS
-    for i, text in enumerate(contexts[:MOST_LISTED]):
+    for i, text in enumerate(contexts[:MOST_PER_SAMPLE]):
         if room <= 0:
             break
         pieces = in_pieces(text, marks[i].values(), room)
@@ -183,9 +183,9 @@ def _statements(
                 "split": len({verdict.probability >= threshold for verdict in both}) > 1,
             }
         )
-    left_out = max(0, len(statements) - MOST_LISTED)
+    left_out = max(0, len(statements) - MOST_PER_SAMPLE)
     table = {"label": judgement, "against": labels[judged[0]].removesuffix("_hhem"), "left_out": left_out}
-    return [{**table, "statements": statements[:MOST_LISTED]}]
+    return [{**table, "statements": statements[:MOST_PER_SAMPLE]}]
 
 
 def _draws(records: Mapping[str, Any]) -> list[dict[str, Any]]:

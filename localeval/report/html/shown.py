@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from localeval.judgements import heads
-from localeval.judgements.calibration import Calibration, curves_of, shipped
+from localeval.judgements.calibration import Calibration, curves_of, shipped_calibrations
 from localeval.metrics import METRICS, REASONS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-LANGUAGES = ("en", "zh")
+PAGE_LANGUAGES = ("en", "zh")
 _SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
 _INVISIBLE = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x80, 0xA0))
 _REPLACEMENTS: dict[int, str] = {
@@ -62,7 +62,7 @@ def in_both_languages(key: str, **values: object) -> Markup:
     >>> in_both_languages("scored")
     Markup('<span class="en" lang="en">scored</span><span class="zh" lang="zh">有分</span>')
     """
-    return spans({language: words(key, language, **values) for language in LANGUAGES})
+    return spans({language: words(key, language, **values) for language in PAGE_LANGUAGES})
 
 
 def spans(texts: Mapping[str, str]) -> Markup:
@@ -81,7 +81,7 @@ def reason(code: str) -> Markup | str:
     """Return the meaning of a reason code; a code of the caller's own is returned as it is."""
     if code.startswith("missing_"):
         column = code.removeprefix("missing_")
-        texts = {language: labels()[language]["reasons"]["missing"] for language in LANGUAGES}
+        texts = {language: labels()[language]["reasons"]["missing"] for language in PAGE_LANGUAGES}
         return spans({language: text.format(column=column) for language, text in texts.items()})
     return spans({"en": REASONS[code], "zh": labels()["zh"]["reasons"][code]}) if code in REASONS else code
 
@@ -93,14 +93,14 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
     as this is not the mean of `faithfulness`, its text says so.
     """
     agreement, curves = {}, curves_of(signature.calibration)
-    of_judge = [item for item in shipped() if item.judge.sha256 == signature.judge["sha256"]]
+    of_judge = [item for item in shipped_calibrations() if item.judge.sha256 == signature.judge["sha256"]]
     in_force = [item for item in of_judge if curves.get(item.language) == item.curve]
     if in_force:
         figures = _figures("agreement_figures", in_force)
         agreement["full_support"] = spans(figures)
         texts = {key: words("of_full_support", key, figures=text) for key, text in figures.items()}
         agreement["faithfulness"] = spans(texts)
-    used = [head for head in heads.shipped() if signature.heads.get(head.language) == head.sha256]
+    used = [head for head in heads.shipped_heads() if signature.heads.get(head.language) == head.sha256]
     if used:
         agreement["groundedness"] = spans(_figures("head_figures", used))
     return agreement
@@ -109,7 +109,7 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
 def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str, str]:
     """Return the figures of calibrations or heads as a text in each language of the page."""
     texts = {}
-    for language in LANGUAGES:
+    for language in PAGE_LANGUAGES:
         parts = []
         for item in fitted:
             name, n = words(f"spoken_{item.language}", language), item.fitted_on["labels"]

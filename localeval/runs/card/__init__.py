@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.calibration import Calibration, calibrations_for, write
-from localeval.judgements.journal import FILE, JournalFile
+from localeval.judgements.calibration import Calibration, calibrations_for, calibrations_text
+from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
@@ -25,7 +25,7 @@ from localeval.runs.result import Result
 from localeval.samples import Samples, read_samples
 from localeval.system.files import atomic_write, is_same, writing
 
-Kind = Literal["labels", "pairs", "sentences"]
+CardKind = Literal["labels", "pairs", "sentences"]
 CARD, CALIBRATION = "card.json", "calibration.json"
 
 
@@ -44,7 +44,7 @@ class Card(BaseModel):
 
     metric: str
     dataset: str
-    kind: Kind
+    kind: CardKind
     parts: list[Part]
     not_scored: dict[str, int]
     baseline: str
@@ -81,7 +81,7 @@ def make(
     choices, row = Options.read(options), choose_metrics([metric])[0]
     dataset = "stdin" if source == "-" else Path(source).stem
     data = read_samples(source)
-    kind: Kind = "sentences" if sentences else "pairs" if labels.are_pairs(data, metric) else "labels"
+    kind: CardKind = "sentences" if sentences else "pairs" if labels.are_pairs(data, metric) else "labels"
     if kind == "labels":
         samples = labels.labelled_samples(data, number, choices.seed, dataset)
         figures_of = partial(figures.label_figures, metric=row, options=choices, judge=judge, dataset=dataset)
@@ -117,7 +117,7 @@ def make(
     with writing(output):
         atomic_write(output / CARD, [as_json(card)])
         if card.calibrations and not is_same(output / CALIBRATION, options.get("calibration", "auto")):
-            atomic_write(output / CALIBRATION, [write(card.calibrations)])
+            atomic_write(output / CALIBRATION, [calibrations_text(card.calibrations)])
     return card
 
 
@@ -130,7 +130,7 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
 
     Only judgements that the scores depend on count: the folder may hold others, of other metrics or options.
     """
-    journal, costs = JournalFile(folder / FILE), defaultdict[str, list[dict[str, Any]]](list)
+    journal, costs = JournalFile(folder / JOURNAL), defaultdict[str, list[dict[str, Any]]](list)
     named_keys = [item for sample in result.samples for item in sample.keys.items()]
     keys = [key for name, key in named_keys if name in result.signature.judgements]
     for key in dict.fromkeys(keys):  # samples with the same texts share a judgement

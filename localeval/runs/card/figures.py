@@ -28,7 +28,7 @@ from localeval.runs.card import agreement
 from localeval.runs.card.labels import (
     FEWEST_OF_EACH,
     FEWEST_ROWS,
-    Sentence,
+    LabelledSentence,
     extra,
     group,
     judged_column,
@@ -311,7 +311,9 @@ def sentence_figures(result: Result, rows: Sequence[Sample], options: Options) -
     return {"parts": _parts(units, ("lang", "source"), measure, FEWEST_ROWS_OF_A_PART)}
 
 
-def _highest(sentences: Sequence[Sentence], record: NeededRecord, values: Sequence[float]) -> list[float]:
+def _highest(
+    sentences: Sequence[LabelledSentence], record: NeededRecord, values: Sequence[float]
+) -> list[float]:
     """Return for each labelled sentence the highest value of the judge's sentences that overlap it."""
     highest = []
     for sentence in sentences:

@@ -104,7 +104,7 @@ def sides(rows: Sequence[Sample], metric: str, where: str) -> list[Sample]:
     return samples
 
 
-class Sentence(NamedTuple):
+class LabelledSentence(NamedTuple):
     """A labelled sentence, its position in the row's contexts, and 1 where it is needed, else 0."""
 
     text: str
@@ -122,7 +122,7 @@ def marked_rows(samples: Sequence[Sample], number: int, where: str) -> list[Samp
     return rows
 
 
-def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
+def marked_sentences(row: Sample, where: str = "the samples") -> list[LabelledSentence]:
     """Find the row's `sentences` in its contexts, in order, with their `sentence_labels`.
 
     Raises InputError for a row without them, for labels other than 1 and 0, or for a sentence that the
@@ -136,7 +136,7 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
             f"{location} needs sentences and sentence_labels, lists of one length, for --sentences, with 1 "
             "or 0 for each sentence; add them."
         )
-    sentences: list[Sentence] = []
+    sentences: list[LabelledSentence] = []
     context, position, contexts = 0, 0, row.retrieved_contexts or []
     for text, needed in zip(map(str, texts), labels, strict=True):
         while context < len(contexts) and (start := contexts[context].find(text, position)) < 0:
@@ -146,7 +146,7 @@ def marked_sentences(row: Sample, where: str = "the samples") -> list[Sentence]:
                 f"{location}: the contexts do not have {shorten(text, 60)!r} after the sentence before it; "
                 "sentences must be parts of retrieved_contexts, in order."
             )
-        sentences.append(Sentence(text, context, start, int(needed)))
+        sentences.append(LabelledSentence(text, context, start, int(needed)))
         position = start + len(text)
     return sentences
 
