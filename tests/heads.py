@@ -15,8 +15,9 @@ def head(
         language=language,
         form=FORM,
         layer=0,
-        sentence=Probe(states=(1.0,), overlap=(0, 0, unknown, 0, 0), bias=bias),
-        token=Probe(states=(1.0,), bias=bias),
+        word=Probe(states=(1.0,), bias=bias),
+        sentence=SoftMinimum(),
+        overlap=(0, 0, unknown, 0, 0),
         answer=SoftMinimum(sharpness=1000.0),
         long_answers=long_answers,
     )

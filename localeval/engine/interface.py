@@ -129,7 +129,7 @@ class States(NamedTuple):
     ends    offset at which each token ends in the text, in bytes of UTF-8
     """
 
-    values: npt.NDArray[np.float32]
+    values: npt.NDArray[np.floating[Any]]
     ends: tuple[int, ...]
 
     def tokens(self, start: int, end: int) -> slice:

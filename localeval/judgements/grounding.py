@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any
@@ -87,22 +87,21 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     item = question + text
     parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
     states = [context.engine.read(context_text([part]), item, head.layer) for part in parts]
-    offsets, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
+    token_logits = [States(head.word.of(window.values), window.ends) for window in states]
+    places, context_words = Places(text, len(question.encode("utf-8", "replace"))), Contexts(contexts)
     closest = rank_sentences([s.text for s in sentences], context_sentences(contexts), 1)
     records, logits = [], []
     for s, evidence in zip(sentences, closest, strict=True):
-        overlap = context_words.overlap(s.text)
-        by_window = [head.sentence.of(offsets.mean(window, s.start, s.end), overlap) for window in states]
-        logit, i = max((z, i) for i, z in enumerate(by_window))
+        overlap, words = context_words.overlap(s.text), split_words(s)
+        by_window = [[float(places.mean(window, *word)) for word in words] for window in token_logits]
+        logit, word_logits = max((head.of_sentence(window, overlap), window) for window in by_window)
         logits.append(logit)
         probability, spans = sigmoid(logit), list[tuple[int, int]]()
-        if head.token is not None and probability < DOUBTFUL:
-            word_spans = [*split_words(s)]
-            flags = (sigmoid(head.token.of(offsets.mean(states[i], *span))) < DOUBTFUL for span in word_spans)
-            for is_doubtful, run in groupby(zip(word_spans, flags, strict=True), itemgetter(1)):
-                if is_doubtful:
-                    doubtful = [span for span, _flag in run]
-                    spans.append((doubtful[0][0], doubtful[-1][1]))
+        flags = (sigmoid(word_logit) < DOUBTFUL for word_logit in word_logits)
+        for is_doubtful, run in groupby(zip(words, flags, strict=True), itemgetter(1)):
+            if is_doubtful and probability < DOUBTFUL:
+                doubtful = [word for word, _flag in run]
+                spans.append((doubtful[0][0], doubtful[-1][1]))
         records.append(
             ReadSentence(
                 sentence=s.text,
@@ -130,13 +129,15 @@ class Places:
         self._offsets = [*accumulate(sizes, initial=before)]
 
     def mean(self, states: States, start: int, end: int) -> Any:
-        """Return the mean state of the tokens from character `start` to `end` of the text: (width,)."""
+        """Return the mean of the tokens' values from character `start` to `end` of the text."""
         return states.values[states.tokens(self._offsets[start], self._offsets[end])].mean(axis=0)
 
 
-def split_words(sentence: Sentence) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each word, or of each character where no spaces separate words."""
+def split_words(sentence: Sentence) -> list[tuple[int, int]]:
+    """Return (start, end) of each word, or of each character where no spaces separate words."""
+    words = []
     for run in TERM.finditer(sentence.text):
         step = 1 if run[0][0] >= "㐀" else len(run[0])
         for offset in range(run.start(), run.end(), step):
-            yield sentence.start + offset, sentence.start + offset + step
+            words.append((sentence.start + offset, sentence.start + offset + step))
+    return words or [(sentence.start, sentence.end)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-FORM = "1"  # version of how a text is read and of the features of a head
+FORM = "2"  # version of how a text is read and of the features of a head
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
 CLOSEST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite
@@ -99,23 +99,23 @@ class FittedFor(Fitted):
 
 
 class Probe(Fitted):
-    """A linear map from a mean state, and from an `Overlap` where `overlap` has weights, to a logit."""
+    """A linear map from a state to a logit."""
 
     states: tuple[float, ...]
-    overlap: tuple[float, ...] = ()
     bias: float = 0.0
 
-    def of(self, state: npt.NDArray[np.float32], overlap: Sequence[float] = ()) -> float:
+    def of(self, states: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+        """Return a logit for each of the states: (states, width) -> (states,)."""
         import numpy as np
 
-        lexical = math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=False))
-        return float((state * np.asarray(self.states)).sum()) + lexical + self.bias
+        logits: npt.NDArray[np.float64] = (states * np.asarray(self.states)).sum(axis=1) + self.bias
+        return logits
 
 
 class SoftMinimum(Fitted):
-    """A map from the logits z of sentences to that of all of them: slope x their soft minimum + bias.
+    """A map from the logits z of parts to that of the whole: slope x their soft minimum + bias.
 
-    The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself for one sentence and near the
+    The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself for one part and near the
     lowest for several.
 
     >>> SoftMinimum(sharpness=1.0).of([2.0])
@@ -133,12 +133,13 @@ class SoftMinimum(Fitted):
 
 
 class Head(Fitted):
-    """The probes that were fitted for one judge and one language.
+    """What was fitted for one judge and one language: a logit for words, sentences and answers.
 
     form          `FORM` when it was fitted
     layer         after which the states are read
-    sentence      P(supported) of a sentence, from the mean of its tokens' states
-    token         the same for one token; None where no words were labelled
+    word          P(supported) of a word, from the mean of its tokens' states
+    sentence      P(supported) of a sentence, from the logits of its words, and with `overlap`, a weight for
+                  each number of its `Overlap`
     answer        P(all supported), from the logits of the sentences
     long_answers  how many of the answers that it was fitted to have three sentences or more
     fitted_on     for people to read: sources, labels, date
@@ -149,12 +150,17 @@ class Head(Fitted):
     language: str
     form: str
     layer: int = Field(ge=0)
-    sentence: Probe
-    token: Probe | None = None
+    word: Probe
+    sentence: SoftMinimum
+    overlap: tuple[float, ...]
     answer: SoftMinimum
     long_answers: int = Field(default=0, ge=0)
     fitted_on: dict[str, Any] = {}
     figures: dict[str, tuple[float, float, float]] = {}
+
+    def of_sentence(self, words: Sequence[float], overlap: Sequence[float]) -> float:
+        """Return the logit of a sentence from those of its words and from its overlap."""
+        return self.sentence.of(words) + math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=True))
 
     @cached_property
     def sha256(self) -> str:

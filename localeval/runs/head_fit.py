@@ -7,7 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,11 @@ from localeval.text.sentences import Sentence, has_words
 FEWEST, FEWEST_OF_EACH = 300, 75
 OF_LANGUAGE = 100, 25
 DEPTH = 0.57  # the share of its layers after which a judge is read by default: half way up is best
+COMPONENTS = 256  # of a word's state
 # The inverse of the ridge penalty on the weights, and how much weaker it is on those of an `Overlap`.
-STRENGTH, OVERLAP = 3e-4, 3.0
-SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)
-MOST_WORDS = 60_000
+STRENGTH, OVERLAP = 1.25e-4, 3.0
+WORD_SHARPNESS = 2.0  # of the soft minimum of words
+SHARPNESS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of that of sentences
 
 Array = npt.NDArray[Any]
 
@@ -154,7 +155,7 @@ def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:
 def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list[heads.Head]:
     """Fit a head for each language of the answers, with figures for unseen answers.
 
-    The probes of sentences and words are fitted to all answers, as a judge's states are much alike in both
+    The map of words and sentences is fitted to all answers, as a judge's states are much alike in both
     languages; the soft minimum of an answer, to those in its language. The figures are cross-validated: an
     answer is decided by a fit on other groups. Raises InputError if all answers of a label are of one group.
     """
@@ -164,22 +165,23 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
     if assigned is None:
         raise InputError("all answers of a label are of one group; a head needs several.")
     fold = np.asarray(assigned)
-    states, overlaps, sentence_labels, answer_of, is_whole = _sentences(readings)
-    logits = np.zeros(len(answer_of))
+    pieces, mean, axes = _pieces(readings)
+    per_answer: list[list[float]] = [[] for _ in readings]
     for part in np.unique(fold):
-        held_out = fold[answer_of] == part
-        probe = _probe(states[~held_out], sentence_labels[~held_out], overlaps[~held_out])
-        lexical = overlaps[held_out] @ np.asarray(probe.overlap)
-        logits[held_out] = states[held_out].astype(float) @ np.asarray(probe.states) + lexical + probe.bias
-    per_answer = [logits[(answer_of == i) & ~is_whole] for i in range(len(readings))]
+        fitted_map = _fit_map([piece for piece in pieces if fold[piece.answer] != part])
+        for piece in pieces:
+            if fold[piece.answer] == part and not piece.is_whole:
+                per_answer[piece.answer].append(fitted_map.of(piece))
     shares = [0.0] * len(readings)
     for part in np.unique(fold):
         minimums = _soft_minimums(per_answer, labels, languages, np.flatnonzero(fold != part))
         for i in np.flatnonzero(fold == part):
             if languages[i] not in minimums:
                 raise InputError(f"all answers in {languages[i]} are of too few groups; a head needs more.")
-            shares[i] = heads.sigmoid(minimums[languages[i]].of(per_answer[i].tolist()))
-    sentence, token = _probe(states, sentence_labels, overlaps), _token_probe(readings)
+            shares[i] = heads.sigmoid(minimums[languages[i]].of(per_answer[i]))
+    fitted_map = _fit_map(pieces)
+    weights, overlap = axes @ fitted_map.word, fitted_map.overlap
+    word = heads.Probe(states=_rounded(weights), bias=round(fitted_map.bias - float(mean @ weights), 5))
     fitted = []
     for code, answer in sorted(_soft_minimums(per_answer, labels, languages, np.arange(len(labels))).items()):
         members = [i for i, language in enumerate(languages) if language == code]
@@ -194,8 +196,9 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
                 language=code,
                 form=heads.FORM,
                 layer=layer,
-                sentence=sentence,
-                token=token,
+                word=word,
+                sentence=fitted_map.sentence,
+                overlap=_rounded(overlap),
                 answer=answer,
                 long_answers=sum(len(per_answer[i]) >= LONG for i in members),
                 fitted_on={
@@ -211,41 +214,127 @@ def fit(readings: Sequence[Reading], judge: heads.FittedFor, layer: int) -> list
     return fitted
 
 
-def _sentences(readings: Sequence[Reading]) -> tuple[Array, ...]:
-    """Return, per row, states, overlap, label (-1 if unknown), index of the answer, and `is_whole`.
+@dataclass(frozen=True)
+class _Piece:
+    """A sentence of an answer, or a wrong answer as a whole where nobody marked what is wrong.
 
-    A row is a sentence; a wrong answer of several unmarked sentences has one more, for its whole text.
+    answer       index of the answer
+    label        1 or 0; -1 where the answer's label does not decide it
+    words        (words, components), of the words' states
+    word_labels  1 or 0; -1 where nobody marked what is wrong
+    overlap      its `Overlap`
     """
-    rows = []
+
+    answer: int
+    label: int
+    is_whole: bool
+    words: Array
+    word_labels: Array
+    overlap: Array
+
+
+@dataclass(frozen=True)
+class _Map:
+    """A map from the components of words, and from an overlap, to logits; see `heads.Head`."""
+
+    word: Array
+    bias: float
+    sentence: heads.SoftMinimum
+    overlap: Array
+
+    def of(self, piece: _Piece) -> float:
+        words = piece.words @ self.word + self.bias
+        return self.sentence.of(words.tolist()) + float(piece.overlap @ self.overlap)
+
+
+def _pieces(readings: Sequence[Reading]) -> tuple[list[_Piece], Array, Array]:
+    """Return the pieces of all answers; mean and axes, with which (state - mean) @ axes are the components.
+
+    The components are the principal ones of the scaled states: with `COMPONENTS` of them a head ranks as well
+    as with all, and fitting it takes a fraction of the memory.
+    """
+    pieces = []
     for i, reading in enumerate(readings):
         places, contexts = Places(reading.text, 0), heads.Contexts(reading.sample.retrieved_contexts or [])
         token_states, sentences = States(reading.states.astype(np.float32), reading.ends), reading.sentences()
-        pieces = [(s, reading.label_of(s, len(sentences)), False) for s in sentences]
-        if pieces[0][1] < 0:
-            pieces.append((Sentence(reading.text, 0, len(reading.text)), reading.label, True))
-        for piece, label, is_whole in pieces:
-            state = places.mean(token_states, piece.start, piece.end)
-            rows.append((state, np.array(contexts.overlap(piece.text)), label, i, is_whole))
-    return tuple(map(np.array, zip(*rows, strict=True)))
+        parts = [(s, reading.label_of(s, len(sentences)), False) for s in sentences]
+        if parts[0][1] < 0:
+            parts.append((Sentence(reading.text, 0, len(reading.text)), reading.label, True))
+        for part, label, is_whole in parts:
+            words, is_marked = split_words(part), reading.wrong is not None
+            states = np.array([places.mean(token_states, *word) for word in words], np.float16)
+            word_labels = np.array([reading.is_right(*word) if is_marked else -1 for word in words])
+            overlap = np.array(contexts.overlap(part.text))
+            pieces.append(_Piece(i, label, is_whole, states, word_labels, overlap))
+    count = sum(len(piece.words) for piece in pieces)
+    mean = sum(piece.words.sum(axis=0, dtype=float) for piece in pieces) / count
+    covariance = np.zeros((len(mean), len(mean)))
+    for piece in pieces:
+        centred = (piece.words - mean).astype(np.float32)
+        covariance += centred.T @ centred / count
+    scale = np.sqrt(np.diag(covariance)) + 1e-6
+    _, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))  # in ascending order
+    axes = vectors[:, -COMPONENTS:] / scale[:, None]
+    components = (((piece.words - mean) @ axes).astype(np.float32) for piece in pieces)
+    return [replace(piece, words=words) for piece, words in zip(pieces, components, strict=True)], mean, axes
 
 
-def _probe(states: Array, labels: Array, overlaps: Array) -> heads.Probe:
-    """Fit a ridge logistic regression to scaled features, and return it as a map of the unscaled ones."""
-    from sklearn.linear_model import LogisticRegression
+def _fit_map(pieces: Sequence[_Piece]) -> _Map:
+    """Fit the map that makes the labels of pieces and of words most likely, with a ridge penalty.
 
-    features = np.hstack([states, overlaps])[labels >= 0]
-    mean, scale = features.mean(axis=0), features.std(axis=0) + 1e-6
-    scale[states.shape[1] :] /= OVERLAP
-    model = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=1000)
-    model.fit((features - mean) / scale, labels[labels >= 0])
-    weights = model.coef_[0] / scale
-    bias = round(float(model.intercept_[0] - weights @ mean), 5)
-    values = tuple(float(f"{weight:.4g}") for weight in weights)  # labels determine no more digits
-    return heads.Probe(states=values[: states.shape[1]], overlap=values[states.shape[1] :], bias=bias)
+    Both labels weigh the same, and all words half as much as all pieces.
+    """
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
+    words, sizes = np.concatenate([x.words for x in pieces]), np.array([len(x.words) for x in pieces])
+    starts, piece_of = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+    labels, word_labels = np.array([x.label for x in pieces]), np.concatenate([x.word_labels for x in pieces])
+    weights, word_weights = _balanced(labels), _balanced(word_labels) / 2
+    overlaps = np.array([x.overlap for x in pieces])
+    overlap_mean, overlap_scale = overlaps.mean(axis=0), (overlaps.std(axis=0) + 1e-6) / OVERLAP
+    overlaps = (overlaps - overlap_mean) / overlap_scale
+    width, penalty = words.shape[1], 1 / (STRENGTH * (labels >= 0).sum())
+
+    def loss_and_gradient(x: Array) -> tuple[float, Array]:
+        logits = (words @ x[:width].astype(np.float32)).astype(float) + x[-1]
+        lowest = np.minimum.reduceat(logits, starts)
+        spread = np.exp(-WORD_SHARPNESS * (logits - lowest[piece_of]))
+        total = np.add.reduceat(spread, starts)
+        soft = lowest - np.log(total / sizes) / WORD_SHARPNESS + overlaps @ x[width:-1]
+        loss, slopes = _logistic(soft, labels, weights)
+        word_loss, word_slopes = _logistic(logits, word_labels, word_weights)
+        slopes_of_words = word_slopes + slopes[piece_of] * spread / total[piece_of]
+        gradient = [slopes_of_words.astype(np.float32) @ words, slopes @ overlaps, [slopes_of_words.sum()]]
+        ridge = penalty * np.append(x[:-1], 0.0)
+        return loss + word_loss + float(x @ ridge) / 2, np.concatenate(gradient) + ridge
+
+    x = minimize(loss_and_gradient, np.zeros(width + overlaps.shape[1] + 1), jac=True, method="L-BFGS-B").x
+    overlap = x[width:-1] / overlap_scale
+    sentence = heads.SoftMinimum(sharpness=WORD_SHARPNESS, bias=round(-float(overlap @ overlap_mean), 5))
+    return _Map(x[:width], float(x[-1]), sentence, overlap)
+
+
+def _balanced(labels: Array) -> Array:
+    """Return a weight for each label, half of them in all for 1 and half for 0, and none for -1."""
+    weights = np.zeros(len(labels))
+    for label in (0, 1):
+        weights[labels == label] = 0.5 / max(1, (labels == label).sum())
+    return weights
+
+
+def _logistic(logits: Array, labels: Array, weights: Array) -> tuple[float, Array]:
+    """Return the weighted logistic loss, and its derivative by each logit."""
+    signs = np.where(labels == 1, 1.0, -1.0)
+    losses = np.logaddexp(0, -signs * logits)
+    return float(weights @ losses), -weights * signs * (1 - np.exp(-losses))
+
+
+def _rounded(weights: Array) -> tuple[float, ...]:
+    return tuple(float(f"{weight:.4g}") for weight in weights)  # labels determine no more digits
 
 
 def _soft_minimums(
-    logits: Sequence[Array], labels: Sequence[int], languages: Sequence[str], which: Array
+    logits: Sequence[Sequence[float]], labels: Sequence[int], languages: Sequence[str], which: Array
 ) -> dict[str, heads.SoftMinimum]:
     """Fit for each language the soft minimum that makes the labels of the answers `which` most likely.
 
@@ -258,7 +347,7 @@ def _soft_minimums(
     highest, best = -np.inf, dict[str, heads.SoftMinimum]()
     for sharpness in SHARPNESS:
         minimum = heads.SoftMinimum(sharpness=sharpness)
-        features = np.column_stack([[minimum.of(logits[i].tolist()) for i in which], indicators])
+        features = np.column_stack([[minimum.of(logits[i]) for i in which], indicators])
         model = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000).fit(features, targets)
         likelihood = float(model.predict_log_proba(features)[np.arange(len(targets)), targets].mean())
         if likelihood > highest:
@@ -269,24 +358,6 @@ def _soft_minimums(
                 for code, bias in zip(codes, biases, strict=True)
             }
     return best
-
-
-def _token_probe(readings: Sequence[Reading]) -> heads.Probe | None:
-    """Fit P(supported) of a word to the answers in which people marked spans, up to about `MOST_WORDS`."""
-    states: list[npt.NDArray[np.float32]] = []
-    labels: list[int] = []
-    for i in np.random.default_rng(0).permutation(len(readings)):
-        reading = readings[i]
-        if reading.wrong is None or len(labels) >= MOST_WORDS:
-            continue
-        places, token_states = Places(reading.text, 0), States(reading.states, reading.ends)
-        for sentence in reading.sentences():
-            for start, end in split_words(sentence):
-                states.append(places.mean(token_states, start, end).astype(np.float32))
-                labels.append(reading.is_right(start, end))
-    if len(set(labels)) < 2:
-        return None
-    return _probe(np.array(states), np.array(labels), np.zeros((len(labels), 0)))
 
 
 def compute_states(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,26 @@ def test_a_sentence_has_the_probability_of_the_head_and_the_answer_that_of_its_l
     assert good[0].evidence.text == "The mill on the Arl was built in 1820, of brick."
     rows = [line.split()[:2] for line in str(result).splitlines() if line[:2] in ("mi", "b ")]
     assert rows == [["mill", "1.000"], ["b", "0.000"]]
+
+
+class _Doubting(FakeEngine):
+    """The state of "oak" takes 9 from a head's logit."""
+
+    def read(self, context: str, item: str, layer: int) -> Any:
+        states = super().read(context, item, layer)
+        start = item.index("oak")
+        states.values[states.tokens(start, start + 3)] = -9.0
+        return states
+
+
+def test_one_unsupported_word_decides_its_sentence_and_only_it_is_marked() -> None:
+    result = evaluate([MILL], ["groundedness"], fake_judge(_Doubting([])), head=SHORT_HEAD)
+    built, made = record_of(result).sentences
+    assert built.probability == pytest.approx(sigmoid(1.0))
+    # The soft minimum of four words of logit 1 and one of 1 - 9.
+    assert made.probability == pytest.approx(sigmoid(-log((4 * exp(-1.0) + exp(8.0)) / 5)))
+    assert (built.spans, made.spans) == ((), ((42, 45),))
+    assert made.start + made.sentence.index("oak") == 42
 
 
 def test_a_head_of_the_language_is_needed_where_something_is_claimed() -> None:

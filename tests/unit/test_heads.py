@@ -51,9 +51,7 @@ def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
         for right_marked in (True, False)
     )
     assert marked.figures["auroc"][0] > 0.99
-    assert np.argmax(np.abs(marked.sentence.states)) == 0
-    assert marked.token is not None
-    assert np.argmax(np.abs(marked.token.states)) == 0
+    assert np.argmax(np.abs(marked.word.states)) == 0
     assert plain.figures["auroc"][0] < 0.65
 
 
