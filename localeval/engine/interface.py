@@ -123,9 +123,9 @@ class Reply(Generic[T]):
 
 
 class States(NamedTuple):
-    """The hidden states of a text that the model has read.
+    """The hidden states of a text that the model has read, or what a head makes of each.
 
-    values  float32, (tokens, width): the residual stream after a layer
+    values  (tokens, width), float32: the residual stream after a layer; or (tokens,): a logit for each
     ends    offset at which each token ends in the text, in bytes of UTF-8
     """
 

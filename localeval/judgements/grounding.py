@@ -97,9 +97,9 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
         logit, word_logits = max((head.of_sentence(window, overlap), window) for window in by_window)
         logits.append(logit)
         probability, spans = sigmoid(logit), list[tuple[int, int]]()
-        flags = (sigmoid(word_logit) < DOUBTFUL for word_logit in word_logits)
+        flags = (probability < DOUBTFUL and sigmoid(word_logit) < DOUBTFUL for word_logit in word_logits)
         for is_doubtful, run in groupby(zip(words, flags, strict=True), itemgetter(1)):
-            if is_doubtful and probability < DOUBTFUL:
+            if is_doubtful:
                 doubtful = [word for word, _flag in run]
                 spans.append((doubtful[0][0], doubtful[-1][1]))
         records.append(

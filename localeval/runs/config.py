@@ -18,7 +18,7 @@ from localeval.samples import Skipped
 from localeval.system.files import parsing
 from localeval.system.offline import is_offline
 
-RUN_FILE = "run.json"
+CONFIG = "run.json"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -93,7 +93,7 @@ def config_of(judge: Judge, options: Options, signature: Signature, skipped: Seq
 
 def load_config(folder: Path) -> RunConfig:
     """Read the configuration of a run. Raises InputError where there is none, or one of another form."""
-    return read_model(folder / RUN_FILE, RunConfig, "run's folder", "evaluate -o")
+    return read_model(folder / CONFIG, RunConfig, "run's folder", "evaluate -o")
 
 
 def read_model(path: Path, model: type[M], kind: str, command: str) -> M:

@@ -16,7 +16,7 @@ from pathlib import Path
 from localeval.errors import FolderError, InputError
 from localeval.judgements.journal import DAMAGED, JOURNAL, LOCK, Journal, JournalFile, head_of
 from localeval.report import tables
-from localeval.runs.config import RUN_FILE, RunConfig, find_config, load_config
+from localeval.runs.config import CONFIG, RunConfig, find_config, load_config
 from localeval.runs.plan import PLAN, Plan
 from localeval.runs.result import Result, sample_sha256
 from localeval.runs.results_file import read_results, results_text
@@ -26,7 +26,7 @@ from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
-SAMPLES, CONFIG, RESULTS, REPORT = "samples.jsonl", RUN_FILE, "results.json", "report.html"
+SAMPLES, RESULTS, REPORT = "samples.jsonl", "results.json", "report.html"
 SHARD = "shard.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
 FILES = (LOCK, JOURNAL, DAMAGED, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED)

@@ -157,7 +157,8 @@ def threads_each(workers: int | Literal["auto"]) -> int:
     Raises InputError for a number below 1.
     """
     if workers == "auto":
-        return physical_cores() // max(1, round(physical_cores() / AUTO_THREADS))
+        cores = physical_cores()
+        return cores // max(1, round(cores / AUTO_THREADS))
     if type(workers) is not int or workers < 1:
         raise InputError(f"workers is {workers!r}; give a number from 1 on, or auto.")
     return max(1, physical_cores() // workers) if workers > 1 else 0
