@@ -51,12 +51,12 @@ def even_size(tokens: int, most: int) -> int:
 
 
 class BatchToken(NamedTuple):
-    """One token to decode: its position, its sequences, and whether its logits are wanted."""
+    """One token to decode: its position, its sequences, and whether its logits are needed."""
 
     token: int
     position: int
     sequences: tuple[int, ...]
-    wanted: bool
+    needs_logits: bool
 
 
 class Node(NamedTuple):

@@ -269,7 +269,7 @@ class Llama(Tokenizer):
             batch.token[i], batch.pos[i], batch.n_seq_id[i] = row.token, row.position, len(row.sequences)
             for k, sequence in enumerate(row.sequences):
                 batch.seq_id[i][k] = sequence
-            batch.logits[i] = row.wanted
+            batch.logits[i] = row.needs_logits
         start = time.perf_counter()
         with signals_held():
             status = llama_cpp.llama_decode(self._context, batch)
@@ -279,7 +279,7 @@ class Llama(Tokenizer):
         logits = [
             np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, i), shape=(self.n_vocab,))
             for i, row in enumerate(tokens)
-            if row.wanted
+            if row.needs_logits
         ]
         if not all(np.isfinite(array).all() for array in logits):
             raise EngineError("the model answers with NaN or infinity")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-FORM = "2"  # version of how a text is read and of the features of a head
+READING = "1"  # version of how a text is read: what precedes it, and which states are kept
+FORM = "2"  # version of what a head computes from the states
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
 CLOSEST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite

@@ -152,7 +152,7 @@ def compute_states(
 
     An answer that is too long for the judge's context is left out.
     """
-    folder = cache / f"{model_sha256[:16]}-{heads.FORM}-{layer}"
+    folder = cache / f"{model_sha256[:16]}-{heads.READING}-{layer}"
     with writing_to(folder, "judge's states"):
         folder.mkdir(parents=True, exist_ok=True)
     readings, samples = [], [item.sample for item in answers]

@@ -41,12 +41,12 @@ Line = tuple[str, str, str, dict[str, Any], Mapping[str, Any]]
 
 
 class Task(NamedTuple):
-    """A sample to be judged, its index, the judgements wanted, and its records that the journal holds."""
+    """A sample to judge, its position in the run, the judgements required, and its records in the journal."""
 
-    at: int
+    position: int
     sample: Sample
-    wanted: Sequence[str]
-    kept: dict[str, dict[str, Any]]
+    required: Sequence[str]
+    stored: dict[str, dict[str, Any]]
     options: Options
 
 
@@ -129,8 +129,8 @@ class _SampleJournal(Journal):
 
 def answer(judge: Judge, task: Task) -> Answer:
     """Judge the sample of a task; called in a worker."""
-    attempts_before, journal = attempts(), _SampleJournal(task.kept)
-    records, keys = judge.judge_with_keys(task.sample, task.wanted, task.options, journal)
+    attempts_before, journal = attempts(), _SampleJournal(task.stored)
+    records, keys = judge.judge_with_keys(task.sample, task.required, task.options, journal)
     return Answer(records, keys, journal.added, attempts() - attempts_before, platform.node())
 
 
@@ -321,10 +321,10 @@ class Workers:
             else:
                 outdated |= existing.model_dump(mode="json") != record
         if outdated:  # this sample failed where the other did not, so take the other's record
-            records, keys, missing = self._look_up(task.sample, task.wanted, journal)
+            records, keys, missing = self._look_up(task.sample, task.required, journal)
             if missing is None:
-                return task.at, records, keys
-        return task.at, answer.records, answer.keys
+                return task.position, records, keys
+        return task.position, answer.records, answer.keys
 
     def _pending(
         self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
@@ -357,13 +357,13 @@ class Workers:
 
     def _fail(self, task: Task, journal: Journal) -> Judged:
         """Write a failure for what is missing of a sample whose workers were all lost."""
-        records, keys, missing = self._look_up(task.sample, task.wanted, journal)
+        records, keys, missing = self._look_up(task.sample, task.required, journal)
         if missing is not None:
             judgement, key = missing
             failure: BaseModel = Failure(failed="worker_lost", detail=f"{MOST_TRIES} workers ended")
             cost = {"seconds": 0, "rows": 0}
             journal.put(key, judgement.name, task.sample.id, failure.model_dump(mode="json"), cost)
-            for other in with_needs(task.wanted):
+            for other in with_needs(task.required):
                 if other.name not in records:
                     records[other.name], keys[other.name] = failure, key
-        return task.at, records, keys
+        return task.position, records, keys
