@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
 def test_an_address_that_nobody_answers_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(ray_cluster, "SECONDS_TO_ANSWER", 5)
+    monkeypatch.setattr(ray_cluster, "SECONDS_TO_ANSWER", 1)
     with pytest.raises(InputError, match=r"127\.0\.0\.1:9"):
         run(tmp_path / "run", ray="127.0.0.1:9")
 
