@@ -83,7 +83,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     contexts = sample.retrieved_contexts or []
     if not sentences:
         return GroundingRecord(sentences=(), all_supported=1.0, language=language_code)
-    question = question_text(sample.user_input or "") + " "
+    question = question_text(sample.user_input)
     item = question + text
     parts = windows(context.engine, None, contexts, [item], bare=context_text([]))
     states = [context.engine.read(context_text([part]), item, head.layer) for part in parts]

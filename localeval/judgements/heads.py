@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 READING = "1"  # version of how a text is read: what precedes it, and which states are kept
-FORM = "2"  # version of what a head computes from the states
+FORM = "2"  # version of a head: of what it computes from the states, and of `READING`, on which it was fitted
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
 CLOSEST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite
@@ -34,9 +34,9 @@ def context_text(contexts: Sequence[str]) -> str:
     return "Context:\n" + "\n".join(contexts)
 
 
-def question_text(question: str) -> str:
-    """Return the text that is read between the contexts and the response, which follows after a space."""
-    return f"\n\nQuestion: {question}\nResponse:" if question else "\n\nResponse:"
+def question_text(question: str | None) -> str:
+    """Return the text that is read between the contexts and the response."""
+    return f"\n\nQuestion: {question}\nResponse: " if question else "\n\nResponse: "
 
 
 class Overlap(NamedTuple):

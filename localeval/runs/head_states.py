@@ -158,7 +158,7 @@ def compute_states(
     readings, samples = [], [item.sample for item in answers]
     for done, item in enumerate(answers, 1):
         context = heads.context_text(item.sample.retrieved_contexts or [])
-        question = heads.question_text(item.sample.user_input or "") + " "
+        question = heads.question_text(item.sample.user_input)
         key = hashlib.sha256("\0".join((context, question, item.text)).encode("utf-8", "replace")).hexdigest()
         file = folder / f"{key[:32]}.safetensors"
         with suppress(ContextTooLong):

@@ -33,7 +33,7 @@ from tests.commands import localeval
 from tests.loopback import HUB, move_in, toml_row
 
 GUARD = sys.modules["localeval.system.offline"]._GUARD
-FULL = shutil.disk_usage("/")._replace(free=5_000)
+FULL = shutil.disk_usage(".")._replace(free=5_000)
 
 
 @pytest.fixture
