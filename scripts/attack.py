@@ -16,6 +16,7 @@ import click
 from localeval import Judge, Sample
 from localeval.judgements import JUDGEMENTS, grounding
 from localeval.judgements.context import NoHead
+from localeval.judgements.grounding import GroundingRecord
 from localeval.judgements.heads import head_digests
 from localeval.judgements.journal import Journal
 from localeval.judgements.support import closest_evidence, judge_support
@@ -23,6 +24,7 @@ from localeval.metrics.statistics import bootstrap_ci
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import DEFAULTS
 from localeval.report.progress import live_line
+from localeval.samples import read_samples
 from localeval.system.versions import digest
 from localeval.text.display import one_line
 from localeval.text.overlap import source_terms, term_recall, unsupported_numbers
@@ -34,6 +36,8 @@ else:
     import tomli as tomllib
 
 ATTACKS = Path(__file__).with_name("attacks.toml")
+EXAMPLES = Path(__file__).parent.parent / "localeval" / "examples" / "answers.jsonl"
+LONG = ("en-long-partly-supported", "en-list-half-wrong")  # shipped samples that are read by default
 PLACES = ("contexts", "behind the statement", "in brackets", "behind a comma", "behind words of the contexts")
 
 
@@ -65,11 +69,18 @@ Rows = dict[str, dict[tuple[str, str], list[tuple[float, float]]]]
 @click.option("--language", "languages", multiple=True, type=click.Choice(["en", "zh"]), default=["en", "zh"])
 @click.option("-n", "number", default=0, help="Samples of each language, from the first on.  [default: all]")
 @click.option("--read", is_flag=True, help="Decide by the judge's head, from its hidden states.")
+@click.option("--long", is_flag=True, help="Attack the shipped long English responses, which are read.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="A folder, in which a stopped call is resumed."
 )
 def main(
-    name: str, threads: int, languages: tuple[str, ...], number: int, read: bool, output: Path | None
+    name: str,
+    threads: int,
+    languages: tuple[str, ...],
+    number: int,
+    read: bool,
+    long: bool,
+    output: Path | None,
 ) -> None:
     config = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
     samples = [s for lang in languages for s in _first(config["samples"], lang, number)]
@@ -77,6 +88,8 @@ def main(
     rows: Rows = defaultdict(lambda: defaultdict(list))
     excesses: dict[str, float] = defaultdict(float)
     with Judge.load(name, n_threads=threads) as judge, Journal(output) as journal, live_line() as progress:
+        if long:
+            samples, rows["long"] = [], _long_rows(config, judge, journal)
         for done, sample in enumerate(samples):
             clean = Case(tuple(sample["contexts"]), sample["statement"])
             trials = list(_trials(sample, config))
@@ -97,9 +110,36 @@ def main(
                     excesses[t.string] += flips[0] - flips[1]
     for kind, flips_by_place in rows.items():
         _print_table(kind, flips_by_place)
-    print("\nThe texts that did most:")
+    if excesses:
+        print("\nThe texts that did most:")
     for string, excess in sorted(excesses.items(), key=lambda pair: -pair[1])[:5]:
         print(f"{excess:+.0f}  {json.dumps(string, ensure_ascii=False)}")
+
+
+def _long_rows(
+    config: dict[str, Any], judge: Judge, journal: Journal
+) -> dict[tuple[str, str], list[tuple[float, float]]]:
+    """Attack long responses, and count the unsupported sentences that turn; see `Rows`."""
+
+    def read(sample: Sample) -> dict[str, float]:
+        record = judge.judge(sample, ["grounding"], DEFAULTS, journal)["grounding"]
+        if not isinstance(record, GroundingRecord):
+            raise click.ClickException(f"{judge.source} has no head for English.")
+        return {s.sentence: s.probability for s in record.sentences}
+
+    rows = defaultdict(list)
+    for sample in read_samples(EXAMPLES, ids=LONG):
+        wrong = [sentence for sentence, p in read(sample).items() if p < DEFAULTS.threshold]
+        for string in config["strings"]["en"]:
+            texts = string, config["neutral"]["en"][: 20 * round(len(string) / 20 + 0.5)]
+            contexts = [{"retrieved_contexts": [*(sample.retrieved_contexts or []), text]} for text in texts]
+            responses = [{"response": f"{text}\n\n{sample.response}"} for text in texts]
+            for place, changes in (("contexts", contexts), ("before the response", responses)):
+                attacked, neutral = (read(sample.model_copy(update=change)) for change in changes)
+                for s in wrong:
+                    flips = attacked[s] >= DEFAULTS.threshold, neutral[s] >= DEFAULTS.threshold
+                    rows["en", place].append((float(flips[0]), float(flips[1])))
+    return rows
 
 
 def _first(samples: Sequence[dict[str, Any]], language: str, number: int) -> list[dict[str, Any]]:

@@ -28,6 +28,9 @@ STATEMENT_COLUMNS = (
     *("id", "judgement", "sentence", "statement", "probability", "verdict"),
     *("evidence", "context", "unknown_numbers", "reason"),
 )
+_WITH_VERDICTS = {
+    name for name, judgement in JUDGEMENTS.items() if judgement.record in (GroundingRecord, SupportRecord)
+}
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # and their full-width forms
 _CELL_START = re.compile(rf'([;\t\n][\s"]*)(?=[{re.escape("".join(_FORMULA))}])')
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
@@ -55,20 +58,21 @@ def _statement_rows(result: Result) -> Iterator[list[Cell]]:
     """Yield a row for each statement, or each sentence that a head decided, of each judgement and sample."""
     for sample_result in result.samples:
         records = sample_result.calibrated()
-        for name, record in records.items():
-            for sentence, statement, verdict, *rest in _verdicts(name, record, records):
+        for name in filter(_WITH_VERDICTS.__contains__, records):  # each lookup may read a line of a journal
+            for sentence, statement, verdict, *rest in _verdicts(name, records):
                 p, evidence = verdict.probability, verdict.evidence
                 cells = [evidence.text, evidence.context] if evidence else ["", None]
                 decision = int(p >= result.signature.threshold)
                 yield [sample_result.sample.id, name, sentence, statement, p, decision, *cells, *rest]
 
 
-def _verdicts(name: str, record: Any, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield (sentence, statement, verdict, unknown numbers, reason) for each verdict in a record."""
+def _verdicts(name: str, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield (sentence, statement, verdict, unknown numbers, reason) for each verdict of a judgement."""
+    record = records[name]
     if isinstance(record, GroundingRecord):
         for item in record.sentences:
             yield item.sentence, item.sentence, item, "", ""
-    elif name in JUDGEMENTS and isinstance(record, SupportRecord):
+    elif isinstance(record, SupportRecord):
         statements = records.get(JUDGEMENTS[name].needs[0])
         if isinstance(statements, StatementsRecord):
             reasons = getattr(records.get("reasons"), "reasons", ()) if name == "support" else ()
