@@ -86,39 +86,8 @@ def read_samples(
     limit = None if limit is None else min(whole_number("limit", limit, 1), sys.maxsize)
     sample = None if sample is None else whole_number("sample", sample, 1)
     required = {*map(str, [ids] if isinstance(ids, str | int) else ids)}
-    names = dict(NAMES)
-    for name, column in (columns or {}).items():
-        field = next((field for field, aliases in NAMES.items() if name in aliases), None)
-        if field is None:
-            remedy = suggested(name, list(NAMES))
-            raise InputError(f"columns: {shorten(name)} is no field of a sample; {remedy}")
-        if names[field] != NAMES[field]:
-            raise InputError(f"columns: {field} is named twice; keep one.")
-        names[field] = (column,)
-
-    rows: Rows
-    file: Path | None = None
-    if hasattr(source, "collect"):  # a LazyFrame
-        source = source.collect()
-    methods = ("itertuples", "iter_rows", "to_pylist", "column_names")
-    is_table = any(hasattr(source, method) for method in methods)
-    if isinstance(source, str | Path):
-        file, name = Path(source), source_name(source)
-        rows = file_rows(source, format, encoding, names)
-    elif format is not None or encoding is not None:
-        raise InputError("samples: format and encoding are of files; leave them out here.")
-    elif is_table and not isinstance(source, Mapping):
-        name = type(source).__name__
-        rows = table_rows(source, name, names)
-    elif isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
-        shown, remedy = shorten(repr(source), 60), "put one into a list"
-        if is_table:  # a DatasetDict
-            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
-        raise InputError(f"samples: expected a path or a list of samples, not {shown}; {remedy}.")
-    else:
-        name, file = (source.name, source.file) if isinstance(source, Samples) else ("samples", None)
-        rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
-
+    names = _names_of(columns or {})
+    rows, name, file = _rows_of(source, format, encoding, names)
     skipped, seen, places = list[Skipped](), dict[str, None](), dict[str, str]()
     with closing(rows):  # at once, and not when the last reference to an error is gone
         parsed = _parse_rows(rows, name, names, seen, places, skipped if skip_bad else None)
@@ -144,6 +113,43 @@ def read_samples(
         raise InputError(f"{name}: there is no sample in it; {remedy}")
     samples.skipped = [*(source.skipped if isinstance(source, Samples) else []), *skipped]
     return samples.choose(selected)
+
+
+def _names_of(columns: Mapping[str, str]) -> Names:
+    """Return the columns that each field is read from: `NAMES`, but for those named in `columns`."""
+    names = dict(NAMES)
+    for name, column in columns.items():
+        field = next((field for field, aliases in NAMES.items() if name in aliases), None)
+        if field is None:
+            remedy = suggested(name, list(NAMES))
+            raise InputError(f"columns: {shorten(name)} is no field of a sample; {remedy}")
+        if names[field] != NAMES[field]:
+            raise InputError(f"columns: {field} is named twice; keep one.")
+        names[field] = (column,)
+    return names
+
+
+def _rows_of(
+    source: Source, format_name: str | None, encoding: str | None, names: Names
+) -> tuple[Rows, str, Path | None]:
+    """Return the rows of any source, its name for messages, and its file if it is one."""
+    if hasattr(source, "collect"):  # a LazyFrame
+        source = source.collect()
+    if isinstance(source, str | Path):
+        return file_rows(source, format_name, encoding, names), source_name(source), Path(source)
+    if format_name is not None or encoding is not None:
+        raise InputError("samples: format and encoding are of files; leave them out here.")
+    is_table = any(hasattr(source, name) for name in ("itertuples", "iter_rows", "to_pylist", "column_names"))
+    if is_table and not isinstance(source, Mapping):
+        name = type(source).__name__
+        return table_rows(source, name, names), name, None
+    if isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
+        shown, remedy = shorten(repr(source), 60), "put one into a list"
+        if is_table:  # a DatasetDict
+            remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
+        raise InputError(f"samples: expected a path or a list of samples, not {shown}; {remedy}.")
+    rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
+    return rows, *((source.name, source.file) if isinstance(source, Samples) else ("samples", None))
 
 
 def _parse_rows(
