@@ -20,7 +20,7 @@ from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, Records, ask, make_records
 from localeval.judgements.calibration import RAW, Curves, curves_for
 from localeval.judgements.heads import Head, heads_for
-from localeval.judgements.journal import Journal, find_believed, key_of
+from localeval.judgements.journal import Journal, find_believed, is_believed, key_of, key_of_failure
 from localeval.metrics import Metric, Score
 from localeval.metrics.signature import (
     Signature,
@@ -146,6 +146,7 @@ class Judge:
                 if (record := find_believed(journal, judgement, key)) is None:
                     before, start = self.engine.spent, time.perf_counter()
                     record = ask(judgement, context, sample, records)
+                    key = key if is_believed(record) else key_of_failure(key, sample)
                     seconds, spent = round(time.perf_counter() - start, 3), self.engine.spent.since(before)
                     cost = {"seconds": seconds, "rows": spent.total, "spent": spent.stored()}
                     journal.put(key, judgement.name, sample.id, record.model_dump(mode="json"), cost)

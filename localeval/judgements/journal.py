@@ -274,6 +274,11 @@ def is_believed(record: BaseModel) -> bool:
     return not (isinstance(record, Failure) and record.failed in ("engine_error", "worker_lost"))
 
 
+def key_of_failure(key: str, sample: Sample) -> str:
+    """Return the key of a failure that may not happen again: `key` stays free for a record that is final."""
+    return digest([key, sample.id])
+
+
 def find_believed(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:
     """Return a judgement's stored record if it is final; None if it has to be judged."""
     record = find(journal, judgement, key)

@@ -23,7 +23,7 @@ from localeval.engine.memory import available
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import Journal, find_believed
+from localeval.judgements.journal import Journal, find_believed, key_of_failure
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
@@ -312,18 +312,10 @@ class Workers:
         if answer is None:
             return self._fail(task, journal)
         self.refused += answer.refused
-        outdated = False
         for line in answer.lines:
-            key, judgement, _, record, _ = line
-            existing = find_believed(journal, JUDGEMENTS[judgement], key)  # from a sample with the same texts
-            if existing is None:
+            key, judgement, *_ = line
+            if find_believed(journal, JUDGEMENTS[judgement], key) is None:  # else a sample has the same texts
                 journal.put(*line)
-            else:
-                outdated |= existing.model_dump(mode="json") != record
-        if outdated:  # this sample failed where the other did not, so take the other's record
-            records, keys, missing = self._look_up(task.sample, task.required, journal)
-            if missing is None:
-                return task.position, records, keys
         return task.position, answer.records, answer.keys
 
     def _pending(
@@ -360,6 +352,7 @@ class Workers:
         records, keys, missing = self._look_up(task.sample, task.required, journal)
         if missing is not None:
             judgement, key = missing
+            key = key_of_failure(key, task.sample)
             failure: BaseModel = Failure(failed="worker_lost", detail=f"{MOST_TRIES} workers ended")
             cost = {"seconds": 0, "rows": 0}
             journal.put(key, judgement.name, task.sample.id, failure.model_dump(mode="json"), cost)

@@ -15,6 +15,7 @@ import pytest
 from localeval import Judge, Result, Sample, evaluate, merge, offline
 from localeval.engine.interface import EngineError, EngineSettings
 from localeval.errors import InputError, ModelMissing, NotComparable
+from localeval.judgements.context import Failure
 from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
 from localeval.runs.workers import Answer, Task, Workers, answer
@@ -237,9 +238,9 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
     workers = Workers(steady_judge(SteadyEngine()), 1, late_worker)
     with Journal(tmp_path) as journal:
         first, second = workers.judge(twins, lambda _: ["needed"], Options.read({}), journal)
-        assert first[1:] == second[1:]  # the records and their keys
-        _, records, keys = first
-        assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
+        assert second[1]["needed"] == Failure(failed="engine_error", detail="out of memory")
+        for _, records, keys in (first, second):
+            assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
 
 
 def test_a_shard_that_is_not_whole_leaves_a_merged_run_as_it_was(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -14,6 +15,7 @@ from localeval import Score, evaluate, rescore
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import FolderError
 from localeval.judgements.journal import DAMAGED, JOURNAL, MOST_IN_MEMORY, Journal, JournalFile
+from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
 
 TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
@@ -75,3 +77,22 @@ def test_an_error_of_the_engine_is_asked_again_and_what_is_too_long_is_not(tmp_p
     for expected in (Score.failed("engine_error"), yes, yes):
         result = evaluate([TEA], ["faithfulness"], judge, tmp_path, statements="sentences")
         assert result.scores == rescore(tmp_path).scores == [{"faithfulness": expected}]
+
+
+def test_a_failed_sample_keeps_its_failure_when_another_with_the_same_texts_succeeds(tmp_path: Path) -> None:
+    """Also in the journal of a finished run whose repeat is interrupted after it succeeded."""
+    twins = [{**TEA, "id": name} for name in ("first", "second")]
+    answers: list[Any] = [EngineError("no cell is free"), {"statements": ["Tea grows."]}, {"verdict": 0.75}]
+    result = evaluate(twins, ["faithfulness"], fake_judge(FakeEngine(answers)), tmp_path)
+    scores = [{"faithfulness": score} for score in (Score.failed("engine_error"), Score(1.0, 0.75))]
+    assert result.scores == load(tmp_path).scores == rescore(tmp_path).scores == scores
+
+    alone = tmp_path / "alone"
+    evaluate(twins[:1], ["faithfulness"], fake_judge(FakeEngine(answers[:1])), alone)
+    with pytest.raises(AssertionError, match="no answer left"):
+        evaluate(twins[:1], ["faithfulness"], fake_judge(FakeEngine(answers[1:2])), alone)
+    assert rescore(alone).scores == scores[:1]
+    assert "failed" in (alone / "report.html").read_text("utf-8")
+    assert (
+        evaluate(twins[:1], ["faithfulness"], fake_judge(FakeEngine(answers[2:])), alone).scores == scores[1:]
+    )
