@@ -126,7 +126,7 @@ def _in_words(text: str) -> Iterator[int]:
             total, part = (total, part + value) if continues else (0, value)
             yield value
         elif word in _HUNDRED:
-            part = (part or 1) * 100
+            part = part * 100 if 0 < part < 100 else 100
         elif word in _SCALES and part:
             total, part = total + part * _SCALES[word], 0
         elif word in _SCALES:  # "a thousand"; for digits see `apply_scale`

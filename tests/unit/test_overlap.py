@@ -77,6 +77,11 @@ def test_long_runs_of_signs_take_no_longer_than_others() -> None:
     assert took.seconds < 5
 
 
+def test_a_word_that_a_model_repeats_without_end_makes_no_endless_number() -> None:
+    for words, number in (("five hundred and " * 2200, "500"), ("hundred " * 2200, "100")):
+        assert number in source_terms([words]).numbers
+
+
 def test_a_verdict_keeps_what_was_seen_of_its_statement() -> None:
     sample = {"response": "Hail falls in 1997.", "retrieved_contexts": SNOW}
     judge = fake_judge(FakeEngine([{"verdict": 0.6}]))
