@@ -17,7 +17,7 @@ from localeval.metrics.score import explain
 from localeval.prompts import FENCES
 from localeval.text.display import join_some, printable, printable_lines
 from localeval.text.injection import find_injections
-from localeval.text.language import language
+from localeval.text.language import language, strip_thinking
 
 if TYPE_CHECKING:
     from localeval.runs.result import Result, SampleResult
@@ -152,19 +152,18 @@ def _uses_support(result: Result) -> bool:
 
 
 def _notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
-    notes, records = [], sample_result.records
-    statements = records.get("statements")
-    response_record = statements or records.get("grounding")
-    language_code, calibrated = getattr(response_record, "language", ""), result.signature.calibration
-    if language_code == "other":
+    notes, records, calibrated = [], sample_result.records, result.signature.calibration
+    response, thinks = strip_thinking(sample_result.sample.response or "")
+    if language(response) == "other":
         notes.append("neither English nor Chinese")
-    if getattr(records.get("support"), "by", "llm") == "head" and _uses_support(result):
+    support = records.get("support")
+    if getattr(support, "by", "llm") == "head" and _uses_support(result):
         notes.append("read")
-    elif calibrated and language_code not in ("", *calibrated):
+    elif support and calibrated and language(response) not in calibrated:
         notes.append("raw probabilities")
-    if getattr(response_record, "thinking_removed", False):
+    if thinks:
         notes.append("<think> removed")
-    if any(s.cut in ("budget", "repetition") for s in getattr(statements, "sentences", ())):
+    if any(s.cut in ("budget", "repetition") for s in getattr(records.get("statements"), "sentences", ())):
         notes.append("statements cut")
     if columns := dict.fromkeys(match.column for match in find_injections(sample_result.sample, FENCES)):
         notes.append(f"reads like an attack on the judge: {', '.join(columns)}")

@@ -22,6 +22,7 @@ from localeval.cli import commands
 from localeval.engine.interface import EngineError
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
+from localeval.report.html.detail import detail
 from localeval.report.html.shown import labels, show_controls
 from localeval.report.tables import SCORES, STATEMENTS, cell
 from localeval.testing import FakeEngine, fake_judge
@@ -151,6 +152,26 @@ def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone
     assert '<html lang="zh">' in page_of(result)
     assert "the only language of" not in text_of(small())
     assert '<html lang="en">' in page_of(small())
+
+
+def test_thinking_and_another_language_are_noted_whatever_was_judged() -> None:
+    """Here no statement is made and nothing read."""
+    texts = ["<think>Hm.</think>Tea grows.", "Der Tee wächst in den Bergen und wird im Frühling gepflückt."]
+    result = plain({"a": {"answer_relevance": FULL}})
+    [first] = result.samples
+    result.samples = [replace(first, sample=Sample(id=str(i), response=text)) for i, text in enumerate(texts)]
+    first_row, second_row = (row for row in str(result).splitlines() if row[:2] in ("0 ", "1 "))
+    assert "<think> removed" in first_row
+    assert "neither English nor Chinese" in second_row
+    details = [detail(one, 0.5) for one in result.samples]
+    assert [(d["thinking"], d["other_language"]) for d in details] == [(True, False), (False, True)]
+
+
+def test_the_page_says_where_its_search_ends() -> None:
+    result = plain({"a": {"answer_relevance": FULL}})
+    assert "The search covers" not in text_of(result)
+    result.samples = [replace(result.samples[0], sample=Sample(response="Tea. " * 2000 + "zebra"))]
+    assert "The search covers the first 4000 bytes" in text_of(result)
 
 
 def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) -> None:

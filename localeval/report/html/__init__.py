@@ -73,7 +73,7 @@ def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iter
     """
     metrics, threshold = result.metrics, result.signature.threshold
     both = {"faithfulness", "faithfulness_hhem"} <= set(metrics)  # otherwise no record need be read
-    differ = result.disagreements(threshold) if both else []
+    differ = result.disagreements() if both else []
     lower = {name: not result.higher_is_better.get(name, True) for name in metrics}
     cut_at = min(LONGEST, LIST_BYTES // (2 * max(1, min(len(result.samples), MOST_LISTED))))
     listed = _listing(result, lower, {d.sample for d in differ}, cut_at)
@@ -101,7 +101,7 @@ def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iter
         differ=differ,
         most_named=MOST_NOTED,
         details=details,
-        cut_at=cut_at if cut_at < LONGEST else 0,
+        cut_at=cut_at if listed.is_cut else 0,
         data=shown.for_script(data),
     )
 
@@ -115,6 +115,7 @@ class _Listing(NamedTuple):
     reasons  the different (status, reason) of scores without a value
     attacks  index of a sample -> passages that read like an attack
     tenths   metric -> number of its values in each tenth of 0 to 1
+    is_cut   whether a question or a response in a row is not whole
     """
 
     order: list[int]
@@ -123,6 +124,7 @@ class _Listing(NamedTuple):
     attacks: dict[int, list[Injection]]
     languages: Counter[str]
     tenths: dict[str, list[int]]
+    is_cut: bool
 
 
 def _listing(result: Result, lower: Mapping[str, bool], split: Collection[str], cut_at: int) -> _Listing:
@@ -144,20 +146,22 @@ def _listing(result: Result, lower: Mapping[str, bool], split: Collection[str], 
         worst = order[: MOST_LISTED // 2]
         drawn = random.Random(0).sample(range(len(worst), len(order)), MOST_LISTED - len(worst))  # noqa: S311
         order = [*worst, *(order[rank] for rank in sorted(drawn))]
-    rows, reasons = [], dict[tuple[str, str], int]()
+    rows, reasons, is_cut = [], dict[tuple[str, str], int](), False
     for i in order:
         sample_result = result.samples[i]
         sample, scores = sample_result.sample, sample_result.scores
-        texts = ((sample.id, LONGEST_ID), (sample.user_input, cut_at), (sample.response, cut_at))
-        cut = (shown.truncate(shown.show_controls(text or ""), limit) for text, limit in texts)
-        row: list[object] = [i + 1, *cut, FLAGGED * (i in attacks) | SPLIT * (sample.id in split)]
+        texts = [shown.show_controls(text or "") for text in (sample.user_input, sample.response)]
+        cut = [shown.truncate(text, cut_at) for text in texts]
+        is_cut |= cut != texts
+        name = shown.truncate(shown.show_controls(sample.id), LONGEST_ID)
+        row: list[object] = [i + 1, name, *cut, FLAGGED * (i in attacks) | SPLIT * (sample.id in split)]
         for score in map(scores.__getitem__, result.metrics):
             if score.value is None or score.soft is None:
                 row.append(reasons.setdefault((score.status, score.reason), len(reasons)))
             else:
                 row.append([round(score.value, 4), round(score.soft, 4)])
         rows.append(shown.for_script(row))
-    return _Listing(order, rows, list(reasons), attacks, languages, tenths)
+    return _Listing(order, rows, list(reasons), attacks, languages, tenths, is_cut)
 
 
 def _badness(scores: Mapping[str, Score], lower: Mapping[str, bool]) -> tuple[float, float, float]:

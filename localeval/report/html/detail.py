@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
 from localeval.judgements.context import response_of
+from localeval.text.language import language, strip_thinking
 
 if TYPE_CHECKING:
     from localeval.runs.result import SampleResult
@@ -31,7 +32,6 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
     all_records = dict(result.calibrated())  # reads each record once
     records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
     sample, response, needed = result.sample, response_of(result.sample), records.get("needed")
-    response_record = records.get("statements") or records.get("grounding")
     pieces = _response(response, records)
     contexts = _contexts(sample.retrieved_contexts or [], records, threshold)
     draws = _draws(records)
@@ -52,8 +52,8 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         "answerable": needed and needed.answerable,
         "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
         "useful_for": getattr(records.get("useful"), "against", ""),
-        "thinking": getattr(response_record, "thinking_removed", False),
-        "other_language": getattr(response_record, "language", "") == "other",
+        "thinking": strip_thinking(sample.response or "")[1],
+        "other_language": language(response) == "other",
         "windows": most_windows(records),
         "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
     }
