@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
@@ -67,23 +67,23 @@ class Actor(Worker):
     def ready(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""
         import ray
+        from ray.exceptions import RayError
 
         try:
             ray.get(self._actor.ready.remote())
-        except ray.exceptions.RayError as error:
-            raise WorkerLost(shorten(error)) from error
+        except RayError as error:
+            raise WorkerLost(f"{shorten(error)}; is localeval on its machine?") from error
 
     def judge(self, task: Task) -> Answer:
         import ray
         from ray.exceptions import RayError, RayTaskError
 
         try:
-            answer: Answer = ray.get(self._actor.judge.remote(task))
+            return cast("Answer", ray.get(self._actor.judge.remote(task)))
         except RayTaskError as error:
             raise error.cause from error
         except RayError as error:  # the actor, its process or its machine is gone
             raise WorkerLost from error
-        return answer
 
     def stop(self) -> None:
         import ray

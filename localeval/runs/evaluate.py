@@ -86,13 +86,13 @@ def evaluate(
         signature, skipped = loaded.signature(selected, choices), run_folder.skipped(folder, dataset)
         config, curves = config_of(loaded, choices, signature, skipped), loaded.curves(choices)
         run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
+        pool = choose_workers(loaded, workers, ray)  # raises before a finished run in the folder goes
         with Run.open(folder, dataset, config, loaded.fits) as run:
             if folder is not None:
                 note_shard(folder, shard_file)
             if watch is not None and run_plan is not None:
                 run.keep_plan(run_plan)
                 watch.begin(run_plan)
-            pool = choose_workers(loaded, workers, ray)
             required = partial(judgements_of_sample, selected, choices)
             scored = ScoredSamples(dataset, run.journal.lines, curves, choices.threshold)
             with closing(pool.judge(dataset, required, choices, run.journal)) as judged:

@@ -80,8 +80,12 @@ def skipped(folder: Path | None, read: Samples) -> list[Skipped]:
     return [*(previous.skipped if previous else []), *read.skipped]
 
 
-def check_default(folder: Path, samples: Sequence[Sample]) -> None:
-    """Raise InputError where a default folder has a finished run with none of these questions."""
+def check_default(folder: Path, samples: Samples) -> None:
+    """Raise InputError where a default folder has a finished run with none of these questions.
+
+    Raises FolderError as `check` does.
+    """
+    check(folder, samples)
     if not (folder / RESULTS).exists() or not (stored := _read_stored(folder)):
         return
     questions = set(map(_question, stored))

@@ -94,6 +94,14 @@ class Process(Worker):
             raise InputError(f"no worker can be started ({error.strerror}); choose fewer.") from error
         worker_end.close()  # so that the pipe ends with the process
 
+    def ready(self) -> None:
+        try:
+            self._pipe.recv()
+        except (EOFError, OSError) as error:
+            raise WorkerLost(
+                'its process ended; a script has to call evaluate below `if __name__ == "__main__":`'
+            ) from error
+
     def judge(self, task: Task) -> Answer:
         try:
             self._pipe.send(task)
@@ -135,12 +143,13 @@ def answer(judge: Judge, task: Task) -> Answer:
 
 
 def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
-    """Answer tasks until the driver ends, which closes the pipe."""
+    """Say that the process has started, then answer tasks until the driver ends, which closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles Ctrl-C
     if refuse_network:
         offline()
     judge: Judge | None = None
     with suppress(EOFError, OSError), ExitStack() as stack:
+        pipe.send("ready")
         while True:
             task = pipe.recv()
             try:
@@ -279,7 +288,7 @@ class Workers:
             except WorkerLost as error:
                 failed_starts += 1
                 if failed_starts > MOST_TRIES:
-                    self._done.put(InputError(f"no worker can be started ({error}); is localeval there?"))
+                    self._done.put(InputError(f"no worker can be started: {error}."))
                     return
             except Exception as error:  # noqa: BLE001 (raised again in the driver)
                 self._done.put(error)

@@ -14,7 +14,10 @@ import pytest
 
 from localeval import InputError, Judge, evaluate, plan, read_samples, rescore
 from localeval.cli import main
+from localeval.errors import FolderError
 from localeval.runs.card import make
+from localeval.runs.folder import check_default
+from localeval.testing import FakeEngine, fake_judge
 from tests.commands import refused
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
@@ -92,6 +95,9 @@ def test_a_run_that_is_refused_leaves_the_finished_one_before_it(tiny_path: Path
     with Judge.load(tiny_path, n_ctx=1 << 20) as judge, pytest.raises(InputError, match="n_ctx is"):
         evaluate(ROWS, ["faithfulness"], judge, tmp_path, statements="sentences")
     assert contents(tmp_path) == before
+    with pytest.raises(InputError, match="workers load the judge themselves"):
+        evaluate(ROWS, ["context_relevance"], fake_judge(FakeEngine([])), tmp_path, workers=2)
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.usefixtures("steady")
@@ -138,6 +144,11 @@ def test_results_that_go_are_told_in_one_sentence_and_no_judgement_goes(
     assert [warning in message for message in caplog.messages] == [True] * bool(warning)
     assert (tmp_path / JOURNAL).read_bytes().startswith(before[JOURNAL])
     assert (judge_rows(ROWS, tmp_path), (tmp_path / RESULTS).read_bytes()) == (0, before[RESULTS])
+
+
+def test_a_default_folder_that_the_system_refuses_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="choose another folder"):
+        check_default(tmp_path / ("x" * 300), read_samples(ROWS))
 
 
 @pytest.mark.usefixtures("steady")

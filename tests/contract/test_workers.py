@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -206,6 +208,24 @@ def test_a_worker_that_can_not_be_started_ends_the_run(tmp_path: Path) -> None:
     workers = Workers(steady_judge(SteadyEngine()), 2, start)
     with pytest.raises(OSError, match="no more processes"), Journal(tmp_path) as journal:
         list(workers.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
+
+
+def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_path: Path) -> None:
+    """As in a script that calls `evaluate` while it is imported: each worker imports it again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from localeval import evaluate\n"
+        "from tests.steady import SteadyEngine, steady_judge\n"
+        "sample = {'user_input': 'Tea?', 'response': 'Tea grows.', 'retrieved_contexts': ['Tea grows.']}\n"
+        "judge = steady_judge(SteadyEngine())\n"
+        f"evaluate([sample], ['faithfulness'], judge, {str(tmp_path / 'run')!r}, workers=2)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert '__name__ == "__main__"' in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "run" / "results.json").exists()
 
 
 def missing_model() -> Judge:
