@@ -208,13 +208,16 @@ def _compared(
     def count_status(status: str) -> tuple[int, int]:
         return sum(a.status == status for _, a, _ in pairs), sum(b.status == status for _, _, b in pairs)
 
+    def count_scored(run: Result) -> int:
+        return sum(item.scores[metric].status == "scored" for item in run.samples)
+
     moved = sorted((s for s in scored if s.soft_a != s.soft_b), key=lambda s: -abs(s.soft_b - s.soft_a))
     return Compared(
         value=value,
         soft=_difference([s.soft_a for s in scored], [s.soft_b for s in scored]),
         finding=finding,
         pairs=len(scored),
-        scored=(first[metric].scored, second[metric].scored),
+        scored=(count_scored(first), count_scored(second)),
         undefined=count_status("undefined"),
         failed=count_status("failed"),
         moved=tuple(moved[:MOST_MOVED]),

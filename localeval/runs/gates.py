@@ -107,7 +107,12 @@ def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Ou
         if any(comparison.failed):
             before, after = comparison.failed
             warnings.append(f"{metric}: failed in that run: {before}, in this one: {after}; {not_compared}")
-    return drop_gates(compared, where), tuple(warnings)
+    outcomes = drop_gates(compared, where)
+    for metric in baseline.metrics:
+        if metric not in result.metrics:
+            gate = f"{metric}: no drop from {printable(where)}"
+            outcomes.append(Outcome(gate, "it is not computed here", missed=True))
+    return outcomes, tuple(warnings)
 
 
 def drop_gates(compared: Comparison, where: str) -> list[Outcome]:

@@ -48,7 +48,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             "For another judging use `evaluate`."
         )
     samples, config = run_folder.read_run(Path(folder))
-    original, selected = config.signature, choose_metrics(metrics or config.metrics)
+    original, selected = config.signature, choose_metrics(config.metrics if metrics is None else metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)
     if "support" in original.judgements and "calibration" not in options:

@@ -156,11 +156,13 @@ class Result:
         """The scores of each sample, by metric, in the order of the input."""
         return [dict(s.scores) for s in self.samples]
 
-    def disagreements(self, threshold: float = 0.5) -> list[Disagreement]:
+    def disagreements(self, threshold: float | None = None) -> list[Disagreement]:
         """List the statements whose probability is at least `threshold` for only one of judge and HHEM.
 
+        By default the threshold is the run's.
         Empty unless a metric of each was computed (`faithfulness` and `faithfulness_hhem`).
         """
+        threshold = self.signature.threshold if threshold is None else threshold
         statements = []
         for item in self.samples:
             records = item.calibrated()

@@ -97,7 +97,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
 
     >>> merge(["runs/first", "runs/second"], "runs/whole")                   # doctest: +SKIP
     """
-    folders, output = list(map(Path, runs)), Path(output)
+    folders, output = [Path(runs)] if isinstance(runs, str) else list(map(Path, runs)), Path(output)
     if os.path.realpath(output) in map(os.path.realpath, folders):
         raise InputError(f"{output} is one of the shards; choose another folder with -o.")
     shards = [read_model(folder / SHARD, ShardFile, "shard", "evaluate --shard") for folder in folders]

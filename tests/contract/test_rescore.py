@@ -70,6 +70,8 @@ def test_an_option_that_judgements_hang_on_is_refused(run: Path) -> None:
         rescore(run, statements="sentences")
     with pytest.raises(InputError, match="threshold is 2"):
         rescore(run, threshold=2)
+    with pytest.raises(InputError, match="metric"):
+        rescore(run, [])
 
 
 def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: Path) -> None:

@@ -84,6 +84,8 @@ def test_a_baseline_that_cannot_be_compared_is_a_missed_gate() -> None:
     assert "judge.sha256" in outcomes[0].found
     assert missed_drops(now, result({"other": Score(1, 1)}, judge=now.signature.judge)) == [True]
     assert missed_drops(result({"0": Score.failed("timeout")}), before) == [True]
+    before.metrics.append("answer_relevance")  # its model is not here now
+    assert missed_drops(result(scored([1.0])), before) == [False, True]
 
 
 def test_junit_has_a_case_for_each_gate_and_a_failure_for_each_missed_one() -> None:
