@@ -76,13 +76,12 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
     """
     text = response_of(sample)
     language_code = language(text)
+    sentences, contexts = extract_claims(text), sample.retrieved_contexts or []
+    if not sentences:
+        return GroundingRecord(sentences=(), all_supported=1.0, language=language_code)
     head = context.heads.get(language_code)
     if head is None:
         raise NoHead(f"no head was fitted for this judge and responses in {language_code}")
-    sentences = extract_claims(text)
-    contexts = sample.retrieved_contexts or []
-    if not sentences:
-        return GroundingRecord(sentences=(), all_supported=1.0, language=language_code)
     question = question_text(sample.user_input)
     item = question + text
     parts = windows(context.engine, None, contexts, [item], bare=context_text([]))

@@ -36,8 +36,9 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
     # The same question twice is embedded once, so that equal questions have equal cosines.
     distinct = list(dict.fromkeys(draw.question for draw in draws))
     embedder, texts = context.embedder(), [sample.user_input or "", *distinct]
+    vectors = embedder.embed(texts)
     try:
-        rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # the caller's own may return lists
+        rows = np.asarray(vectors, dtype=np.float32)  # the caller's own may return lists
     except (TypeError, ValueError):
         rows = np.empty(0, np.float32)
     if rows.shape[:-1] != (len(texts),) or not rows.size or not np.isfinite(rows).all():
@@ -47,6 +48,6 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
         )
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     lengths[(lengths == 0) | (abs(lengths - 1) <= UNIT)] = 1
-    vectors = (rows / lengths).astype(np.float32)
-    cosines = dict(zip(distinct, (vectors[1:] @ vectors[0]).tolist(), strict=True))
+    units = (rows / lengths).astype(np.float32)
+    cosines = dict(zip(distinct, (units[1:] @ units[0]).tolist(), strict=True))
     return SimilarityRecord(cosines=tuple(cosines[draw.question] for draw in draws))

@@ -157,7 +157,7 @@ def build_signature(
     heads = heads_for(models.judge["sha256"], options)
     if curves is None:
         curves = curves_for(models.judge["sha256"], options, heads)
-    reads = "grounding" in names or ("support" in names and options.support_by in ("auto", "head"))
+    by_head = options.support_by in ("auto", "head") and names & {"support", "support_hhem"}
     return models.model_copy(
         update={
             "localeval": own_version(),
@@ -172,7 +172,7 @@ def build_signature(
             "embedder": models.embedder if "embedder" in used else {},
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _LEFT_OUT},
-            "heads": head_digests(heads) if reads else {},
+            "heads": head_digests(heads) if by_head or "grounding" in names else {},
             "calibration": curves_to_json(curves) if JUDGEMENT in names else {},
         }
     )

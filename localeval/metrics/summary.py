@@ -115,8 +115,9 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    # A caller's own metric may return numpy's numbers, or nan, which JSON does not have.
-    value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
+    # A caller's own metric may return a mere number, numpy's numbers, or nan, which JSON does not have.
+    numbers = (score.value, score.soft) if isinstance(score, Score) else (-1, -1)
+    value, soft = (None if number is None else float(number) for number in numbers)
     in_range = all(0 <= number <= 1 for number in (value, soft) if number is not None)
     if not in_range or (value is None) == (score.status == "scored"):
         raise InputError(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Sample, Score, evaluate, plan, rescore
-from localeval.testing import FakeEngine, fake_judge
+from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.heads import head, heads_text
 
 MILL = Sample(
@@ -71,7 +71,9 @@ def test_a_head_of_the_language_is_needed_where_something_is_claimed() -> None:
     judge = fake_judge(FakeEngine([]))
     chinese, empty = (MILL.model_copy(update={"response": text}) for text in ("水磨建于1820年。", ""))
     assert judge.score("groundedness", chinese, head=SHORT_HEAD) == Score.failed("no_head")
-    assert judge.score("groundedness", empty, head=SHORT_HEAD) == Score.undefined("no_statements")
+    question = MILL.model_copy(update={"response": "水磨在哪里？"})
+    for nothing in (empty, question):
+        assert judge.score("groundedness", nothing, head=SHORT_HEAD) == Score.undefined("no_statements")
     assert judge.score("faithfulness", chinese, support_by="head", head=SHORT_HEAD) == Score.failed("no_head")
     with pytest.raises(InputError, match="head"):
         judge.score("faithfulness", LONG, support_by="head")
@@ -158,6 +160,13 @@ def test_a_judge_whose_head_does_not_decide_is_asked(change: Any, options: Any, 
     result = evaluate([LONG.model_copy(update=change)], ["faithfulness"], fake_judge(engine), **options)
     engine.close()  # nothing was left to be asked
     assert result.scores[0]["faithfulness"].value == 1.0
+
+
+def test_a_head_that_makes_sentences_of_statements_is_in_the_signature_of_hhem_too() -> None:
+    sentences = ["The mill was built in 1820.", "It burned in 1931.", "It was built of brick."]
+    judge = fake_judge(FakeEngine([]), classifier=FakeClassifier(dict.fromkeys(sentences, 0.9)))
+    result = evaluate([LONG], ["faithfulness_hhem"], judge, head=LONG_HEAD)
+    assert result.signature.heads == {"en": head(unknown=-3.0, long_answers=100).sha256}
 
 
 def test_the_plan_of_a_response_that_is_read_has_no_reply() -> None:

@@ -198,6 +198,11 @@ def test_hhem_decides_where_it_is_asked_to_and_where_judge_and_hhem_differ_is_li
     assert (by_option.value, by_option.soft) == pytest.approx((1 / 2, 1.1 / 2))
     (case,) = result.disagreements()
     assert (case.sample, case.statement, case.judge, case.classifier) == ("a", "Tea is blue.", 0.7, 0.2)
+    higher = fake_judge(FakeEngine([{"verdict": 0.8}, {"verdict": 0.7}]), classifier=classifier)
+    metrics = ["faithfulness", "faithfulness_hhem"]
+    result = evaluate([sample], metrics, higher, statements="sentences", threshold=0.85)
+    (case,) = result.disagreements()  # at the run's own threshold
+    assert (case.statement, case.judge, case.classifier) == ("Tea is green.", 0.8, 0.9)
 
 
 # The edge-case table: (metric, sample) -> score
@@ -250,6 +255,10 @@ def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.Monke
         add_metric(monkeypatch, (), score)
         with pytest.raises(InputError, match="mine"):
             evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+    number: Any = 0.5
+    add_metric(monkeypatch, (), number)
+    with pytest.raises(InputError, match="mine"):
+        evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
     with pytest.raises(InputError, match="moods"):
         register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
 
