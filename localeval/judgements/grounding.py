@@ -19,7 +19,6 @@ from localeval.text.sentences import Sentence, has_words
 
 DOUBTFUL = 0.5  # words and sentences with P(supported) below this are marked
 LONG = 3  # sentences that make a response long: there, reading agrees with people better than asking
-ENOUGH = 100  # long answers that a head must have been fitted to before it decides long responses
 
 
 class ReadSentence(Record):
@@ -59,7 +58,7 @@ def decides(context: JudgeContext, sample: Sample) -> bool:
     if by != "auto":
         return by == "head"
     head = context.heads.get(language(text))
-    if head is None or head.long_answers < ENOUGH or has_words(sample.reference or ""):
+    if head is None or not head.decides_long or has_words(sample.reference or ""):
         return False
     return any(map(has_words, sample.retrieved_contexts or [])) and len(extract_claims(text)) >= LONG
 

@@ -26,7 +26,8 @@ READING = "1"  # version of how a text is read: what precedes it, and which stat
 FORM = "2"  # version of a head: of what it computes from the states, and of `READING`, on which it was fitted
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
-CLOSEST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite
+ENOUGH = 100  # long answers that a head must have been fitted to before it decides long responses
+LEAST = 1e-6  # probabilities are clipped to this distance from 0 and 1, so that a logit is finite
 
 
 def context_text(contexts: Sequence[str]) -> str:
@@ -163,6 +164,11 @@ class Head(Fitted):
         """Return the logit of a sentence from those of its words and from its overlap."""
         return self.sentence.of(words) + math.fsum(w * x for w, x in zip(self.overlap, overlap, strict=True))
 
+    @property
+    def decides_long(self) -> bool:
+        """Return whether it was fitted to enough long answers to decide long responses."""
+        return self.long_answers >= ENOUGH
+
     @cached_property
     def sha256(self) -> str:
         """The digest of every field that affects a result."""
@@ -217,7 +223,7 @@ def head_digests(heads: Mapping[str, Head]) -> dict[str, str]:
 
 
 def logit(probability: float) -> float:
-    p = min(max(probability, CLOSEST), 1 - CLOSEST)
+    p = min(max(probability, LEAST), 1 - LEAST)
     return math.log(p / (1 - p))
 
 

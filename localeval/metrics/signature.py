@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, with_needs
-from localeval.judgements.calibration import JUDGEMENT, Curves, curves_for, curves_to_json
+from localeval.judgements.calibration import Curves, curves_for, curves_to_json
 from localeval.judgements.heads import head_digests, heads_for
 from localeval.metrics import Metric
 from localeval.prompts import LANGUAGES
@@ -173,7 +173,7 @@ def build_signature(
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _LEFT_OUT},
             "heads": head_digests(heads) if by_head or "grounding" in names else {},
-            "calibration": curves_to_json(curves) if JUDGEMENT in names else {},
+            "calibration": curves_to_json(curves) if "support" in names else {},
         }
     )
 

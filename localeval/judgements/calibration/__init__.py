@@ -16,15 +16,13 @@ from pydantic import Field
 
 from localeval.errors import InputError
 from localeval.judgements import statements, support
-from localeval.judgements.grounding import ENOUGH
-from localeval.judgements.heads import CLOSEST, Fitted, FittedFor, Head, logit, sigmoid
+from localeval.judgements.heads import LEAST, Fitted, FittedFor, Head, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
 from localeval.text.display import shorten
 
-JUDGEMENT = "support"
 MOST_UNKNOWN = 2  # unknown numbers of one statement that count: a list of ten says little more than two
 SCHEMA = 1  # of a calibration file
 
@@ -102,14 +100,14 @@ def calibrate(records: Mapping[str, Any], curves: Curves) -> Mapping[str, Any]:
     """
     if not curves:
         return records
-    raw, statements_record = records.get(JUDGEMENT), records.get("statements")
+    raw, statements_record = records.get("support"), records.get("statements")
     if not isinstance(raw, SupportRecord) or not isinstance(statements_record, StatementsRecord):
         return records
     if raw.by != "llm" or not raw.windows or statements_record.language not in curves:
         return records
     curve = curves[statements_record.language]
     verdicts = tuple(v.model_copy(update={"probability": curve.apply_to(v)}) for v in raw.verdicts)
-    return {**records, JUDGEMENT: raw.model_copy(update={"verdicts": verdicts})}
+    return {**records, "support": raw.model_copy(update={"verdicts": verdicts})}
 
 
 def all_supported(probabilities: Sequence[float]) -> float:
@@ -118,7 +116,7 @@ def all_supported(probabilities: Sequence[float]) -> float:
     >>> all_supported([0.5] * 4) == 0.5 ** 2
     True
     """
-    logs = sum(math.log(max(p, CLOSEST)) for p in probabilities)
+    logs = sum(math.log(max(p, LEAST)) for p in probabilities)
     return math.exp(logs / math.sqrt(len(probabilities)))
 
 
@@ -134,7 +132,7 @@ def conditions(
     `versions` are those of the judgements, where they differ from the current ones.
     """
     forms: dict[str, str] = {"statements": options.statements, "verdict": options.verdict}
-    if options.support_by == "auto" and (head := heads.get(language)) and head.long_answers >= ENOUGH:
+    if options.support_by == "auto" and (head := heads.get(language)) and head.decides_long:
         forms["support_by"] = "auto"  # the judge is asked about short responses only
     prompts = ["support_reasoned" if options.verdict == "reasoned" else "support"]
     prompts += ["statements"] if options.statements == "llm" else []
@@ -144,7 +142,7 @@ def conditions(
         "prompts": {name: options.prompt(name, language).sha256 for name in sorted(prompts)},
         "judgements": {
             "statements": versions.get("statements", statements.VERSION),
-            JUDGEMENT: versions.get(JUDGEMENT, support.VERSION),
+            "support": versions.get("support", support.VERSION),
         },
         "options": forms,
     }

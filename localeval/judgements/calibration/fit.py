@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported
-from localeval.judgements.heads import CLOSEST, logit
+from localeval.judgements.heads import LEAST, logit
 from localeval.judgements.support import Verdict
 
 # The largest slope, and the inverse of the smallest: a few labels without a mistake would give more.
@@ -43,7 +43,7 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     def loss_and_gradient(weights: Weights) -> tuple[float, Weights]:
         logits = features @ weights
         logs = np.add.reduceat(-np.logaddexp(0, -logits), starts) / np.sqrt(lengths)
-        share = np.clip(np.exp(logs), CLOSEST, 1 - CLOSEST)
+        share = np.clip(np.exp(logs), LEAST, 1 - LEAST)
         loss = -(targets * np.log(share) + (1 - targets) * np.log(1 - share)).mean()
         by_log = ((1 - targets) * share / (1 - share) - targets) / np.sqrt(lengths) / len(lengths)
         by_weights = (np.repeat(by_log, lengths) / (1 + np.exp(logits))) @ features
