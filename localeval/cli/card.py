@@ -13,7 +13,7 @@ from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, OutputFol
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
-from localeval.runs.folder import RESULTS, check_default
+from localeval.runs.folder import check_default
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
@@ -58,20 +58,20 @@ def card(
     question needs the sentence, else 0. With 40 labels of faithfulness in a language, `card` also fits a
     calibration for --calibration: FOLDER/calibration.json.
     """
-    from localeval.runs.card import CALIBRATION, CARD, make
+    from localeval.runs.card import CALIBRATION, CARD, dataset_name, make
     from localeval.runs.card import as_json as card_json
     from localeval.runs.card.render import as_html, as_text
 
     metric, *others = metrics or ["faithfulness"]
     if others:
         raise InputError(f"a card is of one metric, and {1 + len(others)} are named; give one with -m.")
-    stem = "stdin" if labelled == "-" else Path(labelled).stem
-    folder = output or Path(f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
-    if output is None and Path(labelled).is_file() and (folder / RESULTS).exists():
-        check_default(folder, read_samples(labelled))
     judge, options = split_options(settings)
+    data = read_samples(labelled)
+    folder = output or Path(f"cards/{dataset_name(data)}-{metric}{'-sentences' if sentences else ''}")
+    if output is None:
+        check_default(folder, data)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
-        result = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
+        result = make(data, metric, loaded, folder, number, progress, sentences, **options)
     click.echo(card_json(result) if as_json else as_text(result), nl=not as_json)
     if html is not None:
         with writing_to(html, "card"):

@@ -15,7 +15,7 @@ import pytest
 from localeval import InputError, Judge, evaluate, plan, read_samples, rescore
 from localeval.cli import main
 from localeval.runs.card import make
-from tests.commands import refused
+from tests.commands import fault, localeval, refused
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
 
@@ -114,9 +114,9 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(t
 def test_a_card_of_a_part_of_its_own_samples_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "two  spaces" / "card"
     data = write_rows(tmp_path / "labelled.jsonl", LABELLED)
-    make(str(data), "faithfulness", steady_judge(SteadyEngine()), folder, statements="sentences")
+    make(read_samples(data), "faithfulness", steady_judge(SteadyEngine()), folder, statements="sentences")
     with pytest.raises(InputError, match="only 20 of 40 samples"):
-        make(str(folder / SAMPLES), "faithfulness", steady_judge(SteadyEngine()), folder, 20)
+        make(read_samples(folder / SAMPLES), "faithfulness", steady_judge(SteadyEngine()), folder, 20)
 
 
 @pytest.mark.parametrize(
@@ -246,3 +246,7 @@ def test_two_cards_of_the_same_name_share_no_folder(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     main(["card", str(first), "--statements", "sentences", "-q"])
     assert "finished run of 20 other samples" in refused("card", second, "--statements", "sentences", "-q")
+    Path("cards/l-faithfulness").rename("cards/stdin-faithfulness")
+    sent = localeval("card", "-", "--statements", "sentences", "-q", cwd=tmp_path, stdin=second.read_text())
+    assert "finished run of 20 other samples" in fault(sent)
+    assert "File name too long" in refused("card", "x" * 300)
