@@ -17,6 +17,7 @@ from localeval.judge import Judge
 from localeval.metrics.score import explain
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.report.progress import live_line
+from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate as run
 from localeval.runs.evaluate import metrics_for, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
@@ -160,3 +161,5 @@ def score(
             click.echo(f"{name} {metric_score.value:.4f} soft {metric_score.soft:.4f}")
         else:
             click.echo(f"{name} {metric_score.status} {explain(metric_score.reason)}")
+    for note in [*notes_on_texts(result.samples[0], result), *language_warnings(result)]:
+        say(note)
