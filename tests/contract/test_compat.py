@@ -71,6 +71,14 @@ def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp
     assert [s.id for s in EvaluationDataset([localeval.Sample(id=name) for name in "161"])] == ["1", "6", "4"]
     bare = SingleTurnSample()
     assert [s.id for s in EvaluationDataset([bare, bare, {"id": "4"}])] == ["1", "2", "4"]
+    for rows, ids in (
+        ([*read[1:], ROWS[0]], "234"),
+        ([ROWS[0], *read], "5123"),
+        ([{"id": 0}, *read], "0123"),
+    ):
+        assert "".join(s.id for s in EvaluationDataset(rows)) == ids
+    with pytest.raises(InputError, match="same id a"):
+        EvaluationDataset([{"id": "a"}, {"id": "a"}])
     assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
 
 
