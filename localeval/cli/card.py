@@ -111,6 +111,9 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
         fitted_for = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
         layer = head_states.layer_of(loaded.engine, layer)
         states = head_states.compute_states(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
+    if too_long := len(answers) - len(states):
+        say(f"{where}: {too_long} of {len(answers)} answers are left out, too long with their contexts")
+        head_states.check_enough(states, where)
     heads = []
     for head in head_fit.fit(states, fitted_for, layer):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())

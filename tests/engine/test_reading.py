@@ -111,3 +111,16 @@ def test_a_head_that_would_be_of_no_use_is_not_written(
     options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", str(layer))
     done = localeval("fit", path, *options, cwd=tmp_path)
     assert (done.returncode, message in done.stderr, head.exists()) == (2, True, False), done.stderr
+
+
+def test_answers_that_are_too_long_are_counted_and_the_rest_has_to_be_enough(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    head, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", 310)
+    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    rows[:20] = [row.replace('["Tea grows."]', json.dumps(["Tea grows. " * 9000])) for row in rows[:20]]
+    path.write_text("".join(rows), encoding="utf-8")
+    done = localeval("fit", path, "--judge", tiny_path, "--threads", "1", "-o", head, cwd=tmp_path)
+    assert (done.returncode, head.exists()) == (2, False)
+    assert "20 of 310 answers are left out" in done.stderr
+    assert "145 answers with label 1 and 145 with label 0 are too few" in done.stderr
