@@ -103,7 +103,11 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
 
     if len({os.path.realpath(path) for path in labelled}) < len(labelled):
         raise InputError("a file of labels is given twice; give each once.")
-    samples = [sample for path in labelled for sample in read_samples(path)]
+    samples = [  # rows without a group are their own, also where two files number them alike
+        sample.model_copy(update={"id": f"{sample.id} of {path}"})
+        for path in labelled
+        for sample in read_samples(path)
+    ]
     where = ", ".join(labelled)
     answers = head_states.labelled(samples, [label(sample, where) for sample in samples], where)
     cache = user_cache_path("localeval") / "states"

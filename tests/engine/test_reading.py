@@ -18,6 +18,7 @@ from localeval import Judge, Sample
 from localeval.engine.engine import Engine
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
+from localeval.runs import head_fit
 from tests.commands import localeval
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
@@ -124,3 +125,17 @@ def test_answers_that_are_too_long_are_counted_and_the_rest_has_to_be_enough(
     assert (done.returncode, head.exists()) == (2, False)
     assert "20 of 310 answers are left out" in done.stderr
     assert "145 answers with label 1 and 145 with label 0 are too few" in done.stderr
+
+
+def test_rows_without_id_and_group_are_not_of_one_group_with_those_of_another_file(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [json.loads(row) for row in labelled(tmp_path / "l.jsonl", 300).read_text("utf-8").splitlines()]
+    for row in rows:
+        del row["id"], row["group"]
+    for name, part in (("good.jsonl", rows[1::2]), ("bad.jsonl", rows[::2])):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in part), encoding="utf-8")
+    groups: list[str] = []
+    monkeypatch.setattr(head_fit, "fit", lambda states, *_: groups.extend(x.group for x in states) or [])
+    localeval("fit", "good.jsonl", "bad.jsonl", "--judge", tiny_path, "-o", "head.json", cwd=tmp_path)
+    assert len(set(groups)) == 300
