@@ -133,6 +133,15 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
 
 
+def test_a_null_is_no_language_and_no_source(tmp_path: Path) -> None:
+    samples = rows(60)
+    for row in samples[:40]:
+        row.update(lang=None, source=None)
+    card = card_of(tmp_path, samples, in_order(60))
+    assert [part.name for part in card.parts] == ["all"]
+    assert card.calibrations[0].fitted_on["sources"] == {"": 60}
+
+
 def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> None:
     """Raw, every statement counts as supported; the fitted threshold lies between 0.6 and 0.8."""
     answers = in_order(60)

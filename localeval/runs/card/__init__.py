@@ -134,8 +134,8 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     Only judgements that the scores depend on count: the folder may hold others, of other metrics or options.
     """
     journal, costs = JournalFile(folder / JOURNAL), defaultdict[str, list[dict[str, Any]]](list)
-    named_keys = [item for sample in result.samples for item in sample.keys.items()]
-    keys = [key for name, key in named_keys if name in result.signature.judgements]
+    used = result.signature.judgements
+    keys = [key for sample in result.samples for name, key in sample.keys.items() if name in used]
     for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
         if entry := journal.entry(key):
             costs[entry["sample"]].append(entry["cost"])
