@@ -13,7 +13,7 @@ from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, OutputFol
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
-from localeval.runs.folder import check_default
+from localeval.runs.folder import CALIBRATION, CARD, check_default
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
@@ -58,8 +58,8 @@ def card(
     question needs the sentence, else 0. With 40 labels of faithfulness in a language, `card` also fits a
     calibration for --calibration: FOLDER/calibration.json.
     """
-    from localeval.runs.card import CALIBRATION, CARD, dataset_name, make
     from localeval.runs.card import as_json as card_json
+    from localeval.runs.card import dataset_name, make
     from localeval.runs.card.render import as_html, as_text
 
     metric, *others = metrics or ["faithfulness"]

@@ -169,7 +169,7 @@ def test_a_variable_with_a_wrong_value_is_exit_2_and_named(monkeypatch: pytest.M
     assert "(env var: 'LOCALEVAL_BETA')" in refused("evaluate", "data.csv")
 
 
-@pytest.mark.parametrize("place", ["folder", "nowhere/x.html", "run/journal.jsonl"])
+@pytest.mark.parametrize("place", ["folder", "nowhere/x.html", "run/journal.jsonl", "run/card.json"])
 @pytest.mark.usefixtures("data")
 def test_a_file_that_can_not_or_may_not_be_written_is_exit_2_and_stays(place: str) -> None:
     judged(Path("run"), [0.9])

@@ -229,6 +229,15 @@ def test_what_is_read_is_not_written_over_in_whatever_order_it_is_given(tmp_path
     assert path.read_text() == "mine"
 
 
+def test_two_outputs_are_not_one_file(tmp_path: Path) -> None:
+    run, new = judged(tmp_path / "run", [0.9]), tmp_path / "new"
+    gate = ("--fail-under", "faithfulness=0.1")
+    for words in (("-o", new, "--junit", new), ("--junit", new, "-o", tmp_path / "run" / ".." / "new")):
+        assert "another option" in refused("rescore", run, *words, *gate)
+    assert "another option" in refused("card", run / SAMPLES, "--html", new, "-o", new)
+    assert not new.exists()
+
+
 def test_a_damaged_configuration_keeps_no_journal_from_its_command(tmp_path: Path) -> None:
     judge_rows(ROWS, tmp_path)
     before = (tmp_path / RESULTS).read_bytes()

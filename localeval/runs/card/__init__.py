@@ -21,12 +21,12 @@ from localeval.prompts.options import Options
 from localeval.runs.card import figures, labels
 from localeval.runs.card.figures import MARKED_METRIC, Part
 from localeval.runs.evaluate import Progress, evaluate
+from localeval.runs.folder import CALIBRATION, CARD
 from localeval.runs.result import Result
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, is_same, writing
 
 CardKind = Literal["labels", "pairs", "sentences"]
-CARD, CALIBRATION = "card.json", "calibration.json"
 
 
 class Card(BaseModel):
