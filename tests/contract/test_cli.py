@@ -210,11 +210,15 @@ def test_a_broken_or_missing_model_is_exit_3_with_its_path_or_the_remedy(tiny_pa
         ("--embedder nowhere", 3),
         ("-m faithfulness_hhem", 3),
         ("-m faithfulness --fail-under context_recall=0", 2),
+        ("--fail-under answer_relevance=0", 2),
     ],
 )
-def test_a_plan_is_refused_where_its_run_would_be(more: str, code: int, tiny_path: Path, data: Path) -> None:
+def test_a_run_and_its_plan_are_refused_before_anything_is_judged(
+    more: str, code: int, tiny_path: Path, data: Path
+) -> None:
     data.write_text(json.dumps({"question": "What grows?", **GOOD}))
-    refused("evaluate", data, "--judge", tiny_path, "-o", "run", *more.split(), "--plan", code=code)
+    for plan in ((), ("--plan",)):
+        refused("evaluate", data, "--judge", tiny_path, "-o", "run", *more.split(), *plan, code=code)
     assert not Path("run").exists()
 
 
