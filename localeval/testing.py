@@ -36,6 +36,7 @@ from localeval.metrics.score import explain
 from localeval.prompts import PromptPrefix
 from localeval.prompts.options import Options
 from localeval.samples import Sample
+from localeval.text.display import digits
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -66,10 +67,10 @@ def assert_score(
     if score.value is None:
         raise AssertionError(f"{metric} is {score.status} ({explain(score.reason)}); {expected}.")
     choices = Options.read(options)
-    parsed = sample if isinstance(sample, Sample) else Sample(**sample)
     # `score` left its judgements in memory: the judge is not asked again.
-    records = judge.judge(parsed, METRICS[metric].judgements, choices, judge.memory)
-    lines = [f"{metric} is {score.value:.3f}; {expected}."]
+    records = judge.judge(Sample.read(sample, "Sample"), METRICS[metric].judgements, choices, judge.memory)
+    crossed = at_least if score.value < at_least else at_most
+    lines = [f"{metric} is {digits(score.value, crossed)}; {expected}."]
     for name, record in calibrate(records, judge.curves(choices)).items():
         verdicts: list[tuple[str, Any]] = []
         if isinstance(record, SupportRecord):

@@ -13,7 +13,7 @@ from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, OutputFol
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
-from localeval.runs.folder import RESULTS, check_default
+from localeval.runs.folder import CALIBRATION, CARD, check_default
 from localeval.samples import read_samples
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
@@ -58,20 +58,20 @@ def card(
     question needs the sentence, else 0. With 40 labels of faithfulness in a language, `card` also fits a
     calibration for --calibration: FOLDER/calibration.json.
     """
-    from localeval.runs.card import CALIBRATION, CARD, make
     from localeval.runs.card import as_json as card_json
+    from localeval.runs.card import dataset_name, make
     from localeval.runs.card.render import as_html, as_text
 
     metric, *others = metrics or ["faithfulness"]
     if others:
         raise InputError(f"a card is of one metric, and {1 + len(others)} are named; give one with -m.")
-    stem = "stdin" if labelled == "-" else Path(labelled).stem
-    folder = output or Path(f"cards/{stem}-{metric}{'-sentences' if sentences else ''}")
-    if output is None and Path(labelled).is_file() and (folder / RESULTS).exists():
-        check_default(folder, read_samples(labelled))
     judge, options = split_options(settings)
+    data = read_samples(labelled)
+    folder = output or Path(f"cards/{dataset_name(data)}-{metric}{'-sentences' if sentences else ''}")
+    if output is None:
+        check_default(folder, data)
     with Judge.load(**judge) as loaded, live_line(quiet, "Judging") as progress:
-        result = make(labelled, metric, loaded, folder, number, progress, sentences, **options)
+        result = make(data, metric, loaded, folder, number, progress, sentences, **options)
     click.echo(card_json(result) if as_json else as_text(result), nl=not as_json)
     if html is not None:
         with writing_to(html, "card"):
@@ -103,7 +103,11 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
 
     if len({os.path.realpath(path) for path in labelled}) < len(labelled):
         raise InputError("a file of labels is given twice; give each once.")
-    samples = [sample for path in labelled for sample in read_samples(path)]
+    samples = [  # rows without a group are their own, also where two files number them alike
+        sample.model_copy(update={"id": f"{sample.id} of {path}"})
+        for path in labelled
+        for sample in read_samples(path)
+    ]
     where = ", ".join(labelled)
     answers = head_states.labelled(samples, [label(sample, where) for sample in samples], where)
     cache = user_cache_path("localeval") / "states"
@@ -111,6 +115,9 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
         fitted_for = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
         layer = head_states.layer_of(loaded.engine, layer)
         states = head_states.compute_states(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
+    if too_long := len(answers) - len(states):
+        say(f"{where}: {too_long} of {len(answers)} answers are left out, too long with their contexts")
+        head_states.check_enough(states, where)
     heads = []
     for head in head_fit.fit(states, fitted_for, layer):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())

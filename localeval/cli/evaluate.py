@@ -17,6 +17,7 @@ from localeval.judge import Judge
 from localeval.metrics.score import explain
 from localeval.models.catalog import AUTO, EMBEDDERS
 from localeval.report.progress import live_line
+from localeval.report.text import language_warnings, notes_on_texts
 from localeval.runs.evaluate import evaluate as run
 from localeval.runs.evaluate import metrics_for, plan
 from localeval.runs.folder import REPORT, RESULTS, check_default
@@ -94,12 +95,16 @@ def evaluate(
         judge["n_threads"] = judge["n_threads"] or threads
     if plan_only:
         with Judge.load(**judge) as loaded:
+            if metrics is None:
+                gates.check_models(loaded, options)
             run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
         click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
         if not run_plan.fits:
             sys.exit(2)
         return
     with Judge.load(**judge) as loaded, live_line(quiet) as line:
+        if metrics is None:
+            gates.check_models(loaded, options)
         watch = None if quiet else line
         result = run(samples, metrics, loaded, folder, watch=watch, **parallel, **options)
     show(result, as_json)
@@ -160,3 +165,5 @@ def score(
             click.echo(f"{name} {metric_score.value:.4f} soft {metric_score.soft:.4f}")
         else:
             click.echo(f"{name} {metric_score.status} {explain(metric_score.reason)}")
+    for note in [*notes_on_texts(result.samples[0], result), *language_warnings(result)]:
+        say(note)

@@ -44,14 +44,19 @@ def _split_names(_: click.Context, __: click.Parameter, values: Sequence[str]) -
 
 
 class _Output(click.Path):
-    """A path to be written, which may not be empty."""
+    """A path to be written, which may not be empty, nor that of another output of the command."""
 
     what: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         if not str(value):
             self.fail(f"its name is empty; name a {self.what}.", param, ctx)
-        return Path(str(super().convert(value, param, ctx)))
+        path = Path(str(super().convert(value, param, ctx)))
+        outputs = {p.name for p in ctx.command.params if isinstance(p.type, _Output)} if ctx else set()
+        parsed = [value for name, value in (ctx.params if ctx else {}).items() if name in outputs and value]
+        if os.path.realpath(path) in map(os.path.realpath, parsed):
+            self.fail(f"{path}: another option names it too; choose another place.", param, ctx)
+        return path
 
 
 class OutputFolder(_Output):

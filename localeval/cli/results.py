@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from localeval.cli.options import OutputFile
-from localeval.errors import InputError
+from localeval.errors import InputError, ModelMissing
+from localeval.judge import Judge
+from localeval.metrics import METRICS
+from localeval.prompts.options import Options
 from localeval.report.text import as_text, reasons_told
 from localeval.runs.folder import load
 from localeval.runs.gates import Bound, Outcome, as_junit, gates_against
@@ -74,12 +78,16 @@ class Gates:
                     "add it with -m, or leave the gate out."
                 )
 
-    def enforce(self, result: Result) -> None:
-        """Report each gate on stderr, and write JUnit XML if asked; exit 1 if a gate was missed.
+    def check_models(self, judge: Judge, options: Mapping[str, Any]) -> None:
+        """Raise InputError for a bound on a metric that `evaluate` leaves out, as its model is not here."""
+        for bound in self._bounds if judge.auxiliary_models.auto else ():
+            try:
+                judge.ready([METRICS[bound.metric]], Options.read(options))
+            except ModelMissing as error:
+                raise InputError(f"a gate names {bound.metric}, which is left out: {error}") from error
 
-        Raises InputError as `check` does, since a metric whose model is not here may have been left out.
-        """
-        self.check(result.metrics)
+    def enforce(self, result: Result) -> None:
+        """Report each gate on stderr, and write JUnit XML if asked; exit 1 if a gate was missed."""
         outcomes = [bound.check(result) for bound in self._bounds]
         if self._baseline is not None:
             path, baseline = self._baseline

@@ -11,7 +11,9 @@ from localeval.samples import ALIASES, Sample, read_samples
 
 
 class EvaluationDataset:
-    """Samples in order, each with a unique id: its line or position (from 1) if it has none.
+    """Samples in order, each with a unique id: its line, or its position (from 1), if it has none.
+
+    Where that number is another sample's id, it is the next free one after all positions.
 
     `samples` may be samples of localeval or ragas, dicts, or a whole data set of ragas. Raises InputError
     for anything else, with its position, and for no samples.
@@ -22,13 +24,17 @@ class EvaluationDataset:
 
     def __init__(self, samples: Iterable[Any]) -> None:
         rows = [as_columns(item) for item in samples]
-        # Data sets that were joined may have numbered their samples alike.
-        ids = [str(r.get("id") or "") if isinstance(r, Mapping) else getattr(r, "id", "") for r in rows]
+        given = [row.get("id") if isinstance(row, Mapping) else getattr(row, "id", None) for row in rows]
+        ids = ["" if value is None else str(value) for value in given]
         used, seen = {*ids}, set[str]()
         free_ids = (number for number in map(str, count(len(rows) + 1)) if number not in used)
-        for i, row_id in enumerate(ids):
-            if row_id in seen and isinstance(rows[i], Sample):
-                rows[i] = rows[i].model_copy(update={"id": next(free_ids)})
+        for i, (row, row_id) in enumerate(zip(rows, ids, strict=True)):
+            # Data sets that were joined may have numbered their samples alike, or as a new row is numbered.
+            is_taken = row_id in seen or (not row_id and str(i + 1) in used)
+            if is_taken and isinstance(row, Sample):
+                rows[i] = row.model_copy(update={"id": next(free_ids)})
+            elif is_taken and not row_id and isinstance(row, Mapping):
+                rows[i] = {**row, "id": next(free_ids)}
             seen |= {row_id} - {""}
         self.samples: list[Sample] = [*read_samples(rows)]
 

@@ -22,6 +22,7 @@ from localeval.report.text import language_warnings
 from localeval.runs.result import Result, SampleResult
 from localeval.samples import check_columns
 from localeval.system.arguments import STRICT, Number, Settings, Whole
+from localeval.text.display import shorten
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -107,9 +108,11 @@ def evaluate(
         data = EvaluationDataset.from_jsonl(dataset)
     else:
         data = dataset if isinstance(dataset, EvaluationDataset) else EvaluationDataset(dataset)
-    chosen = [copy.copy(metric) for metric in metrics]
-    if not chosen:
-        raise InputError("metrics is empty; give a list of metrics, as [Faithfulness()].")
+    chosen = [copy.copy(metric) for metric in metrics] if isinstance(metrics, Iterable) else []
+    if not chosen or not all(isinstance(metric, OriginalMetric) for metric in chosen):
+        raise InputError(
+            f"metrics is {shorten(repr(metrics), 60)}; give a list of metrics, as [Faithfulness()]."
+        )
     judged: dict[str, list[SampleResult]] = {metric.column: [] for metric in chosen}
     if len(judged) < len(chosen):
         raise InputError(f"two metrics have one name ({', '.join(judged)}); give one another with name=.")

@@ -20,6 +20,7 @@ from localeval.compat.data import as_columns
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
 from localeval.judge import Judge
+from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
 from localeval.metrics.summary import compute, judgements_for, undefined_reason
 from localeval.models.catalog import DEFAULT_JUDGE
@@ -144,11 +145,14 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         if (undefined := undefined_reason(self.metric, sample)) is not None:
             return SampleResult(sample, {self.column: undefined}, {})
         judge, start = self.judge(), time.monotonic()
+        judge.ready([self.metric], settings)
         records: dict[str, BaseModel] = {}
         for name in judgements_for([self.metric], settings):
             records |= judge.judge(sample, [name], settings, judge.memory)
             if timeout is not None and time.monotonic() - start > timeout:
                 return SampleResult(sample, {self.column: Score.failed("timeout")}, {})
+            if isinstance(records[name], Failure):  # those that need it would ask for it again
+                break
         curves = judge.curves(settings)
         score = compute(self.metric, records, settings, curves)
         return SampleResult(sample, {self.column: score}, records, curves, settings.threshold)
@@ -293,6 +297,15 @@ class AnswerRelevance(OriginalMetric):
             config, num_of_gen = None, config
         questions = {} if num_of_gen is None else {"questions": num_of_gen}
         return super().invoke(inputs, config, **questions, **options)
+
+    async def ainvoke(
+        self, inputs: Any, config: Any = None, num_of_gen: int | None = None, **options: Any
+    ) -> float:
+        """Do what `invoke` does, without blocking the event loop."""
+        if isinstance(config, int):  # LangChain reads it before `invoke` does
+            config, num_of_gen = None, config
+        score: float = await super().ainvoke(inputs, config, num_of_gen=num_of_gen, **options)
+        return score
 
     def judge(self) -> Judge:
         judge, model = super().judge(), self.embedding_model

@@ -67,7 +67,7 @@ def as_text(result: Result) -> str:
             )
     notes: dict[str, list[str]] = {}
     for sample_result in islice(result.samples, rows, None):  # those without a row
-        for note in _notes_on_texts(sample_result, result):
+        for note in notes_on_texts(sample_result, result):
             notes.setdefault(note.partition(":")[0], []).append(sample_result.sample.id)
     lines += [f"{note}: {join_some(ids, MOST_NAMED)}" for note, ids in notes.items()]
     lines += language_warnings(result)
@@ -115,7 +115,7 @@ def _by_sample(result: Result) -> Table:
         notes = [text if single else f"{', '.join(names)} {text}" for text, names in reasons.items()]
         if (windows := most_windows(sample_result.records)) > 1:
             notes.append(f"contexts read in windows: {windows}")
-        notes += _notes_on_texts(sample_result, result)
+        notes += notes_on_texts(sample_result, result)
         table.add_row(*(Text(printable(cell)) for cell in [*cells, "; ".join(notes)]))
     table.add_section()
     means = [result[metric] for metric in result.metrics]
@@ -151,7 +151,8 @@ def _uses_support(result: Result) -> bool:
     return any("support" in METRICS[name].judgements for name in result.metrics if name in METRICS)
 
 
-def _notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
+def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
+    """List what a reader should know of the sample's texts, and of how they were read."""
     notes, records, calibrated = [], sample_result.records, result.signature.calibration
     response, thinks = strip_thinking(sample_result.sample.response or "")
     if language(response) == "other":

@@ -28,9 +28,10 @@ LOG = logging.getLogger("localeval")
 
 SAMPLES, RESULTS, REPORT = "samples.jsonl", "results.json", "report.html"
 SHARD = "shard.json"
+CARD, CALIBRATION = "card.json", "calibration.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (LOCK, JOURNAL, DAMAGED, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED)
-"""All files of a run."""
+FILES = (LOCK, JOURNAL, DAMAGED, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
+"""All files of a run, and those of a card."""
 
 
 def is_run(folder: Path) -> bool:

@@ -103,6 +103,12 @@ def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> li
             if not marked and label == 0:
                 marked = None  # wrong, and nobody marked where
             answers.append(Labelled(sample, label, group(sample), language(text), marked))
+    check_enough(answers, where)
+    return answers
+
+
+def check_enough(answers: Sequence[Labelled], where: str) -> None:
+    """Raise InputError for too few answers, in all or in a language, or if a label has a single group."""
     for code, fewest, of_each in (("", FEWEST, FEWEST_OF_EACH), *((x, *OF_LANGUAGE) for x in LANGUAGES)):
         members = [answer for answer in answers if code in ("", answer.language)]
         wrong, right = ([x.sample for x in members if x.label == label] for label in (0, 1))
@@ -115,7 +121,6 @@ def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> li
             )
         for label, samples_with in enumerate((wrong, right) if members else ()):
             check_groups(samples_with, f"{what} with label {label}", where)
-    return answers
 
 
 def _marked(sample: Sample, where: str) -> tuple[tuple[int, int], ...] | None:

@@ -30,6 +30,7 @@ from localeval.compat import (
     to_original,
     to_ragas,
 )
+from localeval.engine.interface import EngineError
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
 from tests.originals import (
     BOTH,
@@ -71,6 +72,14 @@ def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp
     assert [s.id for s in EvaluationDataset([localeval.Sample(id=name) for name in "161"])] == ["1", "6", "4"]
     bare = SingleTurnSample()
     assert [s.id for s in EvaluationDataset([bare, bare, {"id": "4"}])] == ["1", "2", "4"]
+    for rows, ids in (
+        ([*read[1:], ROWS[0]], "234"),
+        ([ROWS[0], *read], "5123"),
+        ([{"id": 0}, *read], "0123"),
+    ):
+        assert "".join(s.id for s in EvaluationDataset(rows)) == ids
+    with pytest.raises(InputError, match="same id a"):
+        EvaluationDataset([{"id": "a"}, {"id": "a"}])
     assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
 
 
@@ -122,6 +131,12 @@ def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(caplog: pytest
     assert ": failed (context_too_long): this sample." in caplog.text
 
 
+def test_a_judgement_that_failed_is_not_asked_again_for_the_one_that_needs_it() -> None:
+    engine = FakeEngine([EngineError("no memory"), *HALF])
+    assert math.isnan(evaluate([INPUTS], [Faithfulness()], fake_judge(engine))["faithfulness"][0])
+    assert len(engine.calls) == 1
+
+
 def test_context_relevance_is_the_needed_share_and_what_is_extracted_is_unchanged() -> None:
     inputs = {"query": QUESTION, "document_list": CONTEXTS}
     needed = [(0.9, 1 / 3, "Tea is grown in Assam."), (0.1, 0.0, "Insufficient Information")]
@@ -141,6 +156,7 @@ def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws_and_a_call_may_
     assert len(to_original(metric.judged(PAIR))["questions"]) == 10
     assert metric.invoke(PAIR, num_of_gen=1) == metric.invoke(PAIR, 1) == pytest.approx(1.0)
     assert asyncio.run(relevance().ainvoke(PAIR, num_of_gen=4)) == pytest.approx((1.0 + 0.6) / 2)
+    assert asyncio.run(relevance().ainvoke(PAIR, 1)) == pytest.approx(1.0)
     assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6 + 1.0) / 3)
     assert relevance(0.1).invoke(PAIR) == 0.0
     with pytest.raises(InputError, match="questions is 0"):
@@ -161,6 +177,9 @@ def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_f
     assert engine.calls[1].prefix.system == "Take care."
 
 
+OTHER = Path(localeval.__file__).parent / "judgements" / "calibration" / "qwen2.5-coder-1.5b.en.json"
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -169,6 +188,11 @@ def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_f
         lambda: FactualCorrectness(mode="f2"),
         lambda: evaluate(ROWS, [Faithfulness(), Faithfulness(threshold=0.7)], "nowhere.gguf"),
         lambda: evaluate(ROWS, [Faithfulness()], SimpleNamespace(embed_query=len)),
+        lambda: AnswerRelevance(judge(), SimpleNamespace(embed_query=len)).invoke(PAIR),
+        lambda: Faithfulness(judge(), calibration=OTHER).invoke(INPUTS),
+        lambda: evaluate(ROWS, ["faithfulness"], judge()),  # type: ignore[list-item]
+        lambda: evaluate(ROWS, [Faithfulness], judge()),  # type: ignore[list-item]
+        lambda: evaluate(ROWS, Faithfulness(), judge()),
     ],
 )
 def test_what_can_not_be_scored_is_refused_before_anything_is_loaded(call: Callable[[], object]) -> None:

@@ -18,7 +18,7 @@ from localeval.errors import FolderError
 from localeval.runs.card import make
 from localeval.runs.folder import check_default
 from localeval.testing import FakeEngine, fake_judge
-from tests.commands import refused
+from tests.commands import fault, localeval, refused
 from tests.runs import judged
 from tests.steady import SteadyEngine, steady_judge
 
@@ -120,9 +120,9 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(t
 def test_a_card_of_a_part_of_its_own_samples_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "two  spaces" / "card"
     data = write_rows(tmp_path / "labelled.jsonl", LABELLED)
-    make(str(data), "faithfulness", steady_judge(SteadyEngine()), folder, statements="sentences")
+    make(read_samples(data), "faithfulness", steady_judge(SteadyEngine()), folder, statements="sentences")
     with pytest.raises(InputError, match="only 20 of 40 samples"):
-        make(str(folder / SAMPLES), "faithfulness", steady_judge(SteadyEngine()), folder, 20)
+        make(read_samples(folder / SAMPLES), "faithfulness", steady_judge(SteadyEngine()), folder, 20)
 
 
 @pytest.mark.parametrize(
@@ -240,6 +240,15 @@ def test_what_is_read_is_not_written_over_in_whatever_order_it_is_given(tmp_path
     assert path.read_text() == "mine"
 
 
+def test_two_outputs_are_not_one_file(tmp_path: Path) -> None:
+    run, new = judged(tmp_path / "run", [0.9]), tmp_path / "new"
+    gate = ("--fail-under", "faithfulness=0.1")
+    for words in (("-o", new, "--junit", new), ("--junit", new, "-o", tmp_path / "run" / ".." / "new")):
+        assert "another option" in refused("rescore", run, *words, *gate)
+    assert "another option" in refused("card", run / SAMPLES, "--html", new, "-o", new)
+    assert not new.exists()
+
+
 def test_a_damaged_configuration_keeps_no_journal_from_its_command(tmp_path: Path) -> None:
     judge_rows(ROWS, tmp_path)
     before = (tmp_path / RESULTS).read_bytes()
@@ -257,3 +266,7 @@ def test_two_cards_of_the_same_name_share_no_folder(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     main(["card", str(first), "--statements", "sentences", "-q"])
     assert "finished run of 20 other samples" in refused("card", second, "--statements", "sentences", "-q")
+    Path("cards/l-faithfulness").rename("cards/stdin-faithfulness")
+    sent = localeval("card", "-", "--statements", "sentences", "-q", cwd=tmp_path, stdin=second.read_text())
+    assert "finished run of 20 other samples" in fault(sent)
+    assert "File name too long" in refused("card", "x" * 300)

@@ -26,6 +26,12 @@ def test_a_score_within_its_bounds_is_returned() -> None:
     assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
 
 
+def test_a_score_just_below_its_bound_is_told_as_below() -> None:
+    sample = {**SAMPLE, "response": f"{SAMPLE['response']} It rains."}
+    with pytest.raises(AssertionError, match=r"is 0\.6667; expected at least 0\.667\."):
+        assert_score(judge(0.9, 0.9, 0.1), "faithfulness", sample, at_least=0.667, **WORDS)
+
+
 def test_of_a_fault_less_is_better() -> None:
     sample = {**SAMPLE, "reference": "Coffee is grown in Kodagu."}
     verdicts = (0.9, 0.9, 0.9, 0.1)  # by the contexts, then by the reference

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from localeval import Judge, Sample
 from localeval.engine.engine import Engine
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
+from localeval.runs import head_fit
 from tests.commands import localeval
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
@@ -111,3 +113,30 @@ def test_a_head_that_would_be_of_no_use_is_not_written(
     options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", str(layer))
     done = localeval("fit", path, *options, cwd=tmp_path)
     assert (done.returncode, message in done.stderr, head.exists()) == (2, True, False), done.stderr
+
+
+def test_answers_that_are_too_long_are_counted_and_the_rest_has_to_be_enough(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    head, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", 310)
+    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    rows[:20] = [row.replace('["Tea grows."]', json.dumps(["Tea grows. " * 9000])) for row in rows[:20]]
+    path.write_text("".join(rows), encoding="utf-8")
+    done = localeval("fit", path, "--judge", tiny_path, "--threads", "1", "-o", head, cwd=tmp_path)
+    assert (done.returncode, head.exists()) == (2, False)
+    assert "20 of 310 answers are left out" in done.stderr
+    assert "145 answers with label 1 and 145 with label 0 are too few" in done.stderr
+
+
+def test_rows_without_id_and_group_are_not_of_one_group_with_those_of_another_file(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [json.loads(row) for row in labelled(tmp_path / "l.jsonl", 300).read_text("utf-8").splitlines()]
+    for row in rows:
+        del row["id"], row["group"]
+    for name, part in (("good.jsonl", rows[1::2]), ("bad.jsonl", rows[::2])):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in part), encoding="utf-8")
+    fit = Mock(return_value=[])
+    monkeypatch.setattr(head_fit, "fit", fit)
+    localeval("fit", "good.jsonl", "bad.jsonl", "--judge", tiny_path, "-o", "head.json", cwd=tmp_path)
+    assert len({answer.group for answer in fit.call_args.args[0]}) == 300

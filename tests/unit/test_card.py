@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from localeval import InputError, Sample, evaluate
+from localeval import InputError, Sample, evaluate, read_samples
 from localeval.cli import main
 from localeval.runs.card import Card, as_json, make
 from localeval.runs.card.figures import DECIDED, NEEDED
 from localeval.runs.card.labels import balanced, label
 from localeval.runs.card.render import as_html, as_text
+from localeval.samples import Samples
 from localeval.testing import FakeEngine, fake_judge
 from tests.steady import SteadyEngine, steady_judge
 
@@ -58,10 +59,10 @@ def marked(number: int, **more: Any) -> Rows:
     ]
 
 
-def write(folder: Path, samples: Rows) -> str:
+def write(folder: Path, samples: Rows) -> Samples:
     path = folder / "tea.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in samples), encoding="utf-8")
-    return str(path)
+    return read_samples(path)
 
 
 def card_of(
@@ -130,6 +131,15 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     assert ("source mill: 10 of label 1, 10 of label 0" in text, "\x1b" in text) == (True, False)
     assert ("&lt;script&gt;" in page, "<script" in page) == (True, False)
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
+
+
+def test_a_null_is_no_language_and_no_source(tmp_path: Path) -> None:
+    samples = rows(60)
+    for row in samples[:40]:
+        row.update(lang=None, source=None)
+    card = card_of(tmp_path, samples, in_order(60))
+    assert [part.name for part in card.parts] == ["all"]
+    assert card.calibrations[0].fitted_on["sources"] == {"": 60}
 
 
 def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> None:
@@ -267,7 +277,14 @@ def test_the_command_prints_the_card_and_keeps_it(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ["card", write(tmp_path, rows(20)), "--judge", str(tiny_path), "--statements", "sentences"]
+    command = [
+        "card",
+        str(write(tmp_path, rows(20)).file),
+        "--judge",
+        str(tiny_path),
+        "--statements",
+        "sentences",
+    ]
     command += ["--n-ctx", "16384", "-q"]
     main([*command, "--html", "card.html"])
     assert "lexical precision" in capsys.readouterr().out

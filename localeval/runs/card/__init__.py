@@ -21,12 +21,12 @@ from localeval.prompts.options import Options
 from localeval.runs.card import figures, labels
 from localeval.runs.card.figures import MARKED_METRIC, Part
 from localeval.runs.evaluate import Progress, evaluate
+from localeval.runs.folder import CALIBRATION, CARD
 from localeval.runs.result import Result
-from localeval.samples import Samples, read_samples
+from localeval.samples import Samples
 from localeval.system.files import atomic_write, is_same, writing
 
 CardKind = Literal["labels", "pairs", "sentences"]
-CARD, CALIBRATION = "card.json", "calibration.json"
 
 
 class Card(BaseModel):
@@ -57,8 +57,13 @@ class Card(BaseModel):
     signature: Signature
 
 
+def dataset_name(data: Samples) -> str:
+    """Return the name of the data set in its card: that of its file without suffix, or "stdin"."""
+    return data.name if data.file is None or data.name == "stdin" else data.file.stem
+
+
 def make(
-    source: str,
+    data: Samples,
     metric: str,
     judge: Judge,
     output: Path,
@@ -69,7 +74,7 @@ def make(
 ) -> Card:
     """Judge labelled samples and measure how well the scores agree with the labels.
 
-    source     a JSONL file, or "-" for stdin; its columns: README.md in this folder
+    data       its columns: README.md in this folder
     output     the run's folder, in which a second call resumes. It gets `card.json`, and `calibration.json`
                where there are enough labels of faithfulness; one of an earlier card stays otherwise, as does
                one that is passed as the option `calibration`
@@ -78,9 +83,7 @@ def make(
 
     Raises InputError for an invalid label, too few of them, or all of one group; FolderError.
     """
-    choices, row = Options.read(options), choose_metrics([metric])[0]
-    dataset = "stdin" if source == "-" else Path(source).stem
-    data = read_samples(source)
+    choices, row, dataset = Options.read(options), choose_metrics([metric])[0], dataset_name(data)
     kind: CardKind = "sentences" if sentences else "pairs" if labels.are_pairs(data, metric) else "labels"
     if kind == "labels":
         samples = labels.labelled_samples(data, number, choices.seed, dataset)
@@ -131,8 +134,8 @@ def _costs(folder: Path, result: Result) -> tuple[float | None, float | None]:
     Only judgements that the scores depend on count: the folder may hold others, of other metrics or options.
     """
     journal, costs = JournalFile(folder / JOURNAL), defaultdict[str, list[dict[str, Any]]](list)
-    named_keys = [item for sample in result.samples for item in sample.keys.items()]
-    keys = [key for name, key in named_keys if name in result.signature.judgements]
+    used = result.signature.judgements
+    keys = [key for sample in result.samples for name, key in sample.keys.items() if name in used]
     for key in dict.fromkeys(keys):  # samples with the same texts share a judgement
         if entry := journal.entry(key):
             costs[entry["sample"]].append(entry["cost"])

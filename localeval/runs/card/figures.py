@@ -337,11 +337,10 @@ def _parts(
     """Measure all units, then those of each value of `columns` that has enough of them, but not all."""
     units_by_title: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
-        values = {} if unit.language is None else {"lang": unit.language}
-        values |= unit.row.model_extra or {}
         for column in columns:
-            if column in values:
-                units_by_title[f"{column} {values[column]}"].append(unit)
+            value = extra(unit.row, column, unit.language if column == "lang" else None)
+            if value is not None:
+                units_by_title[f"{column} {value}"].append(unit)
     parts = []
     for title, members in [("all", units), *sorted(units_by_title.items())]:
         good = sum(unit.label for unit in members)

@@ -21,8 +21,9 @@ SIDES = {
 
 
 def extra(sample: Sample, column: str, absent: Any = None) -> Any:
-    """Return a column of the sample that is not one of localeval's own, or `absent`."""
-    return (sample.model_extra or {}).get(column, absent)
+    """Return a column of the sample that is not one of localeval's own; `absent` without it, or for null."""
+    value = (sample.model_extra or {}).get(column)
+    return absent if value is None else value
 
 
 def group(sample: Sample) -> str:
