@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import string
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 
 from localeval import Judge, evaluate, models
 from localeval.engine.embedder import Embedder
+from localeval.engine.torch_runtime import silence_transformers
 from localeval.errors import ModelBroken, ModelMissing
 from localeval.models.conversion import NOTE, PICKLE, SAFE
 from localeval.models.files import hash_file
@@ -180,6 +183,24 @@ def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(
     assert loaded.embed(["tea"]).shape == (1, 16)
     assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
     assert tuple(capfd.readouterr()) == ("", "")
+
+
+def test_two_threads_leave_transformers_as_loud_as_it_was() -> None:
+    logger = logging.getLogger("transformers")
+    before, entered, leave = logger.level, threading.Event(), threading.Event()
+
+    def second() -> None:
+        with silence_transformers():
+            entered.set()
+            leave.wait(5)
+
+    thread = threading.Thread(target=second)
+    with silence_transformers():
+        thread.start()
+        entered.wait(0.2)  # it has to wait for the end of this block
+    leave.set()
+    thread.join()
+    assert logger.level == before
 
 
 def test_a_catalogs_pickle_is_converted_once_and_again_when_changed(small: tuple[Path, Any]) -> None:
