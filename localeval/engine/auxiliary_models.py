@@ -45,8 +45,8 @@ class AuxiliaryModels:
         try:
             model: EmbeddingModel = self._open("embedder", Embedder.load)
         except ModelMissing as error:
-            remedy = "or choose another --embedder, or other metrics with -m"
-            raise ModelMissing(f"answer_relevance needs an embedder: {error}, {remedy}.") from error
+            remedy = "choose another with --embedder, or other metrics with -m"
+            raise ModelMissing(f"answer_relevance needs an embedder ({remedy}): {error}") from error
         return model
 
     def classifier(self) -> EntailmentModel:

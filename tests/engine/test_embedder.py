@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import string
 import sys
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from localeval import Judge, evaluate, models
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.embedder import Embedder
 from localeval.engine.torch_runtime import silence_transformers
 from localeval.errors import ModelBroken, ModelMissing
@@ -307,6 +309,14 @@ def test_metrics_without_a_model_are_left_out(models_folder: Path, caplog: pytes
         evaluate([{**SAMPLE, "contexts": None}], judge=fake())  # no metric is left
     with pytest.raises(ModelMissing, match=command):
         evaluate([SAMPLE], ["faithfulness", "answer_relevance"], judge=fake())
+
+
+@pytest.mark.parametrize("name", ["bge-m4", "nowhere/at-all"])
+def test_an_embedder_that_is_not_there_is_told_in_whole_sentences(models_folder: Path, name: str) -> None:
+    judge = Judge(FakeEngine([]), fake().model, auxiliary_models=AuxiliaryModels(name))
+    with pytest.raises(ModelMissing, match="--embedder") as missing:
+        evaluate([SAMPLE], ["answer_relevance"], judge)
+    assert not re.search(r"[.?][.,]", str(missing.value))
 
 
 def test_a_catalogs_prefix_stands_before_each_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
