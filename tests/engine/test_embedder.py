@@ -144,6 +144,18 @@ def test_a_row_is_the_mean_of_the_tokens_vectors_scaled_to_length_1(tiny: tuple[
     assert len(tokens(folder, network, LONG)) == LONGEST  # what is beyond it is cut off
 
 
+def test_a_network_in_a_subfolder_gives_the_same_rows(tiny: tuple[Path, Any], copy: Path) -> None:
+    inner = copy / "0_Transformer"
+    inner.mkdir()
+    for path in copy.glob("*.*"):
+        shutil.copy(path, inner)
+    (copy / SAFE).unlink()
+    modules = json.loads((copy / "modules.json").read_text(encoding="utf-8"))
+    modules[0]["path"] = inner.name
+    write_json(copy / "modules.json", modules)
+    assert (Embedder.load(copy).embed(TEXTS) == Embedder.load(tiny[0]).embed(TEXTS)).all()
+
+
 def test_bits_depend_on_texts_and_threads(tiny: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
