@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from localeval.engine.batching import BatchToken, even_size
 from localeval.engine.hidden_states import StateArray, StateTap, signals_held
-from localeval.engine.interface import EngineError, EngineSettings
+from localeval.engine.interface import LEAST_CONTEXT, EngineError, EngineSettings
 from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken
 from localeval.text.display import shorten
@@ -89,9 +89,10 @@ class Tokenizer:
         trained = self.number("context_length")  # llama.cpp's own call needs the weights
         if self.settings.n_ctx > trained:
             self.close()
+            remedy = f"at most {trained}" if trained >= LEAST_CONTEXT else "another model"
             raise InputError(
                 f"n_ctx is {self.settings.n_ctx}, but {path.name} was trained on {trained} tokens; "
-                f"choose at most {trained}."
+                f"choose {remedy}."
             )
 
     def close(self) -> None:
