@@ -20,7 +20,7 @@ from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER
 from localeval.models.conversion import SAFE, convert_to_safetensors, pinned_pickle
-from localeval.text.display import shorten
+from localeval.text.display import encodable, shorten
 
 # Texts per batch; another number would give other bits.
 _BATCH = 32
@@ -72,9 +72,8 @@ class Embedder:
         """
         if not texts:
             return np.zeros((0, 0), np.float32)
-        # A lone surrogate, which JSON can hold and a tokenizer can't, becomes a question mark.
-        encodable = [self.prefix + text.encode("utf-8", "replace").decode() for text in texts]
-        distinct = sorted(set(encodable))
+        prefixed = [self.prefix + encodable(text) for text in texts]
+        distinct = sorted(set(prefixed))
         with self._lock:
             if self._model is None:
                 self._model = self._load()
@@ -92,7 +91,7 @@ class Embedder:
         if not np.isfinite(rows).all():
             raise _broken(self._files, "the model gives vectors with NaN or infinity in them")
         index = {text: i for i, text in enumerate(distinct)}
-        return np.asarray(rows, np.float32)[[index[text] for text in encodable]]
+        return np.asarray(rows, np.float32)[[index[text] for text in prefixed]]
 
     def signature(self) -> dict[str, Any]:
         """Return everything that can change a vector, and the languages that the model reads."""
