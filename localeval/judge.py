@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels, is_callers_own, validate_signature
+from localeval.engine.auxiliary_models import AuxiliaryModels, validate_signature
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
@@ -81,8 +81,8 @@ class Judge:
         """Load a catalog name, or a path to any GGUF file. `settings` are those of `EngineSettings`.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
-        an `Embedder` and a `Classifier`. With `cache_prefix`, the computed state of the prompts is stored in
-        the user's cache folder for the next judge.
+        an `Embedder` and a `Classifier`, which no worker can load. With `cache_prefix`, the computed state of
+        the prompts is stored in the user's cache folder for the next judge.
 
         The judge's file is checked now; weights are loaded when a question first needs them.
 
@@ -96,8 +96,9 @@ class Judge:
         engine = Engine(files.path, parsed, PrefixCache(files.sha256, parsed) if cache_prefix else None)
         identity = {"name": files.name, "sha256": files.sha256, "size": files.size}
         judge = cls(engine, identity, files.source, AuxiliaryModels(embedder, classifier, parsed.n_threads))
-        sources = judge.auxiliary_models.sources()
-        if not any(map(is_callers_own, sources.values())):  # a caller's object can't go to another process
+        # Another process can't be given a model's object, and a name would lose the object's settings.
+        if all(isinstance(part, str | os.PathLike) for part in (embedder, classifier)):
+            sources = judge.auxiliary_models.sources()
             judge.loader = partial(
                 cls.load, judge.source, **sources, cache_prefix=cache_prefix, **vars(parsed)
             )

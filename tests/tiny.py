@@ -26,13 +26,15 @@ def write_tiny_model(
     pooling: int = 0,
     lost: int | None = None,
     tokenizer: str = "gpt2",
+    trained: int = N_CTX,
 ) -> Path:
     """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings.
 
-    lost  a byte whose embedding is NaN: the model answers with NaN to every text that has it
+    lost     a byte whose embedding is NaN: the model answers with NaN to every text that has it
+    trained  number of tokens of context that it says it was trained on
     """
     tokens, merges = _vocabulary()
-    writer = _begun(path, template)
+    writer = _begun(path, template, trained)
     if pooling:
         writer.add_pooling_type(gguf.PoolingType(pooling))
     writer.add_tokenizer_model(tokenizer)
@@ -61,9 +63,9 @@ def write_tiny_spm(path: Path, prefix: bool) -> Path:
     return _written(writer, path, _tensors(len(tokens), 0))
 
 
-def _begun(path: Path, template: str | None) -> gguf.GGUFWriter:
+def _begun(path: Path, template: str | None, trained: int = N_CTX) -> gguf.GGUFWriter:
     writer = gguf.GGUFWriter(path, "qwen2")
-    writer.add_context_length(N_CTX)
+    writer.add_context_length(trained)
     writer.add_embedding_length(N_EMBD)
     writer.add_block_count(N_LAYERS)
     writer.add_feed_forward_length(N_FF)

@@ -45,8 +45,8 @@ class AuxiliaryModels:
         try:
             model: EmbeddingModel = self._open("embedder", Embedder.load)
         except ModelMissing as error:
-            remedy = "or choose another --embedder, or other metrics with -m"
-            raise ModelMissing(f"answer_relevance needs an embedder: {error}, {remedy}.") from error
+            remedy = "choose another with --embedder, or other metrics with -m"
+            raise ModelMissing(f"answer_relevance needs an embedder ({remedy}): {error}") from error
         return model
 
     def classifier(self) -> EntailmentModel:
@@ -77,11 +77,14 @@ class AuxiliaryModels:
 
 
 def _source(model: Any) -> str:
-    """Return a catalog name unchanged, a path as an absolute one, or an object's type and signature."""
+    """Return a catalog name unchanged, a path as an absolute one, or an own object's type and signature."""
     if isinstance(model, str | os.PathLike):
         return model if isinstance(model, str) and model in catalog.entries() else str(whole_path(model))
-    if source := getattr(model, "source", None):
-        return str(source)
+    from localeval.engine.embedder import Embedder
+    from localeval.engine.hhem import Classifier
+
+    if isinstance(model, Embedder | Classifier):  # another class may have a `source` of another meaning
+        return model.source
     signature = getattr(model, "signature", str)()  # `validate_signature` refuses an object without one
     return f"<{type(model).__name__} {digest(repr(signature))[:16]}>"
 

@@ -43,8 +43,8 @@ def even_size(tokens: int, most: int) -> int:
 
     Even, as a last call of a few tokens would cost as much as one of many. Rounded up to whole groups.
 
-    >>> even_size(520, 256), even_size(200, 256), even_size(0, 256)
-    (176, 208, 0)
+    >>> even_size(520, 256), even_size(200, 256)
+    (176, 208)
     """
     calls = max(1, -(-tokens // most))
     return min(most, -(-tokens // (calls * GROUP)) * GROUP)
@@ -114,16 +114,20 @@ def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> 
     """Join whole sentences into windows; each repeats the last sentence of the previous one if it fits.
 
     `sizes` counts the tokens of each sentence, `room` those of a window.
-    Raises ContextTooLong for more than MOST_WINDOWS, or a sentence longer than a window.
+    Raises ContextTooLong for no room, a sentence longer than a window, or more than MOST_WINDOWS.
 
     >>> split_windows(["A.", "B.", "C."], [1, 1, 1], 2)
     ['A.\\nB.', 'B.\\nC.']
     >>> split_windows(["A.", "B.", "C."], [5, 5, 6], 10)
     ['A.\\nB.', 'C.']
     """
+    if not room:
+        raise ContextTooLong("the rest of the prompt leaves no room for a context")
+    if (longest := max(sizes, default=0)) > room:
+        raise ContextTooLong(f"a sentence of {longest} tokens, {room} fit a window")
     windows: list[str] = []
     start = 0
-    while start < len(sentences) and len(windows) <= MOST_WINDOWS and max(sizes) <= room:
+    while start < len(sentences) and len(windows) <= MOST_WINDOWS:
         end, used = start, 0
         while end < len(sentences) and used + sizes[end] <= room:
             used += sizes[end]

@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from localeval.errors import ModelBroken
 from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_EMBEDDER
 from localeval.models.conversion import SAFE, convert_to_safetensors, pinned_pickle
-from localeval.text.display import shorten
+from localeval.text.display import encodable, shorten
 
 # Texts per batch; another number would give other bits.
 _BATCH = 32
@@ -39,7 +40,7 @@ class Embedder:
 
     def __init__(self, files: ModelFiles, threads: int) -> None:
         """Raises ModelBroken if `files` can't be loaded without running code from the folder."""
-        _check_folder(files)
+        self._network = _network_folder(files)
         self.name, self.sha256 = files.name, files.sha256
         self.languages = files.entry.languages if files.entry else ()
         self.source = files.source
@@ -71,9 +72,8 @@ class Embedder:
         """
         if not texts:
             return np.zeros((0, 0), np.float32)
-        # A lone surrogate, which JSON can hold and a tokenizer can't, becomes a question mark.
-        encodable = [self.prefix + text.encode("utf-8", "replace").decode() for text in texts]
-        distinct = sorted(set(encodable))
+        prefixed = [self.prefix + encodable(text) for text in texts]
+        distinct = sorted(set(prefixed))
         with self._lock:
             if self._model is None:
                 self._model = self._load()
@@ -91,7 +91,7 @@ class Embedder:
         if not np.isfinite(rows).all():
             raise _broken(self._files, "the model gives vectors with NaN or infinity in them")
         index = {text: i for i, text in enumerate(distinct)}
-        return np.asarray(rows, np.float32)[[index[text] for text in encodable]]
+        return np.asarray(rows, np.float32)[[index[text] for text in prefixed]]
 
     def signature(self) -> dict[str, Any]:
         """Return everything that can change a vector, and the languages that the model reads."""
@@ -109,13 +109,12 @@ class Embedder:
         convert_to_safetensors(self._files)
         # Otherwise tokenizers warns on stderr at each later fork.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        folder = str(self._files.path)
         with silence_transformers():
             from sentence_transformers import SentenceTransformer
 
             try:
                 model = SentenceTransformer(
-                    folder,
+                    str(self._files.path),
                     device="cpu",
                     trust_remote_code=False,
                     local_files_only=True,
@@ -125,7 +124,7 @@ class Embedder:
                 # to a direct caller. The weights are mapped: loading them again copies nothing.
                 network = model[0].auto_model
                 _, report = type(network).from_pretrained(
-                    folder,
+                    str(self._network),
                     config=network.config,
                     local_files_only=True,
                     use_safetensors=True,
@@ -140,8 +139,11 @@ class Embedder:
         return model
 
 
-def _check_folder(files: ModelFiles) -> None:
-    """Raise ModelBroken for a folder that can't be loaded without running its code or opening its pickle."""
+def _network_folder(files: ModelFiles) -> Path:
+    """Return the folder of the network: the model's own, or one in it.
+
+    Raises ModelBroken for a model that can't be loaded without running its code or opening its pickle.
+    """
     # Up to version 5 sentence-transformers imports, from a local folder, any class that modules.json names.
     try:
         entries = json.loads((files.path / "modules.json").read_text(encoding="utf-8"))
@@ -163,6 +165,7 @@ def _check_folder(files: ModelFiles) -> None:
                 f"{files.path / path}: it has no {SAFE}, and a pickle is not opened, as it can run code; "
                 "convert one that you trust, and put the result next to it."
             )
+    return files.path / next((path for name, path in modules if name.endswith(".Transformer")), "")
 
 
 def _broken(files: ModelFiles, fault: str) -> ModelBroken:

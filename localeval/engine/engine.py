@@ -102,6 +102,7 @@ class Engine(TreeEngine):
         """Estimate the bytes of the loaded model and of saved prefix states; None with a GPU."""
         if self.settings.n_gpu_layers:
             return None
+        self._check_unchanged()
         weights = sum(file.stat().st_size for file in self._files)
         number, tokens = self._get_tokenizer().number, self.settings.n_ctx + prefix_tokens
         return weights + OVERHEAD + cache_bytes(number, tokens, self.settings.cache_type)
@@ -114,6 +115,7 @@ class Engine(TreeEngine):
         if self._tokenizer is None:
             from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
 
+            self._check_unchanged()
             self._tokenizer = Tokenizer(self.path, self.settings)
         return self._tokenizer
 
@@ -122,8 +124,9 @@ class Engine(TreeEngine):
         for file, identity in self._files.items():
             if _identity(file) != identity:
                 raise ModelBroken(
-                    f"{file}: the model file was replaced or changed while it judged; earlier judgements are "
-                    "kept. Put the file back and run the same command again; another file judges all again."
+                    f"{file}: the model file was replaced, changed or removed since it was opened; earlier "
+                    "judgements are kept. Put the file back and run the same command again; another file "
+                    "judges all again."
                 )
 
     # Tokens

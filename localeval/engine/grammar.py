@@ -36,8 +36,8 @@ class Vocabulary:
         self.core = CoreVocabulary(end_token, by_bytes)
 
 
-# The shortest value of each JSON type, to walk past a field.
-_SHORTEST = {"string": b'""', "array": b"[]", "boolean": b"true", "null": b"null"}
+# The shortest value of each JSON type that a free field has, to walk past it.
+_SHORTEST = {"string": b'""', "array": b"[]"}
 
 
 class Automaton:
@@ -124,7 +124,8 @@ class CompiledSchema:
 def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledSchema:
     """Compile a schema; this takes up to 1 s.
 
-    Its fields are required and have no alias; a `Literal` has two options, neither a prefix of the other.
+    Its fields are required and have no alias; each is a text, a list, or a `Literal` of two options, neither
+    a prefix of the other.
     """
     # No optional white space: with it no text would be forced.
     automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary)
@@ -141,5 +142,5 @@ def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledS
             choices[state] = Choice(name, options, tuple(e[shared:] for e in encoded))
             text += encoded[0] + b","
         else:
-            text += _SHORTEST.get(properties[name]["type"], b"0") + b","
+            text += _SHORTEST[properties[name]["type"]] + b","
     return CompiledSchema(schema, automaton, choices)

@@ -18,7 +18,7 @@ from localeval.models import ModelFiles, resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER
 from localeval.prompts import join
 from localeval.system.arguments import whole_number
-from localeval.text.display import shorten
+from localeval.text.display import encodable, shorten
 from localeval.text.sentences import split_sentences
 
 WINDOW = 2000  # tokens of a premise that the model reads well, by its card
@@ -179,8 +179,7 @@ class Reader:
         self.size = self._tokenizer.get_vocab_size()
 
     def ids(self, text: str) -> list[int]:
-        # A lone surrogate, which JSON can hold and a tokenizer can't, becomes a question mark.
-        return list(self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids)
+        return list(self._tokenizer.encode(encodable(text)).ids)
 
     def row(self, premise: str, hypothesis: str) -> list[int]:
         question = "Determine if the hypothesis is true given the premise?"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -86,27 +84,3 @@ class StateTap:
         if not flat.size or flat.size % tokens or not np.isfinite(flat).all():
             raise EngineError(f"llama.cpp showed no hidden states at {self._node_name.decode()}")
         return flat.reshape(tokens, -1)
-
-
-@contextmanager
-def signals_held() -> Iterator[None]:
-    """Delay Ctrl-C and SIGTERM until llama.cpp returns.
-
-    Python handles a signal at its next line, which could be one of a callback, and an exception there is
-    lost: llama.cpp can't pass it on.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are handled in the main thread
-        return
-    received: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
-    try:
-        for number in handlers:
-            signal.signal(number, lambda number, _: received.append(number))
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for received_number in received:
-            signal.raise_signal(received_number)

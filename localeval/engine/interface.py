@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=BaseModel)
 
+LEAST_CONTEXT = 2048  # tokens of context that any judge needs
+
 
 class EngineError(Exception):
     """The engine could not answer. The sample is *failed* with `engine_error`; the run goes on."""
@@ -39,7 +41,7 @@ class EngineSettings(Settings):
 
     n_ctx: Whole = Field(
         default=8192,
-        ge=2048,
+        ge=LEAST_CONTEXT,
         le=1 << 20,
         description="Tokens of context, for prefix, context and the items of one chunk together.",
     )

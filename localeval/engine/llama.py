@@ -9,6 +9,8 @@ from __future__ import annotations
 import collections
 import ctypes
 import os
+import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval.engine.batching import BatchToken, even_size
-from localeval.engine.hidden_states import StateArray, StateTap, signals_held
-from localeval.engine.interface import EngineError, EngineSettings
+from localeval.engine.hidden_states import StateArray, StateTap
+from localeval.engine.interface import LEAST_CONTEXT, EngineError, EngineSettings
 from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken
 from localeval.text.display import shorten
@@ -47,10 +49,34 @@ _NO_LOG = ctypes.cast(llama_cpp.llama_cpp._lib.llama_supports_mmap, llama_cpp.ll
 
 
 @contextmanager
+def _signals_held() -> Iterator[None]:
+    """Delay Ctrl-C and SIGTERM until llama.cpp returns.
+
+    Python handles a signal at its next line, which could be one of a callback, and an exception there is
+    lost: llama.cpp can't pass it on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled in the main thread
+        return
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda number, _: received.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for received_number in received:
+            signal.raise_signal(received_number)
+
+
+@contextmanager
 def _loading() -> Iterator[None]:
     """Record llama.cpp's last log lines, for the message of a failed load; delay interrupts."""
     _LOG_LINES.clear()
-    with signals_held():
+    with _signals_held():
         llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
         try:
             llama_cpp.llama_backend_init()
@@ -89,9 +115,10 @@ class Tokenizer:
         trained = self.number("context_length")  # llama.cpp's own call needs the weights
         if self.settings.n_ctx > trained:
             self.close()
+            remedy = f"at most {trained}" if trained >= LEAST_CONTEXT else "another model"
             raise InputError(
                 f"n_ctx is {self.settings.n_ctx}, but {path.name} was trained on {trained} tokens; "
-                f"choose at most {trained}."
+                f"choose {remedy}."
             )
 
     def close(self) -> None:
@@ -271,7 +298,7 @@ class Llama(Tokenizer):
                 batch.seq_id[i][k] = sequence
             batch.logits[i] = row.needs_logits
         start = time.perf_counter()
-        with signals_held():
+        with _signals_held():
             status = llama_cpp.llama_decode(self._context, batch)
         self.seconds += time.perf_counter() - start
         if status != 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -46,7 +47,7 @@ class PrefixCache:
     def put(self, prefix: Sequence[int], state: bytes) -> None:
         """Store the state if the disk allows it; beyond `MAX_CACHE_BYTES`, remove the least recently used."""
         file = self._file(prefix)
-        temporary = file.with_suffix(f".{os.getpid()}.part")
+        temporary = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             temporary.write_bytes(hashlib.sha256(state).digest() + state)

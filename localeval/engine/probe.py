@@ -20,7 +20,7 @@ from typing import Literal
 import platformdirs
 from pydantic import BaseModel
 
-from localeval.engine.interface import EngineError, EngineSettings
+from localeval.engine.interface import LEAST_CONTEXT, EngineError, EngineSettings
 from localeval.engine.memory import OVERHEAD, check_fits
 from localeval.errors import InputError, LocalevalError, ModelBroken, ModelError
 from localeval.models.catalog import entries
@@ -36,7 +36,7 @@ from localeval.text.display import shorten
 SECONDS, BYTES_A_SECOND = 180, 25_000_000
 PROBE_VERSION = 2  # increase when a probe checks more, so that files that passed before are probed again
 IN_CHILD = False  # True in a probe's own process, which loads files without probing them first
-_OVERHEAD = 6 << 30  # bytes of address space besides weights: Python, libraries, stacks, buffers, a cache
+_ADDRESS_SPACE = 6 << 30  # bytes besides weights: Python, libraries, stacks, buffers, a cache
 MOST_EXAMPLES = 64  # a chat template is tried with 0 to so many; built-in prompts have up to 18
 # No debugger at an abort; no address space for idle threads.
 _VARIABLES = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
@@ -103,7 +103,8 @@ def probe_model(path: Path, settings: EngineSettings | None = None) -> None:
 def _find_fault(path: Path, settings: EngineSettings, seconds: int, known: bool) -> LocalevalError | None:
     """Probe the model and return its fault, None if it passes. Raises ModelError where the build is wrong."""
     threads = min(settings.n_threads, 4)  # each takes address space, which is limited in the child
-    limited = {**vars(settings), "n_ctx": 2048, "n_batch": min(settings.n_batch, 2048), "n_threads": threads}
+    n_batch = min(settings.n_batch, LEAST_CONTEXT)
+    limited = {**vars(settings), "n_ctx": LEAST_CONTEXT, "n_batch": n_batch, "n_threads": threads}
     try:
         child = subprocess.run(  # noqa: S603 (this Python, with a path for its data)
             subprocesses.module("localeval.engine.probe", str(path), json.dumps(limited)),
@@ -181,7 +182,7 @@ def _limit_memory(weights: int, settings: EngineSettings) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux" and not settings.n_gpu_layers:  # a GPU's driver maps far more than it uses
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        limit = 2 * weights + _OVERHEAD
+        limit = 2 * weights + _ADDRESS_SPACE
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 

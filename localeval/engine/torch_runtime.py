@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_THREADS_LOCK = threading.RLock()
+_LOCK = threading.RLock()  # each block below changes, and restores, what holds for the whole process
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def torch_threads(number: int) -> Iterator[None]:
     """
     import torch
 
-    with _THREADS_LOCK:
+    with _LOCK:
         previous = torch.get_num_threads()
         torch.set_num_threads(number)
         try:
@@ -33,11 +33,12 @@ def torch_threads(number: int) -> Iterator[None]:
 def silence_transformers() -> Iterator[None]:
     """Silence the warnings, log lines and progress bars of transformers and sentence-transformers inside.
 
-    Also set the hub's offline switches, for the rest of the process.
+    Blocks run one at a time, those of `torch_threads` included. Also set the hub's offline switches, for the
+    rest of the process.
     """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
-    with warnings.catch_warnings():
+    with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from transformers.utils import logging as progress
 

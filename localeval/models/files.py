@@ -84,13 +84,18 @@ def resolve(
         if entry is None:
             return _resolve_path(name_or_path, kind, read_again)
         if kind not in (None, entry.kind):
-            fitting = ", ".join(other.name for other in catalog.entries().values() if other.kind == kind)
             raise ModelMissing(
-                f"{entry.name} is a model of the kind {entry.kind}, not {kind}; of that kind: {fitting}."
+                f"{entry.name} is a model of the kind {entry.kind}, not {kind}; "
+                f"of that kind: {', '.join(_names(kind))}."
             )
         return _resolve_entry(entry, read_again)
     except OSError as error:
         raise ModelBroken(f"{error.filename or name_or_path} cannot be read: {error.strerror}.") from error
+
+
+def _names(kind: Kind | None) -> list[str]:
+    """Return the catalog's names of a kind; of all kinds for None."""
+    return [entry.name for entry in catalog.entries().values() if kind in (None, entry.kind)]
 
 
 def auto_embedder() -> str:
@@ -118,7 +123,7 @@ def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again:
     path = whole_path(source)
     if not path.exists():
         if isinstance(source, str) and os.sep not in source and not source.endswith(".gguf"):
-            hint = suggested(source, list(catalog.entries()))
+            hint = suggested(source, _names(kind))
             raise ModelMissing(f"{source!r} is no model of the catalog and no file; {hint}")
         raise ModelMissing(f"{path} is not there; give a GGUF file, a model folder or a name of the catalog.")
     if kind != "judge" and (path / "config.json").is_file():

@@ -27,7 +27,7 @@ from pydantic import (
     ValidationError,
 )
 
-from localeval.errors import PromptError
+from localeval.errors import InputError, PromptError
 from localeval.system.arguments import describe
 from localeval.text.display import shorten
 
@@ -177,13 +177,15 @@ def text_of(replacement: str | os.PathLike[str]) -> str:
     """Return the text of a prompt file, given as its text or its path. Raises PromptError if unreadable."""
     if isinstance(replacement, str) and "\n" in replacement:
         return replacement
+    return read_file(replacement, "give a TOML file, as its path or its text", PromptError)
+
+
+def read_file(path: str | os.PathLike[str], remedy: str, failure: type[InputError] = InputError) -> str:
+    """Read a file that an option names; a byte-order mark is left out. Raises `failure` if unreadable."""
     try:
-        return Path(replacement).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
-        raise PromptError(
-            f"{shorten(replacement)}: this prompt file can't be read ({shorten(error)}); give a TOML file, "
-            "as its path or its text."
-        ) from error
+        raise failure(f"{shorten(path)}: this file can't be read ({shorten(error)}); {remedy}.") from error
 
 
 def _parse(text: str, where: str) -> Prompt:

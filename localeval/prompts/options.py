@@ -5,32 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from localeval.errors import InputError
-from localeval.prompts import LANGUAGES, Prompt, load_prompt, text_of
+from localeval.prompts import LANGUAGES, Prompt, load_prompt, read_file, text_of
 from localeval.system.arguments import STRICT, Number, Settings, Whole
-from localeval.text.display import shorten
 
+# The judgements with a prompt.
 _Prompted = Literal["statements", "support", "support_reasoned", "questions", "needed", "useful"]
-PROMPTED = get_args(_Prompted)  # the judgements with a prompt
 
 
 def _file_text(command: str, value: str) -> str:
     """Read a file that `localeval COMMAND` wrote; "auto", "none" and a file's text stay as they are."""
     if value in ("auto", "none") or value.lstrip().startswith("{"):
         return value
-    try:
-        return Path(value).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{shorten(value)}: this file can't be read ({shorten(error)}); give one that "
-            f"`localeval {command}` wrote, auto or none."
-        ) from error
+    return read_file(value, f"give one that `localeval {command}` wrote, auto or none")
 
 
 def _prompt_texts(prompts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -16,6 +16,11 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which JSON can hold and a tokenizer can't, with question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def one_line(text: str) -> str:
     """Replace each run of white space with one space, and strip both ends."""
     return " ".join(text.split())

@@ -131,11 +131,22 @@ def test_a_context_too_long_by_itself_is_of_use_where_its_best_window_is(n_ctx: 
     assert record.contexts == (0.8, 0.3)
 
 
-@pytest.mark.parametrize("context", ["A sentence of filler here. " * 3000, "tea " * 5_000])
-def test_contexts_beyond_eight_windows_or_without_a_sentence_to_cut_at_fail(n_ctx: int, context: str) -> None:
+@pytest.mark.parametrize(
+    ("response", "context", "why"),
+    [
+        ("Tea grows.", "A sentence of filler here. " * 3000, "8 windows"),
+        ("Tea grows.", "hay " * 5_000, "a sentence of"),
+        ("tea " * 5_000, "Tea grows.", "no room"),
+    ],
+)
+def test_what_fits_no_eight_windows_fails_and_why_is_told(
+    n_ctx: int, response: str, context: str, why: str
+) -> None:
     judge = fake_judge(FakeEngine([], n_ctx=n_ctx))
-    score = judge.score("faithfulness", sample("Tea grows.", [context]), statements="sentences")
-    assert score == Score.failed("context_too_long")
+    result = evaluate([sample(response, [context])], ["faithfulness"], judge, statements="sentences")
+    assert result.scores == [{"faithfulness": Score.failed("context_too_long")}]
+    failure: Any = result.samples[0].records["support"]
+    assert why in failure.detail
 
 
 @pytest.mark.parametrize("metric", ["faithfulness", "context_relevance"])

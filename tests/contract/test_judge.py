@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from localeval import InputError, Judge, evaluate, plan
 from localeval.cli import commands
-from tests.steady import SteadyEngine, steady_judge
+from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 SETTINGS: dict[str, Any] = {"n_threads": 1, "n_ctx": 16384}
@@ -61,6 +61,13 @@ def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) 
     assert config_of(tmp_path)["beside"]["embedder"]["name"] == "steady"
     evaluate([{**TEA, "user_input": "Tea?"}], ["faithfulness"], other_judge, tmp_path)
     assert not config_of(tmp_path).get("beside")
+
+
+def test_an_embedder_of_ones_own_is_no_catalog_name_whatever_its_attributes(tiny_path: Path) -> None:
+    embedder = SteadyEmbedder()
+    embedder.source = "all-minilm-l6-v2"  # type: ignore[attr-defined]
+    with Judge.load(tiny_path, embedder=embedder, **SETTINGS) as judge:
+        assert judge.auxiliary_models.sources()["embedder"].startswith("<SteadyEmbedder ")
 
 
 def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from localeval import Judge, Sample, evaluate
 from localeval.engine.hhem import MAX_PAIR_TOKENS, WINDOW, Classifier
 from localeval.engine.interface import ContextTooLong, EngineError
-from localeval.errors import ModelBroken
+from localeval.errors import InputError, ModelBroken
 from tests.loopback import HUB, move_in, toml_row
 
 # What flan-t5-base's config.json says, with small numbers.
@@ -194,3 +195,13 @@ def test_a_folder_is_named_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path
     by_name = Classifier.load()
     assert by_name.name == by_name.source == "hhem-2.1-open"
     assert by_name.sha256 == loaded.sha256
+
+
+def test_workers_are_refused_a_classifier_whose_settings_they_would_not_have(
+    tiny_path: Path, folder: Path
+) -> None:
+    sample = Sample(response="Tea grows.", retrieved_contexts=["Tea grows."])
+    classifier = Classifier.load(folder, batch_size=3)
+    refused = pytest.raises(InputError, match="workers")
+    with Judge.load(tiny_path, n_threads=1, classifier=classifier) as judge, refused:
+        evaluate([sample], ["faithfulness"], judge, workers=2, support_by="hhem")

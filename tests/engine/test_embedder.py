@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
 import shutil
 import string
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,9 @@ import numpy as np
 import pytest
 
 from localeval import Judge, evaluate, models
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.embedder import Embedder
+from localeval.engine.torch_runtime import silence_transformers
 from localeval.errors import ModelBroken, ModelMissing
 from localeval.models.conversion import NOTE, PICKLE, SAFE
 from localeval.models.files import hash_file
@@ -139,6 +144,18 @@ def test_a_row_is_the_mean_of_the_tokens_vectors_scaled_to_length_1(tiny: tuple[
     assert len(tokens(folder, network, LONG)) == LONGEST  # what is beyond it is cut off
 
 
+def test_a_network_in_a_subfolder_gives_the_same_rows(tiny: tuple[Path, Any], copy: Path) -> None:
+    inner = copy / "0_Transformer"
+    inner.mkdir()
+    for path in copy.glob("*.*"):
+        shutil.copy(path, inner)
+    (copy / SAFE).unlink()
+    modules = json.loads((copy / "modules.json").read_text(encoding="utf-8"))
+    modules[0]["path"] = inner.name
+    write_json(copy / "modules.json", modules)
+    assert (Embedder.load(copy).embed(TEXTS) == Embedder.load(tiny[0]).embed(TEXTS)).all()
+
+
 def test_bits_depend_on_texts_and_threads(tiny: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
@@ -180,6 +197,24 @@ def test_torch_comes_with_the_first_text_in_silence_and_opens_no_socket(
     assert loaded.embed(["tea"]).shape == (1, 16)
     assert os.environ["HF_HUB_OFFLINE"] == os.environ["TRANSFORMERS_OFFLINE"] == "1"
     assert tuple(capfd.readouterr()) == ("", "")
+
+
+def test_two_threads_leave_transformers_as_loud_as_it_was() -> None:
+    logger = logging.getLogger("transformers")
+    before, entered, leave = logger.level, threading.Event(), threading.Event()
+
+    def second() -> None:
+        with silence_transformers():
+            entered.set()
+            leave.wait(5)
+
+    thread = threading.Thread(target=second)
+    with silence_transformers():
+        thread.start()
+        entered.wait(0.2)  # it has to wait for the end of this block
+    leave.set()
+    thread.join()
+    assert logger.level == before
 
 
 def test_a_catalogs_pickle_is_converted_once_and_again_when_changed(small: tuple[Path, Any]) -> None:
@@ -286,6 +321,14 @@ def test_metrics_without_a_model_are_left_out(models_folder: Path, caplog: pytes
         evaluate([{**SAMPLE, "contexts": None}], judge=fake())  # no metric is left
     with pytest.raises(ModelMissing, match=command):
         evaluate([SAMPLE], ["faithfulness", "answer_relevance"], judge=fake())
+
+
+@pytest.mark.parametrize("name", ["bge-m4", "nowhere/at-all"])
+def test_an_embedder_that_is_not_there_is_told_in_whole_sentences(models_folder: Path, name: str) -> None:
+    judge = Judge(FakeEngine([]), fake().model, auxiliary_models=AuxiliaryModels(name))
+    with pytest.raises(ModelMissing, match="--embedder") as missing:
+        evaluate([SAMPLE], ["answer_relevance"], judge)
+    assert not re.search(r"[.?][.,]", str(missing.value))
 
 
 def test_a_catalogs_prefix_stands_before_each_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -143,6 +143,8 @@ def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) 
             engine.generate(PREFIX, "context", ["item"], DirectReply)
     with pytest.raises(InputError, match="trained on 16384"):
         Engine(tiny_path, EngineSettings(n_ctx=32768)).check()
+    with pytest.raises(InputError, match=r"trained on 1024 .*another model"):
+        Engine(write_tiny_model(tmp_path / "short.gguf", trained=1024), EngineSettings(n_ctx=2048)).check()
     with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:  # it puts none
         assert engine.generate(PREFIX, "context", ["item"], DirectReply)[0].value.verdict in ("yes", "no")
 

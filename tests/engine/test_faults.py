@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from localeval import Judge, Sample, evaluate
+from localeval import Judge, Sample, evaluate, plan
 from localeval.errors import FolderError, ModelBroken
 from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
@@ -168,7 +168,7 @@ def test_a_model_file_that_is_replaced_stops_the_run(tiny_path: Path, tmp_path: 
         if done == 2:
             Path(shutil.copy(tiny_path, tmp_path / "other.gguf")).replace(model)
 
-    refused = pytest.raises(ModelBroken, match=r"own\.gguf: the model file was replaced or changed")
+    refused = pytest.raises(ModelBroken, match=r"own\.gguf: the model file was replaced")
     with Judge.load(model, n_threads=1, n_ctx=8192) as judge, refused:
         evaluate(DECODED, ["faithfulness"], judge, folder, change)
     written = lines(folder)
@@ -177,3 +177,15 @@ def test_a_model_file_that_is_replaced_stops_the_run(tiny_path: Path, tmp_path: 
     with Judge.load(model, n_threads=1, n_ctx=8192) as judge:
         evaluate(DECODED, ["faithfulness"], judge, folder)
     assert lines(folder)[:4] == written
+
+
+def test_a_model_file_that_is_gone_before_its_first_use_is_told(tiny_path: Path, tmp_path: Path) -> None:
+    model = Path(shutil.copy(tiny_path, tmp_path / "own.gguf"))
+    with Judge.load(model, n_threads=1) as judge:
+        model.unlink()
+        with pytest.raises(ModelBroken, match=r"own\.gguf: .*removed"):
+            judge.score("faithfulness", DECODED[0])
+        with pytest.raises(ModelBroken, match=r"own\.gguf: .*removed"):
+            plan(DECODED, ["faithfulness"], judge)
+        with pytest.raises(ModelBroken, match=r"own\.gguf: .*removed"):
+            evaluate(DECODED, ["faithfulness"], judge, workers="auto")

@@ -84,6 +84,8 @@ def test_what_is_not_here_is_told(folder: Path) -> None:
         store.resolve("tiny")
     with pytest.raises(ModelMissing, match=r"did you mean tiny\?"):
         store.resolve("tinny")
+    with pytest.raises(ModelMissing, match=r"choose from: folder\.$"):
+        store.resolve("tinny", "embedder")
     with pytest.raises(ModelMissing, match="of that kind: tiny"):
         store.resolve("folder", "judge")
     with pytest.raises(ModelMissing, match="is not there"):

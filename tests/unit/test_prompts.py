@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from localeval import prompts
 from localeval.errors import InputError, PromptError
 from localeval.judgements.questions import ReasonedDrawnReply, ReasonedGivenReply
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply, closest_evidence
 from localeval.prompts import LANGUAGES, fence, fill, load_prompt
-from localeval.prompts.options import PROMPTED, Options
+from localeval.prompts.options import Options
 from localeval.text import overlap
 from localeval.text.overlap import omits_content
 
+PROMPTED = sorted(path.stem for path in Path(prompts.__file__).with_name("en").glob("*.toml"))
 SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
     "statements": {"statements": StatementsReply},
     "support": {"verdict": DirectReply},
@@ -99,6 +101,16 @@ def test_a_prompt_can_be_replaced_by_text_or_by_file(tmp_path: Path) -> None:
     assert by_text.render_item("verdict", statement="Tea", closest="It grows.") == "Tea?"
     other = load_prompt("support", "zh", OWN.replace("{statement}?", "{closest}: {statement}?"))
     assert other.render_item("verdict", statement="茶", closest="茶。") == "茶。: 茶?"
+
+
+def test_files_with_a_byte_order_mark_are_read_as_those_without(tmp_path: Path) -> None:
+    texts = {"support": OWN, "calibration": '{"curves": []}', "head": '{"heads": []}'}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+    paths = {name: str(tmp_path / name) for name in texts}
+    files = {"prompts": {"support": {"en": paths.pop("support")}}, **paths}
+    given = {"prompts": {"support": {"en": texts.pop("support")}}, **texts}
+    assert Options.read(files) == Options.read(given)
 
 
 def test_a_replacement_that_lacks_a_part_is_refused() -> None:
