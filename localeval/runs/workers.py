@@ -229,7 +229,10 @@ class Workers:
     def __init__(self, judge: Judge, number: int, start: Callable[[Judge], Worker] = Process) -> None:
         """Raises InputError for a judge that another process can't load."""
         if judge.loader is None:
-            raise InputError("workers load the judge themselves; give one that Judge.load made, or its name.")
+            raise InputError(
+                "workers load the judge themselves; give its name, or one that Judge.load made with names or "
+                "paths of its models."
+            )
         self._judge, self._number, self._start = judge, number, start
         self.refused = 0
         self._workers: dict[Worker, str] = {}  # worker -> its node, once it has answered
