@@ -248,6 +248,15 @@ def test_a_full_stderr_undoes_no_fetch(folder: Path, tmp_path: Path, monkeypatch
     assert [model.size for model in fetched] == [len(BYTES)]
 
 
+def test_where_stderr_is_closed_no_message_gets_into_the_data(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / FILE).write_bytes(BYTES)
+    monkeypatch.setattr("sys.stderr", None)
+    fetch("tiny", tmp_path)
+    assert capsys.readouterr().out == ""
+
+
 def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folder: Path, hub: Hub) -> None:
     (folder / FILE).write_bytes(WRONG)
     model = fetch("tiny")
