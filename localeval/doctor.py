@@ -259,8 +259,9 @@ def _checksums(_: CheckContext) -> str:
     names = [str(row["name"]) for row in models.listing() if row["state"] != "missing"]
     if not names:
         raise NotApplicable(f"no model of the catalog is in {models.models_dir()}")
-    size = sum(models.resolve(name, read_again=True).size for name in names)
-    return f"{', '.join(names)}: {size / 1e9:.1f} GB read, as in the catalog"
+    found = [models.resolve(name, read_again=True) for name in names]
+    listed = ", ".join(files.name + " (in part unpinned)" * files.unpinned for files in found)
+    return f"{listed}: {sum(files.size for files in found) / 1e9:.1f} GB read, as in the catalog"
 
 
 def _splitter(_: CheckContext) -> str:
@@ -305,7 +306,7 @@ def _grammar(context: CheckContext) -> str:
 
 def _faithfulness(context: CheckContext) -> str:
     """Check that a supported answer scores above a contradicted one and above one with a wrong date."""
-    shares, verify = [], f"models verify {context.judge_name}"
+    shares, verify = [], f"localeval models verify {context.judge_name}"
     for name in (SUPPORTED, DATE_WRONG, CONTRADICTED):
         score = context.judge.score("faithfulness", _sample(name), **_OPTIONS)
         if score.soft is None:

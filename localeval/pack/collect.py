@@ -87,7 +87,8 @@ def choose_contents(models: Sequence[str], llama: LlamaBuild) -> PackContents:
             f"{unknown[0]!r} is not in the catalog, and a pack holds only its models: {', '.join(entries)}; "
             "copy another GGUF file separately, and give its path to --judge."
         )
-    return PackContents(dict(sorted(wheels.items())), unpacked, llama, tuple(map(store.resolve, models)))
+    chosen = tuple(map(store.resolve, dict.fromkeys(models)))
+    return PackContents(dict(sorted(wheels.items())), unpacked, llama, chosen)
 
 
 def default_models(judge: str | None, embedder: str | None) -> list[str]:
@@ -162,9 +163,9 @@ class PartialManifest:
             self.files[name] = entry
         return intact
 
-    def add(self, source: Path, name: str, sha256: str = "") -> None:
-        """Copy the file `source` to `name` and check the copy; one that is there and intact is kept."""
-        sha256 = sha256 or install.file_sha256(source)
+    def add(self, source: Path, name: str, model: str = "") -> None:
+        """Copy `source`, a file of `model` if of any, to `name` and check the copy; an intact one is kept."""
+        sha256 = file_sha256(source) if model else install.file_sha256(source)  # a model's is remembered
         self.known[name] = {"size": source.stat().st_size, "sha256": sha256}
         self.write()
         if not self.keep(name):
@@ -173,7 +174,8 @@ class PartialManifest:
             path.unlink(missing_ok=True)
             shutil.copyfile(source, path)
             if not self.keep(name):
-                raise ModelBroken(f"{source} is damaged; run: localeval models verify")
+                remedy = f"run: localeval models verify {model}" if model else "pack again."
+                raise ModelBroken(f"{source} is damaged; {remedy}")
 
     def finish(self, facts: dict[str, Any]) -> Path:
         """Remove files of an earlier pack that this one does not have, and write the manifest."""
@@ -206,7 +208,7 @@ def pack(contents: PackContents, target: Path) -> Path:
             paths = [store.catalog_file_path(entry, file) for file in entry.files]
             for source in filter(Path.is_file, [*paths, folder / model.name / store.SUMS]):
                 name = source.relative_to(folder).as_posix()
-                manifest.add(source, f"models/{name}", file_sha256(source))
+                manifest.add(source, f"models/{name}", model.name)
         _download_wheels(contents, manifest, scratch)
         for wheel in sorted(scratch.glob("*.whl")):
             manifest.add(wheel, f"wheels/{wheel.name}")

@@ -149,6 +149,7 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
 
     Returns the path of the environment's `localeval`. Raises Refused with the reason if that fails.
     """
+    into = into.resolve() if into.is_symlink() else into  # venv takes no link
     marker, python = into / MARKER, str(into / "bin" / "python")
     installed = marker.read_text(encoding="utf-8").strip() if marker.is_file() else ""
     if installed == manifest["sha256"]:
@@ -159,10 +160,10 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
         )
     else:
         shutil.rmtree(str(into), ignore_errors=True)
-        into.mkdir(parents=True)
+        into.mkdir(parents=True, exist_ok=True)  # a mount point can't be removed
         needed, free = int(manifest["installed_bytes"] * GROWTH), shutil.disk_usage(str(into)).free
         if needed > free:
-            into.rmdir()
+            shutil.rmtree(str(into), ignore_errors=True)
             raise Refused(
                 f"the environment needs {needed:,} bytes in {into}, where {free:,} are free; "
                 "make room, or choose another folder."

@@ -20,7 +20,7 @@ def unpack(folder: Path, sha256: str = "", progress: ByteProgress | None = None)
     `sha256` is the required one of the pack's manifest. Raises InputError for a folder that is no pack and
     for models that this localeval does not know; PackBroken for a file that is missing or damaged.
     """
-    with _translated_errors():
+    with _translated_errors(folder):
         manifest = install.read_manifest(folder, sha256)
         names: list[str] = manifest["models"]
         if unknown := [name for name in names if name not in catalog.entries()]:
@@ -35,19 +35,20 @@ def unpack(folder: Path, sha256: str = "", progress: ByteProgress | None = None)
 
 def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:
     """Run the steps of the pack's install.py. Raises as `unpack`, and InputError on an unfit machine."""
-    with _translated_errors():
+    with _translated_errors(folder):
         manifest = install.read_manifest(folder, sha256)
         install.check_machine(manifest)
         install.check_files(folder, manifest)
+    with _translated_errors(into):
         return install.install(folder, into, manifest)
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
-    """Raise errors of the installer and of the system as errors of localeval."""
+def _translated_errors(folder: Path) -> Iterator[None]:
+    """Raise errors of the installer and of the system, by default those of `folder`, as localeval's."""
     try:
         yield
     except install.Refused as error:
         raise (PackBroken if error.exit_code == PackBroken.exit_code else InputError)(str(error)) from error
     except OSError as error:
-        raise InputError(f"{error.filename}: {error.strerror or error}.") from error
+        raise InputError(f"{error.filename or folder}: {error.strerror or error}.") from error

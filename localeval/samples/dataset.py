@@ -70,7 +70,7 @@ def read_samples(
     """Read the samples of a file, of stdin ("-"), of a table or of an iterable, at least one.
 
     columns   maps fields to the only columns that they are read from: {"user_input": "q"}
-    limit     read only the first `limit` rows
+    limit     stop after `limit` samples
     ids       keep only the samples with these ids, each of which must exist
     sample    select this many of them by `seed` and their ids, in order; larger samples hold the smaller ones
     skip_bad  leave out rows that can't be read, and list them in `skipped`; a duplicate id stays an error

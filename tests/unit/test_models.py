@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from queue import Queue
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -115,6 +116,18 @@ def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
         store.resolve("tiny", read_again=True)
 
 
+def test_a_file_is_read_once_even_if_its_sum_cannot_be_remembered(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / FILE).write_bytes(BYTES)
+    (tmp_path / "full").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "full"))
+    read = Mock(side_effect=files.hash_file)
+    monkeypatch.setattr(files, "hash_file", read)
+    assert store.resolve("tiny").sha256 == store.resolve("tiny", read_again=True).sha256 == SHA256
+    assert read.call_count == 2
+
+
 def test_a_path_to_any_gguf_works(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "mine.gguf"
     path.write_bytes(HEADER)
@@ -165,12 +178,18 @@ def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hu
     assert seen[-1] == (len(BYTES), len(BYTES))
 
 
-@pytest.mark.parametrize(("left", "ranges"), [(BYTES[:9], False), (BYTES, True), (BYTES + b"more", True)])
+@pytest.mark.parametrize(("left", "ranges"), [(BYTES[:9], False), (WRONG, True), (BYTES + b"more", True)])
 def test_a_server_without_range_gives_a_whole_file(folder: Path, hub: Hub, left: bytes, ranges: bool) -> None:
     (folder / f"{FILE}.part").write_bytes(left)
     hub.ranges = ranges
     assert fetch("unsized").path.read_bytes() == BYTES
     assert hub.asked == [f"bytes={len(left)}-", None][: 1 + ranges]
+
+
+def test_a_download_that_is_whole_is_not_fetched_again(folder: Path, hub: Hub) -> None:
+    (folder / f"{FILE}.part").write_bytes(BYTES)  # as a call leaves it that ends before it renames the file
+    assert fetch("unsized").sha256 == SHA256
+    assert hub.asked == [f"bytes={len(BYTES)}-"]
 
 
 @pytest.mark.parametrize(("served", "message"), [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")])
@@ -231,6 +250,15 @@ def test_a_full_stderr_undoes_no_fetch(folder: Path, tmp_path: Path, monkeypatch
     assert [model.size for model in fetched] == [len(BYTES)]
 
 
+def test_where_stderr_is_closed_no_message_gets_into_the_data(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / FILE).write_bytes(BYTES)
+    monkeypatch.setattr("sys.stderr", None)
+    fetch("tiny", tmp_path)
+    assert capsys.readouterr().out == ""
+
+
 def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folder: Path, hub: Hub) -> None:
     (folder / FILE).write_bytes(WRONG)
     model = fetch("tiny")
@@ -260,9 +288,10 @@ def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyP
         fetch("tinny")
     with pytest.raises(ModelError, match=r"huge needs 1,000,000,000,000,000,000 more bytes"):
         fetch("huge")
-    monkeypatch.setenv("LOCALEVAL_HUB", "file:///x")
-    with pytest.raises(InputError, match="must begin with https"):
-        fetch("tiny")
+    for address in ("file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"):
+        monkeypatch.setenv("LOCALEVAL_HUB", address)
+        with pytest.raises(InputError, match="LOCALEVAL_HUB"):
+            fetch("tiny")
     assert hub.asked == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ensurepip
+import errno
 import json
 import platform
 import re
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -23,12 +25,13 @@ from packaging.specifiers import SpecifierSet
 
 from localeval import models
 from localeval.cli.pack import pack as pack_command
-from localeval.errors import DownloadFailed, InputError, ModelMissing, PackBroken
+from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing, PackBroken
 from localeval.models import catalog, resolve
+from localeval.models.files import remember_sha256
 from localeval.pack import install
 from localeval.pack.build import NO_AMX, PORTABLE, LlamaBuild, build_wheel, needed_glibc
 from localeval.pack.collect import PackContents, choose_contents, default_models, pack
-from localeval.pack.unpack import unpack
+from localeval.pack.unpack import install_pack, unpack
 from tests.loopback import BYTES, FILE, HUB, SHA256, loopback_hub, move_in, toml_row, write_wheel
 
 PACKAGES = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")  # install.py imports them
@@ -248,9 +251,15 @@ def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path
 
 def test_a_model_that_cannot_be_packed_is_refused(index: Path, tmp_path: Path) -> None:
     assert (default_models("tiny", None), default_models(None, None)) == (["tiny"], [])
+    assert len(choose_contents(["tiny", "tiny"], LlamaBuild()).models) == 1
     with pytest.raises(ModelMissing, match=r"'mine\.gguf' is not in the catalog"):
         choose_contents(["mine.gguf"], LlamaBuild())
-    (tmp_path / "models" / FILE).unlink()
+    chosen, path = contents("tiny"), tmp_path / "models" / FILE
+    flip(path)
+    remember_sha256(path, SHA256)  # as if it changed without a trace
+    with pytest.raises(ModelBroken, match=r"models verify tiny$"):
+        pack(chosen, tmp_path / "pack")
+    path.unlink()
     with pytest.raises(ModelMissing, match="run: localeval models fetch tiny"):
         choose_contents(["tiny"], LlamaBuild())
 
@@ -309,6 +318,15 @@ def test_the_installer_mends_half_an_environment_and_keeps_a_whole_one(packed: P
     assert f"{into} is there already, and not of this pack" in run_installer(packed, home=home, code=2)[1]
 
 
+def test_the_installer_takes_a_link_to_an_empty_folder(packed: Path, tmp_path: Path) -> None:
+    change(packed / "manifest.json", models=[])
+    disk, into = tmp_path / "disk", tmp_path / "link"
+    disk.mkdir()
+    into.symlink_to(disk)
+    run_installer(packed, "--into", into, home=tmp_path)
+    assert list(disk.glob("lib/python*/site-packages/numpy.py"))
+
+
 @pytest.mark.parametrize(
     ("spoil", "code", "message"),
     [
@@ -365,6 +383,16 @@ def test_a_machine_that_does_not_fit_is_told(packed: Path, facts: dict[str, obje
     with pytest.raises(install.Refused, match=message) as refused:
         install.check_machine(install.read_manifest(packed))
     assert refused.value.exit_code == 2
+
+
+def test_a_full_disk_is_told_with_the_folder(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        install, "install", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+    )
+    with pytest.raises(InputError, match=f"^{tmp_path / 'new'}: No space left"):
+        install_pack(packed, tmp_path / "new")
 
 
 def test_unpack_places_the_models(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
