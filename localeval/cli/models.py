@@ -92,7 +92,7 @@ def _describe(files: store.ModelFiles) -> str:
 @contextlib.contextmanager
 def draw_progress() -> Iterator[ByteProgress]:
     """Show progress on stderr: a bar on a terminal, else a line at about every tenth."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():  # None where the shell closed it, as 2>&- does
         last_step = 0
 
         def line(done: int, total: int) -> None:
