@@ -166,4 +166,4 @@ def score(
         else:
             click.echo(f"{name} {metric_score.status} {explain(metric_score.reason)}")
     for note in [*notes_on_texts(result.samples[0], result), *language_warnings(result)]:
-        say(note)
+        say(f"note: {note}")
