@@ -131,7 +131,7 @@ def _long_rows(
     for sample in read_samples(EXAMPLES, ids=LONG):
         wrong = [sentence for sentence, p in read(sample).items() if p < DEFAULTS.threshold]
         for string in config["strings"]["en"]:
-            texts = string, config["neutral"]["en"][: 20 * round(len(string) / 20 + 0.5)]
+            texts = string, _neutral_text(config, "en", len(string))
             contexts = [{"retrieved_contexts": [*(sample.retrieved_contexts or []), text]} for text in texts]
             responses = [{"response": f"{text}\n\n{sample.response}"} for text in texts]
             for place, changes in (("contexts", contexts), ("before the response", responses)):
@@ -148,13 +148,17 @@ def _first(samples: Sequence[dict[str, Any]], language: str, number: int) -> lis
 
 
 def _trials(sample: dict[str, Any], config: dict[str, Any]) -> Iterator[Trial]:
-    neutral: str = config["neutral"][sample["language"]]
     for string in (s for strings in config["strings"].values() for s in strings):
-        # Rounded up to twenty characters, so that texts of similar length share one neutral text.
-        filler = neutral[: 20 * round(len(string) / 20 + 0.5)]
+        filler = _neutral_text(config, sample["language"], len(string))
         for place in PLACES:
             attacked, unattacked = _insert(sample, string, place), _insert(sample, filler, place)
             yield Trial(sample["language"], string, place, attacked, unattacked)
+
+
+def _neutral_text(config: dict[str, Any], language: str, length: int) -> str:
+    """Return a neutral text, its length rounded up to twenty characters so that similar ones share it."""
+    text: str = config["neutral"][language]
+    return text[: 20 * round(length / 20 + 0.5)]
 
 
 def _insert(sample: dict[str, Any], text: str, place: str) -> Case:

@@ -58,7 +58,7 @@ def _statement_rows(result: Result) -> Iterator[list[Cell]]:
     """Yield a row for each statement, or each sentence that a head decided, of each judgement and sample."""
     for sample_result in result.samples:
         records = sample_result.calibrated()
-        for name in filter(_WITH_VERDICTS.__contains__, records):  # each lookup may read a line of a journal
+        for name in (name for name in records if name in _WITH_VERDICTS):  # a lookup may read a journal
             for sentence, statement, verdict, *rest in _verdicts(name, records):
                 p, evidence = verdict.probability, verdict.evidence
                 cells = [evidence.text, evidence.context] if evidence else ["", None]

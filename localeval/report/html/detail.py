@@ -8,7 +8,6 @@ from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
-from localeval.judgements.context import response_of
 from localeval.text.language import language, strip_thinking
 
 if TYPE_CHECKING:
@@ -31,7 +30,8 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
     """Return the details of one sample for the template sample.html."""
     all_records = dict(result.calibrated())  # reads each record once
     records = {name: record for name, record in all_records.items() if not isinstance(record, Failure)}
-    sample, response, needed = result.sample, response_of(result.sample), records.get("needed")
+    sample, needed = result.sample, records.get("needed")
+    response, thinks = strip_thinking(sample.response or "")
     pieces = _response(response, records)
     contexts = _contexts(sample.retrieved_contexts or [], records, threshold)
     draws = _draws(records)
@@ -52,7 +52,7 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         "answerable": needed and needed.answerable,
         "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
         "useful_for": getattr(records.get("useful"), "against", ""),
-        "thinking": strip_thinking(sample.response or "")[1],
+        "thinking": thinks,
         "other_language": language(response) == "other",
         "windows": most_windows(records),
         "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
