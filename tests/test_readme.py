@@ -144,8 +144,13 @@ def test_the_comparison_is_that_of_the_two_shipped_examples(judge: Judge, shippe
     after = Result(joined, ["faithfulness"], shipped.signature)
     lines = str(compare(before, after)).splitlines()[:-2]  # then the runs' places
     for expected, line in zip(block("text", "localeval/runs", 1).splitlines()[:-2], lines, strict=True):
-        words = zip(expected.replace("+", "").split(), line.replace("+", "").split(), strict=True)
+        words = zip(_words(expected), _words(line), strict=True)
         assert [pair for pair in words if not _agree(*pair, any_number=False)] == [], line
+
+
+def _words(line: str) -> list[str]:
+    """The words of a line, without a sample's two values: they hang on sentences close to the threshold."""
+    return re.sub(r"((?:en|zh)-\S+)\s+\S+\s+\S+", r"\1", line).replace("+", "").split()
 
 
 def differences(page: dict[str, list[str]], run: dict[str, list[str]]) -> list[tuple[str, str, str]]:

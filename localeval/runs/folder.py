@@ -199,7 +199,7 @@ def write_report(folder: Path, result: Result, path: Path) -> None:
             with suppress(ValueError, KeyError, TypeError):  # a damaged line, which the journal reports
                 cost = head_of(line)["cost"]
                 seconds, rows = seconds + cost["seconds"], rows + cost["rows"]
-    cost = html.RunCost(seconds, rows) if seconds else None
+    cost = html.RunCost(seconds, rows) if seconds or rows else None
     html.write(result, path, title=folder.resolve().name, cost=cost)
 
 
