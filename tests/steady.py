@@ -32,7 +32,7 @@ class SteadyEngine:
         return [ord(character) for character in text]
 
     def count(self, text: str) -> int:
-        return len(self.tokens(text))
+        return len(text)
 
     def frame(self, prefix: PromptPrefix) -> Frame:
         return Frame((), ())
