@@ -115,16 +115,17 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    # A caller's own metric may return a mere number, numpy's numbers, or nan, which JSON does not have.
-    numbers = (score.value, score.soft) if isinstance(score, Score) else (-1, -1)
-    value, soft = (None if number is None else float(number) for number in numbers)
-    in_range = all(0 <= number <= 1 for number in (value, soft) if number is not None)
-    if not in_range or (value is None) == (score.status == "scored"):
-        raise InputError(
-            f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without a "
-            "value it has to give Score.undefined(reason)."
-        )
-    return Score(value, soft, score.status, str(score.reason))
+    if isinstance(score, Score):  # a caller's own metric may return anything
+        if score.status == "scored" and score.value is not None and score.soft is not None:
+            value, soft = float(score.value), float(score.soft)  # numpy's numbers are not JSON's
+            if 0 <= value <= 1 and 0 <= soft <= 1:
+                return Score(value, soft, "scored", str(score.reason))
+        elif score.status in ("undefined", "failed") and score.value is None and score.soft is None:
+            return Score(None, None, score.status, str(score.reason))
+    raise InputError(
+        f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without them it "
+        "has to give Score.undefined(reason)."
+    )
 
 
 def compute_all(

@@ -41,6 +41,14 @@ def test_of_a_fault_less_is_better() -> None:
     assert listed == 'not supported (response_in_reference, 0.10): "It sings."; no evidence'
 
 
+def test_what_a_terminal_would_obey_is_not_printed() -> None:
+    sample = {"response": "It\x1b[31m sings\u202e.", "retrieved_contexts": ["It\x1b[2J\nrests."]}
+    with pytest.raises(AssertionError) as caught:
+        assert_score(judge(0.1), "faithfulness", sample, at_least=1.0, **WORDS)
+    assert all(line.isprintable() for line in str(caught.value).splitlines())
+    assert len(str(caught.value).splitlines()) == 2
+
+
 def test_without_a_score_the_reason_is_told() -> None:
     with pytest.raises(AssertionError, match=r"undefined \(no_statements"):
         assert_score(judge(), "faithfulness", {**SAMPLE, "response": ""}, **WORDS)
