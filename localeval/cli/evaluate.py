@@ -58,7 +58,8 @@ _PARALLEL_OPTIONS = [
 _OUTPUT = option(
     *("--output", "-o"),
     type=OutputFolder(),
-    help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
+    help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE, "
+    "with the number of the shard]",
 )
 
 
@@ -87,7 +88,9 @@ def evaluate(
         raise InputError("FILE is empty; name one.")
     samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
-    folder = output or Path("runs") / ("stdin" if file == "-" else Path(file or "example").stem)
+    part = f"-{parallel['shard']}".replace("/", "-of-") if parallel["shard"] else ""
+    name = "stdin" if file == "-" else Path(file or "example").stem
+    folder = output or Path("runs") / f"{name}{part}"
     if output is None:
         check_default(folder, samples)
     threads = threads_each(parallel["workers"])

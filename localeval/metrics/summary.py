@@ -6,6 +6,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,13 +116,11 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    if isinstance(score, Score):  # a caller's own metric may return anything
-        if score.status == "scored" and score.value is not None and score.soft is not None:
-            value, soft = float(score.value), float(score.soft)  # numpy's numbers are not JSON's
-            if 0 <= value <= 1 and 0 <= soft <= 1:
-                return Score(value, soft, "scored", str(score.reason))
-        elif score.status in ("undefined", "failed") and score.value is None and score.soft is None:
-            return Score(None, None, score.status, str(score.reason))
+    with suppress(AttributeError, TypeError, ValueError):  # a caller's own metric may return anything
+        # numpy's numbers are not JSON's
+        value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
+        if (checked := Score(value, soft, score.status, str(score.reason))).is_valid:
+            return checked
     raise InputError(
         f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without them it "
         "has to give Score.undefined(reason)."

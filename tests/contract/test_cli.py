@@ -169,6 +169,18 @@ def test_a_variable_with_a_wrong_value_is_exit_2_and_named(monkeypatch: pytest.M
     assert "(env var: 'LOCALEVAL_BETA')" in refused("evaluate", "data.csv")
 
 
+@pytest.mark.usefixtures("steady", "data")
+def test_a_runs_folder_is_named_after_its_shard_or_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [json.dumps({"id": str(i), "response": "Tea.", "contexts": ["Tea."]}) + "\n" for i in range(9)]
+    Path("rows.jsonl").write_text("".join(lines))
+    for shard in ("1/2", "2/2"):
+        run("evaluate", "rows.jsonl", "--shard", shard)
+    run("merge", "runs/rows-1-of-2", "runs/rows-2-of-2", "-o", "whole")
+    monkeypatch.setenv("LOCALEVAL_OUTPUT", "named")
+    run("evaluate", "rows.jsonl")
+    assert Path("named/results.json").exists()
+
+
 @pytest.mark.parametrize("place", ["folder", "nowhere/x.html", "run/journal.jsonl", "run/card.json"])
 @pytest.mark.usefixtures("data")
 def test_a_file_that_can_not_or_may_not_be_written_is_exit_2_and_stays(place: str) -> None:

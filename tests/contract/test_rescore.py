@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,15 @@ def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: 
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(InputError, match=r"support of 1 samples \(a\)"):
         rescore(run)
+
+
+def test_scores_that_were_changed_by_hand_are_refused(run: Path) -> None:
+    results = run / "results.json"
+    text = results.read_text("utf-8")
+    for value in ("NaN", "5", "null"):
+        results.write_text(re.sub(r'"value": [01]\.\d+, "soft"', f'"value": {value}, "soft"', text), "utf-8")
+        with pytest.raises(InputError, match="changed by hand"):
+            rescore(run)
 
 
 def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:

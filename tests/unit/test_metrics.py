@@ -257,10 +257,11 @@ def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.Monke
         add_metric(monkeypatch, (), score)
         with pytest.raises(InputError, match="mine"):
             evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
-    number: Any = 0.5
-    add_metric(monkeypatch, (), number)
-    with pytest.raises(InputError, match="mine"):
-        evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
+    no_scores: list[Any] = [0.5, Score("high", "low"), Score([1], [1])]  # type: ignore[arg-type]
+    for no_score in no_scores:
+        add_metric(monkeypatch, (), no_score)
+        with pytest.raises(InputError, match="mine"):
+            evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
     with pytest.raises(InputError, match="moods"):
         register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
 
