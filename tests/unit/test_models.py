@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import re
 import socket
 import struct
 import time
@@ -281,6 +283,21 @@ def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: 
     assert path.read_bytes() == WRONG
 
 
+def test_a_copy_that_finds_no_room_is_told_with_the_folder_and_leaves_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy(source: Path, target: Path) -> None:
+        target.write_bytes(BYTES[:9])
+        raise OSError(errno.ENOSPC, "No space left", str(source))
+
+    (tmp_path / FILE).write_bytes(BYTES)
+    monkeypatch.setattr("os.link", Mock(side_effect=OSError))  # from another disk
+    monkeypatch.setattr("shutil.copyfile", copy)
+    with pytest.raises(ModelError, match=f"{re.escape(str(folder))}.*No space left.*LOCALEVAL_MODELS"):
+        fetch("tiny", tmp_path)
+    assert litter(folder) == []
+
+
 def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         fetch("tiny", tmp_path / "typo")
@@ -288,7 +305,8 @@ def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyP
         fetch("tinny")
     with pytest.raises(ModelError, match=r"huge needs 1,000,000,000,000,000,000 more bytes"):
         fetch("huge")
-    for address in ("file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"):
+    addresses = ["file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"]
+    for address in (*addresses, "http://", "http://a b/", "http://127.0.0.1:port"):
         monkeypatch.setenv("LOCALEVAL_HUB", address)
         with pytest.raises(InputError, match="LOCALEVAL_HUB"):
             fetch("tiny")

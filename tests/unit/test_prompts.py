@@ -121,6 +121,12 @@ def test_a_replacement_that_lacks_a_part_is_refused() -> None:
         (('supported = "right"', ""), "supported"),
         (("version", EXAMPLE % "" + "version"), "example 1: verdict"),
         (("version", EXAMPLE % ', verdict = "maybe"' + "version"), "maybe"),
+        (("version", EXAMPLE % ', verdict = "yes", verdikt = "no"' + "version"), "verdikt"),
+        (
+            ("version", EXAMPLE.replace("{c", '{ref = "R.", c') % ', verdict = "yes"' + "version"),
+            "ref is not",
+        ),
+        (('supported = "right"', 'supported = "right"\nsuported = "right"'), "suported"),
         (("version", "versio"), "version"),
         (("[words]", '[wrods]\nx = "y"\n[words]'), "wrods"),
         (('reason = "', 'verdikt = "?"\nreason = "'), "leaves.verdikt"),
