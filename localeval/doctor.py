@@ -153,7 +153,7 @@ class CheckContext:
 
     @property
     def judge(self) -> Judge:
-        """The judge. Raises the reason if it can't be loaded; NotApplicable if the check `judge` reports it."""
+        """The judge. Raises the reason if it can't be loaded; NotApplicable where its own check does."""
         if isinstance(self.loaded, LocalevalError):
             if self.only and "judge" not in self.only:
                 raise self.loaded
