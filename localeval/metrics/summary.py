@@ -110,7 +110,8 @@ def judgements_for(metrics: Sequence[Metric], options: Options) -> list[str]:
 def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves: Curves) -> Score:
     """Compute the metric's score from raw records, or the failure of a judgement that it needs.
 
-    `curves`, from `Judge.curves` or a result's signature, calibrate what the metric reads.
+    `curves`, from `Judge.curves` or a result's signature, calibrate what the metric reads. Where a metric
+    gives no `soft`, it is `value`. Raises InputError if a metric gives no valid score.
     """
     for name in metric.judgements:
         if isinstance(records[name], Failure):
@@ -119,6 +120,7 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
     with suppress(AttributeError, TypeError, ValueError):  # a caller's own metric may return anything
         # numpy's numbers are not JSON's
         value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
+        soft = value if soft is None else soft
         if (checked := Score(value, soft, score.status, str(score.reason))).is_valid:
             return checked
     raise InputError(

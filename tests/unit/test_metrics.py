@@ -252,7 +252,7 @@ def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *score
 
 def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     status: Any = "skipped"
-    bad = [Score(0.5, float("nan")), Score(0.5, 2.0), Score(0.5, None), Score(None, 0.5), Score(None, None)]
+    bad = [Score(0.5, float("nan")), Score(0.5, 2.0), Score(None, 0.5), Score(None, None)]
     for score in (*bad, Score(0.5, 0.5, "undefined"), Score(None, None, status)):
         add_metric(monkeypatch, (), score)
         with pytest.raises(InputError, match="mine"):
