@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Status = Literal["scored", "undefined", "failed"]
 
@@ -52,10 +52,10 @@ class Score:
 
     @property
     def is_valid(self) -> bool:
-        """Whether both numbers lie in 0 to 1, or are None where the status is not "scored"."""
+        """Whether there is a value just where the status is "scored", and all numbers lie in 0 to 1."""
         numbers = [number for number in (self.value, self.soft) if number is not None]
-        expected = {"scored": 2, "undefined": 0, "failed": 0}.get(self.status)
-        return len(numbers) == expected and all(0 <= number <= 1 for number in numbers)
+        is_right = self.value is not None if self.status == "scored" else not numbers
+        return is_right and self.status in get_args(Status) and all(0 <= number <= 1 for number in numbers)
 
     @classmethod
     def undefined(cls, reason: str) -> Score:
