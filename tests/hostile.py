@@ -8,11 +8,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import ContextTooLong, Reply, States
 from localeval.judge import Judge
 from localeval.prompts import PromptPrefix
-from tests.steady import SteadyEmbedder, SteadyEngine
+from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -91,5 +90,4 @@ class Hashed(SteadyEmbedder):
 
 
 def obliging_judge() -> Judge:
-    model = {"name": "obliging", "sha256": "0" * 64, "size": 0}
-    return Judge(Obliging(), model, auxiliary_models=AuxiliaryModels(Hashed(), Hashed()))
+    return steady_judge(Obliging(), Hashed(), Hashed())

@@ -83,8 +83,8 @@ class SteadyEmbedder:
         return {"name": "steady", "sha256": "0" * 64}
 
 
-def steady_judge(engine: SteadyEngine) -> Judge:
+def steady_judge(engine: SteadyEngine, embedder: Any = None, classifier: Any = None) -> Judge:
     model = {"name": "steady", "sha256": "0" * 64, "size": 0}
-    judge = Judge(engine, model, auxiliary_models=AuxiliaryModels(SteadyEmbedder()))
+    judge = Judge(engine, model, auxiliary_models=AuxiliaryModels(embedder or SteadyEmbedder(), classifier))
     judge.loader = partial(steady_judge, engine)  # a worker has a copy of the engine
     return judge

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
+from xml.etree import ElementTree
 
 import pytest
 
@@ -204,21 +205,23 @@ def test_a_broken_or_missing_model_is_exit_3_with_its_path_or_the_remedy(tiny_pa
 
 
 @pytest.mark.parametrize(
-    ("more", "code"),
+    ("more", "code", "message"),
     [
-        ("--calibration nowhere.json", 2),
-        ("--embedder nowhere", 3),
-        ("-m faithfulness_hhem", 3),
-        ("-m faithfulness --fail-under context_recall=0", 2),
-        ("--fail-under answer_relevance=0", 2),
+        ("--calibration nowhere.json", 2, "nowhere.json"),
+        ("--embedder nowhere", 3, "nowhere"),
+        ("-m faithfulness_hhem", 3, "hhem"),
+        ("-m faithfulness --fail-under context_recall=0", 2, "is not computed here (faithfulness)"),
+        ("--fail-under answer_relevance=0", 2, "answer_relevance"),
+        ("--fail-on-drop nowhere", 2, "nowhere"),
+        ("--junit out.xml", 2, "--fail-under"),
     ],
 )
 def test_a_run_and_its_plan_are_refused_before_anything_is_judged(
-    more: str, code: int, tiny_path: Path, data: Path
+    more: str, code: int, message: str, tiny_path: Path, data: Path
 ) -> None:
     data.write_text(json.dumps({"question": "What grows?", **GOOD}))
-    for plan in ((), ("--plan",)):
-        refused("evaluate", data, "--judge", tiny_path, "-o", "run", *more.split(), *plan, code=code)
+    for words in (more.split(), [*more.split(), "--plan"]):
+        assert message in refused("evaluate", data, "--judge", tiny_path, "-o", "run", *words, code=code)
     assert not Path("run").exists()
 
 
@@ -245,6 +248,40 @@ def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.
     data.write_text("".join(lines[:8]))
     run(*arguments)
     assert journal.read_text().splitlines()[: len(judged_lines)] == judged_lines
+
+
+# Gates
+
+
+@pytest.mark.usefixtures("steady")
+def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_junit(data: Path) -> None:
+    gates = ("--fail-under", "faithfulness:soft=1", "--fail-under", "faithfulness=0", "--junit", "out.xml")
+    done = run("evaluate", data, "-o", "run", *gates, code=1)
+    assert "gate missed: faithfulness: soft mean at least 1: 0." in done.stderr
+    assert "gate met: faithfulness: mean at least 0" in done.stderr
+    assert "faithfulness: 3 scored" in done.stdout
+    cases = ElementTree.parse("out.xml").findall(".//testcase")  # noqa: S314
+    assert [case.find("failure") is not None for case in cases] == [True, False]
+    run("evaluate", data, "-o", "run", "--fail-on-drop", "run")
+
+
+def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2() -> None:
+    judged(Path("before"), [0.9, 0.8])
+    judged(Path("other"), [0.9, 0.8], threshold=0.7)
+    assert "options.threshold (0.5 and 0.7)" in refused("compare", "before", "other", code=1)
+    run("compare", "before", "other", "--force")
+    assert "evaluate -o" in refused("compare", "before", ".")
+
+
+def test_gates_are_checked_on_a_finished_run_with_no_model() -> None:
+    judged(Path("before"), [0.9] * 8)
+    judged(Path("now"), [0.9] * 2 + [0.1] * 6)
+    done = run("rescore", "now", "--fail-on-drop", "before", "--junit", "out.xml", code=1)
+    # 6 equal differences: 2 of 2 ** 6 choices of signs are as far from 0, none is further
+    drop = "worse over 8 of 8 samples (1.0000 before, 0.2500 now, p = 0.0156)"
+    assert f"gate missed: faithfulness: no drop from before: {drop}" in done.stderr
+    assert 'failures="1"' in Path("out.xml").read_text("utf-8")
+    run("rescore", "before", "--fail-on-drop", "now")
 
 
 # Output
@@ -279,7 +316,6 @@ def test_signs_that_an_encoding_lacks_are_escaped(encoding: str, monkeypatch: py
     assert json.loads(printed("rescore", "run", "--json"))["samples"][0]["id"] == "茶"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("words", ["rescore run --json", "--help"])
 def test_output_that_finds_no_room_is_exit_2_in_a_sentence(
     words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import subprocess
 import sys
@@ -50,6 +49,7 @@ from tests.originals import (
     calibrated_judge,
     judge,
 )
+from tests.runs import write_rows
 
 
 def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
@@ -57,9 +57,7 @@ def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
 
 
 def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp_path: Path) -> None:
-    file = tmp_path / "data.txt"
-    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    read = EvaluationDataset.from_jsonl(str(file))
+    read = EvaluationDataset.from_jsonl(str(write_rows(tmp_path / "data.txt", ROWS)))
     assert read.to_list() == EvaluationDataset.from_list(ROWS).to_list()
     assert repr(read) == "EvaluationDataset(features=['user_input', 'response', 'retrieved_contexts'], len=3)"
     sample = {"response": "Tea.", "reference_contexts": ["Tea: Assam."]}

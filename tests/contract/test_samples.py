@@ -23,16 +23,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from localeval import InputError, Sample, evaluate, read_samples
+from localeval import InputError, Result, Sample, evaluate, read_samples, rescore
+from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
+from tests.runs import write_rows
 
 FIELDS = ("id", "user_input", "response", "retrieved_contexts", "reference")
 Rows = Sequence[dict[str, Any]]
-
-
-def as_jsonl(rows: Rows, path: Path) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def as_json(rows: Any, path: Path) -> Path:
@@ -60,12 +58,12 @@ def as_parquet(rows: Rows, path: Path) -> Path:
 
 
 def as_gzip(rows: Rows, path: Path) -> Path:
-    path.write_bytes(gzip.compress(as_jsonl(rows, path).read_bytes()))
+    path.write_bytes(gzip.compress(write_rows(path, rows).read_bytes()))
     return path
 
 
 WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
-    "jsonl": ("data.jsonl", as_jsonl),
+    "jsonl": ("data.jsonl", lambda rows, path: write_rows(path, rows)),
     "json": ("data.json", as_json),
     "json in an object": ("data.JSON", lambda rows, path: as_json({"v": [1], "rows": rows, "n": []}, path)),
     "csv": ("data.csv", as_csv),
@@ -103,9 +101,7 @@ def dump(*values: Any, **extra: Any) -> dict[str, Any]:
 
 def fault(source: Any, **how: Any) -> str:
     """The message of the InputError, checked to be one printable sentence."""
-    with pytest.raises(InputError) as caught:
-        read_samples(source, **how)
-    message = str(caught.value)
+    message = said(InputError, read_samples, source, **how)
     assert message.isprintable()
     assert message.endswith((".", "?", "…"))
     return message
@@ -444,3 +440,37 @@ def test_a_quote_that_takes_the_rest_of_the_file_is_refused_even_with_skip_bad(t
     path.write_text(HEAD + "".join(rows))
     assert fault(path, skip_bad=True).startswith(f"{path}, lines 4 to 11: not CSV")
     assert [sample.id for sample in read_samples(path, limit=2)] == ["1", "2"]
+
+
+# What was skipped is told wherever the result is
+
+GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
+
+
+def judged(source: Any, folder: Path) -> Result:
+    judge, samples = fake_judge(FakeEngine([{"verdict": 0.75}])), read_samples(source, skip_bad=True)
+    return evaluate(samples, ["faithfulness"], judge, folder, statements="sentences")
+
+
+def test_a_run_keeps_each_skipped_row_with_place_and_reason_until_it_is_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
+    data, folder = write_rows(tmp_path / "data.jsonl", [GOOD, bad, bad]), tmp_path / "run"
+    result = judged(data, folder)
+    written = (folder / "results.json").read_bytes()
+    skipped = json.loads(written)["skipped"]
+    assert skipped == result.to_dict()["skipped"]
+    assert [row["place"] for row in skipped] == ["line 2", "line 3"]
+    assert skipped[0]["reason"].startswith(f"{data}, line 2: retrieved_contexts is 'Tea.'")
+    assert rescore(folder).skipped == result.skipped
+    assert "were skipped: 2" in (folder / "report.html").read_text("utf-8")
+    main(["report", str(folder)])
+    assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
+    for source in (data, folder / "samples.jsonl"):  # which `rescore` names where a judgement is missing
+        judged(source, folder)
+        assert (folder / "results.json").read_bytes() == written
+    mended = judged(write_rows(data, [GOOD]), folder)
+    assert mended.skipped == rescore(folder).skipped == []
+    assert "skipped" not in str(mended)
+    assert "were skipped: " not in (folder / "report.html").read_text("utf-8")

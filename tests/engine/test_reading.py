@@ -21,6 +21,7 @@ from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
 from localeval.runs import head_fit
 from tests.commands import localeval
+from tests.runs import write_rows
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
 CONTEXT = "Context:\nThe mill on the Arl was built in 1820, of brick."
@@ -69,12 +70,12 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
 
 def labelled(path: Path, number: int, telling: bool = True) -> Path:
     """Write labelled answers; `telling` if words tell the right ones from the wrong ones."""
-    with path.open("w", encoding="utf-8") as file:
-        for i in range(number):
-            text = f"{'Tea grows' if i % 2 or not telling else 'Cars roll'} on hill {i // 2}."
-            row = {"id": f"s{i}", "response": text, "retrieved_contexts": ["Tea grows."]}
-            print(json.dumps({**row, "label": i % 2, "group": f"g{i // 2}"}), file=file)
-    return path
+    rows = []
+    for i in range(number):
+        text = f"{'Tea grows' if i % 2 or not telling else 'Cars roll'} on hill {i // 2}."
+        row = {"id": f"s{i}", "response": text, "retrieved_contexts": ["Tea grows."]}
+        rows.append({**row, "label": i % 2, "group": f"g{i // 2}"})
+    return write_rows(path, rows)
 
 
 def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothing_anew(
@@ -135,7 +136,7 @@ def test_rows_without_id_and_group_are_not_of_one_group_with_those_of_another_fi
     for row in rows:
         del row["id"], row["group"]
     for name, part in (("good.jsonl", rows[1::2]), ("bad.jsonl", rows[::2])):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in part), encoding="utf-8")
+        write_rows(tmp_path / name, part)
     fit = Mock(return_value=[])
     monkeypatch.setattr(head_fit, "fit", fit)
     localeval("fit", "good.jsonl", "bad.jsonl", "--judge", tiny_path, "-o", "head.json", cwd=tmp_path)
