@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from localeval import Sample, Score
-from localeval.cli.models import draw_progress
 from localeval.report.progress import LiveLine, live_line
 
 SAMPLES = [Sample(id=str(i), response="A secret.", retrieved_contexts=["A secret."]) for i in range(40)]
@@ -75,12 +74,3 @@ def test_a_stderr_that_is_closed_or_full_stops_no_run(stderr: Any, monkeypatch: 
         line.begin(PLAN)
         line.took(40, SAMPLES, {"faithfulness": GOOD})
     assert line.means() == "faithfulness 1.000"
-
-
-def test_a_fetch_goes_on_where_the_shell_closed_stderr(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stderr", None)
-    with draw_progress() as report:
-        report(50, 100)
-    assert capsys.readouterr().out == ""
