@@ -139,9 +139,7 @@ def test_a_context_too_long_by_itself_is_of_use_where_its_best_window_is(n_ctx: 
         ("tea " * 5_000, "Tea grows.", "no room"),
     ],
 )
-def test_what_fits_no_eight_windows_fails_and_why_is_told(
-    n_ctx: int, response: str, context: str, why: str
-) -> None:
+def test_what_fits_no_eight_windows_fails_with_why(n_ctx: int, response: str, context: str, why: str) -> None:
     judge = fake_judge(FakeEngine([], n_ctx=n_ctx))
     result = evaluate([sample(response, [context])], ["faithfulness"], judge, statements="sentences")
     assert result.scores == [{"faithfulness": Score.failed("context_too_long")}]

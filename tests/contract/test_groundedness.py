@@ -123,9 +123,7 @@ def test_a_run_is_kept_and_scored_again_with_its_head_and_doubtful_words_are_mar
 
 @pytest.mark.parametrize("reference", [None, "", "  "])
 @pytest.mark.parametrize("how", [{"head": LONG_HEAD}, {"head": SHORT_HEAD, "support_by": "head"}])
-def test_each_sentence_of_a_response_that_is_read_is_a_statement(
-    how: Any, reference: str | None, tmp_path: Path
-) -> None:
+def test_each_sentence_that_is_read_is_a_statement(how: Any, reference: str | None, tmp_path: Path) -> None:
     sample = LONG.model_copy(update={"reference": reference})
     metrics = ["faithfulness", "full_support", "groundedness"]
     result = evaluate([sample], metrics, fake_judge(FakeEngine([])), tmp_path, **how)

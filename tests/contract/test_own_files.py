@@ -14,9 +14,7 @@ import pytest
 
 from localeval import InputError, Judge, evaluate, plan, read_samples, rescore
 from localeval.cli import main
-from localeval.errors import FolderError
 from localeval.runs.card import make
-from localeval.runs.folder import check_default
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import fault, localeval, refused, said
 from tests.runs import judged, write_rows
@@ -137,11 +135,6 @@ def test_results_that_go_are_told_in_one_sentence_and_no_judgement_goes(
     assert (judge_rows(ROWS, tmp_path), (tmp_path / RESULTS).read_bytes()) == (0, before[RESULTS])
 
 
-def test_a_default_folder_that_the_system_refuses_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FolderError, match="choose another folder"):
-        check_default(tmp_path / ("x" * 300), read_samples(ROWS))
-
-
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize("column", ["user_input", "reference"])
 def test_two_files_of_the_same_name_do_not_share_a_folder_that_nobody_chose(
@@ -211,9 +204,7 @@ def test_a_card_takes_away_no_file_that_no_card_left(tmp_path: Path) -> None:
     assert calibration.read_text() == "fitted before"
 
 
-def test_the_file_that_is_read_is_not_written_over_nor_is_one_file_two_outputs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_input_and_no_output_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     judged(Path("run"), [0.9])
     write_rows(Path("data.jsonl"), ROWS)
@@ -255,4 +246,6 @@ def test_two_cards_of_the_same_name_share_no_folder(tmp_path: Path, monkeypatch:
     Path("cards/l-faithfulness").rename("cards/stdin-faithfulness")
     sent = localeval("card", "-", "--statements", "sentences", "-q", cwd=tmp_path, stdin=second.read_text())
     assert "finished run of 20 other samples" in fault(sent)
+    longest = write_rows(tmp_path / f"{'x' * 249}.jsonl", LABELLED[:20])
+    assert "choose another folder" in refused("card", longest)
     assert "File name too long" in refused("card", "x" * 300)

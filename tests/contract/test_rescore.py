@@ -101,9 +101,7 @@ def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: P
     assert "run.json can't be read" in said(InputError, rescore, run)
 
 
-def test_a_run_of_version_0_1_0_is_shown_and_scored_again_with_its_scores_means_and_intervals(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_of_0_1_0_is_shown_and_rescored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = Path(shutil.copytree(FROZEN, tmp_path / "run"))
     before, again = json.loads((FROZEN / "results.json").read_bytes()), json.loads(rescore(run).to_json())
     assert [sample["scores"] for sample in again["samples"]] == [s["scores"] for s in before["samples"]]

@@ -254,8 +254,7 @@ def test_a_sample_made_in_python_takes_aliases_and_refuses_what_is_no_text() -> 
     sample = Sample(question="Q", query="Q", user_input=None, contexts=("a", "b"), id=3)
     assert (sample.user_input, sample.retrieved_contexts, sample.id) == ("Q", ["a", "b"], "3")
     assert Sample.model_validate_json(sample.model_dump_json()) == sample
-    with pytest.raises(InputError, match="response"):
-        Sample(response="\ud800")
+    assert "response" in said(InputError, Sample, response="\ud800")
 
 
 def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_all() -> None:
@@ -265,8 +264,8 @@ def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_
         return [scores["faithfulness"].status for scores in result.scores]
 
     assert status(ROWS[0], {"answer": "A."}) == ["scored", "undefined"]
-    with pytest.raises(InputError, match="retrieved_contexts or contexts or docs or document_list"):
-        status({"answer": "A."}, {"answer": "B."})
+    aliases = "retrieved_contexts or contexts or docs or document_list"
+    assert aliases in said(InputError, status, {"answer": "A."}, {"answer": "B."})
 
 
 # Faults
@@ -373,13 +372,8 @@ def test_samples_in_a_temporary_file_are_read_back_copied_and_sent(monkeypatch: 
     assert (stored[-1], stored[2:4], len(stored)) == (samples[8], [*samples][2:4], 9)
     with pytest.raises(IndexError):
         stored[9]
-
-
-def test_no_room_in_the_temporary_folder_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("localeval.system.files.IN_MEMORY", 100)
-    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
-    with pytest.raises(InputError, match="TMPDIR"):
-        read_samples([{"user_input": "Tea?" * 100}])
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")  # which has no room
+    assert "TMPDIR" in fault(rows)
 
 
 @pytest.mark.parametrize("depth", [150, 300, 5000])
@@ -452,9 +446,7 @@ def judged(source: Any, folder: Path) -> Result:
     return evaluate(samples, ["faithfulness"], judge, folder, statements="sentences")
 
 
-def test_a_run_keeps_each_skipped_row_with_place_and_reason_until_it_is_mended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_keeps_skipped_rows_until_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
     data, folder = write_rows(tmp_path / "data.jsonl", [GOOD, bad, bad]), tmp_path / "run"
     result = judged(data, folder)

@@ -197,9 +197,7 @@ def test_a_folder_is_named_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert by_name.sha256 == loaded.sha256
 
 
-def test_workers_are_refused_a_classifier_whose_settings_they_would_not_have(
-    tiny_path: Path, folder: Path
-) -> None:
+def test_workers_are_refused_a_classifier_with_settings_of_its_own(tiny_path: Path, folder: Path) -> None:
     sample = Sample(response="Tea grows.", retrieved_contexts=["Tea grows."])
     classifier = Classifier.load(folder, batch_size=3)
     refused = pytest.raises(InputError, match="workers")

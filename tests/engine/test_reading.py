@@ -116,9 +116,7 @@ def test_a_head_that_would_be_of_no_use_is_not_written(
     assert (done.returncode, message in done.stderr, head.exists()) == (2, True, False), done.stderr
 
 
-def test_answers_that_are_too_long_are_counted_and_the_rest_has_to_be_enough(
-    tiny_path: Path, tmp_path: Path
-) -> None:
+def test_too_long_answers_are_counted_and_the_rest_has_to_be_enough(tiny_path: Path, tmp_path: Path) -> None:
     head, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", 310)
     rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
     rows[:20] = [row.replace('["Tea grows."]', json.dumps(["Tea grows. " * 9000])) for row in rows[:20]]

@@ -13,10 +13,10 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -296,9 +296,7 @@ def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_r
     assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
 
 
-def test_the_installer_mends_half_an_environment_behind_a_link_and_keeps_a_whole_one(
-    packed: Path, tmp_path: Path
-) -> None:
+def test_the_installer_mends_half_an_environment_and_keeps_a_whole_one(packed: Path, tmp_path: Path) -> None:
     store, home = tmp_path / "store", tmp_path / "home"
     into = home / ".local" / "share" / "localeval" / "venv"
     store.mkdir()
@@ -325,7 +323,7 @@ def test_the_installer_mends_half_an_environment_behind_a_link_and_keeps_a_whole
     ],
 )
 def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
-    packed: Path, tmp_path: Path, spoil: Callable[[Path], object], code: int, message: str
+    packed: Path, tmp_path: Path, spoil: Any, code: int, message: str
 ) -> None:
     spoil(packed)
     _, stderr = run_installer(packed, "--into", tmp_path / "new", home=tmp_path, code=code)
@@ -348,9 +346,7 @@ def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
         *((partial(list_file, name=name), "which no pack holds", 3) for name in OUTSIDE),
     ],
 )
-def test_a_manifest_that_is_not_sound_is_told(
-    packed: Path, spoil: Callable[[Path], object], message: str, code: int
-) -> None:
+def test_a_manifest_that_is_not_sound_is_told(packed: Path, spoil: Any, message: str, code: int) -> None:
     sha256 = install.read_manifest(packed)["sha256"] if "told" in message else ""
     spoil(packed / "manifest.json")
     with pytest.raises(install.Refused, match=message) as refused:
