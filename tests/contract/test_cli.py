@@ -140,9 +140,6 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> No
     assert messages[0].removeprefix("skipped: ") in refused(*arguments)
 
 
-# Faults
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -250,9 +247,6 @@ def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.
     assert journal.read_text().splitlines()[: len(judged_lines)] == judged_lines
 
 
-# Gates
-
-
 @pytest.mark.usefixtures("steady")
 def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_junit(data: Path) -> None:
     gates = ("--fail-under", "faithfulness:soft=1", "--fail-under", "faithfulness=0", "--junit", "out.xml")
@@ -282,9 +276,6 @@ def test_gates_are_checked_on_a_finished_run_with_no_model() -> None:
     assert f"gate missed: faithfulness: no drop from before: {drop}" in done.stderr
     assert 'failures="1"' in Path("out.xml").read_text("utf-8")
     run("rescore", "before", "--fail-on-drop", "now")
-
-
-# Output
 
 
 def test_what_is_printed_stays_where_a_file_is_written_to_stdout() -> None:

@@ -89,9 +89,6 @@ def test_ragas_own_objects_and_files_are_read_as_they_are(tmp_path: Path) -> Non
     assert [s.model_dump() for s in read] == [s.model_dump() for s in EvaluationDataset(dataset)]
 
 
-# Metrics
-
-
 REASONED = [{"reason": "It says so.", "verdict": 0.9}, {"reason": "It says 1837.", "verdict": 0.1}]
 BOTH_TEXTS = {"user_input", "retrieved_contexts", "response"}
 
@@ -189,9 +186,6 @@ OTHER = Path(localeval.__file__).parent / "judgements" / "calibration" / "qwen2.
 def test_what_can_not_be_scored_is_refused_before_anything_is_loaded(call: Callable[[], object]) -> None:
     with pytest.raises(InputError):
         call()
-
-
-# Results
 
 
 def test_the_result_prints_the_mean_of_the_scored_samples_and_the_log_says_what_is_missing(
@@ -317,9 +311,6 @@ def test_the_mean_of_exported_verdicts_is_the_calibrated_score(way: str, tmp_pat
     assert [verdict["verdict"] for verdict in to_ragas(sample)["support"]["statements"]] == [1, 0]
     again = to_ragas(sample, threshold=0.1)["support"]["statements"]
     assert [verdict["verdict"] for verdict in again] == [1, 1]
-
-
-# Models
 
 
 class Closing(FakeEngine):

@@ -51,6 +51,10 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_p
         assert judge.source == str(link)
         names = {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
         assert judge.auxiliary_models.sources() == names
+    own = SteadyEmbedder()
+    own.source = "all-minilm-l6-v2"  # type: ignore[attr-defined]  # an attribute makes no catalog name of it
+    with Judge.load(tiny_path, embedder=own, **SETTINGS) as judge:
+        assert judge.auxiliary_models.sources()["embedder"].startswith("<SteadyEmbedder ")
 
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
@@ -60,13 +64,6 @@ def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) 
     other = steady_judge(SteadyEngine(), Mock(signature=lambda: {"name": "other", "sha256": "1" * 64}))
     evaluate([{**TEA, "user_input": "Tea?"}], ["faithfulness"], other, tmp_path)
     assert not config_of(tmp_path).get("beside")
-
-
-def test_an_embedder_of_ones_own_is_no_catalog_name_whatever_its_attributes(tiny_path: Path) -> None:
-    embedder = SteadyEmbedder()
-    embedder.source = "all-minilm-l6-v2"  # type: ignore[attr-defined]
-    with Judge.load(tiny_path, embedder=embedder, **SETTINGS) as judge:
-        assert judge.auxiliary_models.sources()["embedder"].startswith("<SteadyEmbedder ")
 
 
 def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:

@@ -187,9 +187,6 @@ def test_a_wrong_or_unknown_encoding_is_told(tmp_path: Path) -> None:
         assert f"encoding {unknown} is not known" in fault(path, encoding=unknown)
 
 
-# Columns
-
-
 def test_a_file_is_read_with_its_aliases_and_unknown_columns(tmp_path: Path) -> None:
     file = tmp_path / "rows"
     file.write_text(
@@ -268,9 +265,6 @@ def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_
     assert aliases in said(InputError, status, {"answer": "A."}, {"answer": "B."})
 
 
-# Faults
-
-
 LINE = '{"answer": "A."}\n'
 HEAD = "id,answer,contexts\n"
 
@@ -329,14 +323,10 @@ def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
         assert all(row.reason.isprintable() for row in read_samples(path, skip_bad=True).skipped)
 
 
-def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent\n.jsonl", tmp_path, "a\0b", "x" * 5000):
-        assert "can't be read" in fault(path)
-
-
 @pytest.mark.parametrize(
     ("source", "message"),
     [
+        *((path, "can't be read") for path in ("absent\n.jsonl", ".", "a\0b", "x" * 5000)),
         ({"a": "A."}, "expected a path or a list of samples"),
         (datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}), "splits: train"),
         ([{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x"),
@@ -350,9 +340,6 @@ def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
 )
 def test_what_holds_no_samples_is_refused_with_its_place(source: Any, message: str) -> None:
     assert message in fault(source)
-
-
-# Choices
 
 
 NUMBERED = [{"id": f"s{i}", "answer": "A."} for i in range(100)]
@@ -435,8 +422,6 @@ def test_a_quote_that_takes_the_rest_of_the_file_is_refused_even_with_skip_bad(t
     assert fault(path, skip_bad=True).startswith(f"{path}, lines 4 to 11: not CSV")
     assert [sample.id for sample in read_samples(path, limit=2)] == ["1", "2"]
 
-
-# What was skipped is told wherever the result is
 
 GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
 

@@ -7,9 +7,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -42,17 +42,11 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """What a shell starts in the background ignores Ctrl-C; here it is heard."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
+def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine, request: Any) -> None:
     """A signal that is answered inside the engine's callback would be lost, and the work would go on."""
+    # What a shell starts in the background ignores Ctrl-C; here it is heard.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     end = time.monotonic() + 60
 
     def work(timer: threading.Timer) -> None:

@@ -109,13 +109,12 @@ def test_contexts_answer_from_two_fifths_above_the_threshold(threshold: float, l
         assert score("context_relevance", needed(answerable, 0.9), threshold=threshold).value == value
 
 
-# The way from a sample to a score, on fakes
-
 QUESTION = "Where is tea grown?"
 CONTEXTS = ["Tea is grown in Assam. It is green.", "Coffee is brown."]
 FULL: dict[str, Any] = {"user_input": QUESTION, "response": "In Assam.", "reference": "In Assam."}
 FULL["retrieved_contexts"] = CONTEXTS
-OF_RESPONSE = ("faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity")
+OF_RESPONSE = ["faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity"]
+OF_RESPONSE += ["hallucination", "self_knowledge"]
 
 
 def idle(name: str, sample: dict[str, Any]) -> Score:
@@ -207,28 +206,17 @@ def test_hhem_decides_where_it_is_asked_to_and_where_judge_and_hhem_differ_is_li
     assert (case.statement, case.judge, case.classifier) == ("Tea is green.", 0.8, 0.9)
 
 
-# The edge-case table: (metric, sample) -> score
-
-
 @pytest.mark.parametrize("name", METRICS)
-def test_a_missing_column_is_undefined_by_its_name(name: str) -> None:
+def test_a_missing_or_empty_column_is_undefined_by_its_name(name: str) -> None:
     for column in METRICS[name].columns:
         sample = {key: value for key, value in FULL.items() if key != column}
         assert idle(name, sample) == Score.undefined(f"missing_{column}")
         if column == "reference":
             assert idle(name, {**FULL, column: " "}) == Score.undefined("missing_reference")
-
-
-@pytest.mark.parametrize("name", [n for n, row in METRICS.items() if "retrieved_contexts" in row.columns])
-@pytest.mark.parametrize("contexts", [[], ["", " \n"], ["---", "..."]])
-def test_without_a_context_each_metric_on_contexts_is_undefined(name: str, contexts: list[str]) -> None:
-    assert idle(name, {**FULL, "retrieved_contexts": contexts}) == Score.undefined("no_contexts")
-
-
-@pytest.mark.parametrize("name", [*OF_RESPONSE, "hallucination", "self_knowledge"])
-@pytest.mark.parametrize("response", ["", "...", "<think>Hm.</think>"])
-def test_an_empty_response_makes_no_statement(name: str, response: str) -> None:
-    assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
+        for contexts in ([], ["", " \n"], ["---", "..."]) if column == "retrieved_contexts" else ():
+            assert idle(name, {**FULL, column: contexts}) == Score.undefined("no_contexts")
+    for response in ("", "...", "<think>Hm.</think>") if name in OF_RESPONSE else ():
+        assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
 
 
 def test_context_precision_needs_a_reference_or_response() -> None:
@@ -241,9 +229,6 @@ def test_a_response_that_claims_nothing_recalls_nothing() -> None:
     for response, asked in (("Where?", [{"verdict": 0.9}]), ("...", [])):
         judge = fake_judge(FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked]))
         assert judge.score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
-
-
-# Metrics of a user
 
 
 def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Any) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
-import io
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -62,12 +61,10 @@ def test_a_terminal_has_one_line_drawn_again_with_the_count_and_the_time_left(
     assert ("[bold]mine 1.000" in last) == (columns == 140)
 
 
-class Full(io.StringIO):
-    def write(self, _: str) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
+FULL = Mock(isatty=lambda: False, write=Mock(side_effect=OSError(28, "No space left on device")))
 
 
-@pytest.mark.parametrize("stderr", [None, Full()])
+@pytest.mark.parametrize("stderr", [None, FULL])
 def test_a_stderr_that_is_closed_or_full_stops_no_run(stderr: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", stderr)
     with live_line() as line:
