@@ -72,8 +72,8 @@ class Obliging(SteadyEngine):
         super().__init__(n_ctx=8192)
         self.seconds = 0.0
 
-    def tokens(self, text: str) -> list[int]:
-        return list(text.encode()[::3])
+    def count(self, text: str) -> int:
+        return len(text.encode()[::3])
 
     def read(self, context: str, item: str, layer: int) -> Any:
         self._check(context, [item])
