@@ -259,16 +259,12 @@ def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_ju
     run("evaluate", data, "-o", "run", "--fail-on-drop", "run")
 
 
-def test_compare_refuses_with_exit_1_and_bad_folders_with_exit_2() -> None:
-    judged(Path("before"), [0.9, 0.8])
-    judged(Path("other"), [0.9, 0.8], threshold=0.7)
+def test_finished_runs_are_compared_and_gates_checked_with_no_model() -> None:
+    judged(Path("before"), [0.9] * 8)
+    judged(Path("other"), [0.9] * 8, threshold=0.7)
     assert "options.threshold (0.5 and 0.7)" in refused("compare", "before", "other", code=1)
     run("compare", "before", "other", "--force")
     assert "evaluate -o" in refused("compare", "before", ".")
-
-
-def test_gates_are_checked_on_a_finished_run_with_no_model() -> None:
-    judged(Path("before"), [0.9] * 8)
     judged(Path("now"), [0.9] * 2 + [0.1] * 6)
     done = run("rescore", "now", "--fail-on-drop", "before", "--junit", "out.xml", code=1)
     # 6 equal differences: 2 of 2 ** 6 choices of signs are as far from 0, none is further

@@ -153,14 +153,11 @@ def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: 
     assert dumped(path) == [dump("1", None, "A", None, None)]
 
 
-def test_the_format_can_be_said_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
+def test_a_format_is_said_and_what_it_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_csv(ROWS, tmp_path / "data.txt")
     assert dumped(path, format="csv") == dumped(ROWS)
     assert "format xlsx" in fault(path, format="xlsx")
     assert "format and encoding are of files" in fault(ROWS, format="csv")
-
-
-def test_without_pyarrow_parquet_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_parquet(ROWS, tmp_path / "data.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'localeval[tables]'" in fault(path)

@@ -87,9 +87,11 @@ def same(a: Path, b: Path) -> bool:
     return all((a / n).read_bytes() == (b / n).read_bytes() for n in names) and judged(a) == judged(b)
 
 
-def test_three_workers_write_what_one_process_writes(alone: Path, tmp_path: Path) -> None:
-    counts: list[int] = []
-    run(tmp_path / "run", workers=3, progress=lambda done, _: counts.append(done))
+@pytest.mark.parametrize("killed", [0, 2])
+def test_three_workers_write_what_one_process_writes(killed: int, alone: Path, tmp_path: Path) -> None:
+    counts, engine = list[int](), _Odd(tmp_path / "marks", killed)
+    run(tmp_path / "run", engine, workers=3, progress=lambda done, _: counts.append(done))
+    assert len(list((tmp_path / "marks").iterdir())) == killed
     assert same(alone, tmp_path / "run")
     assert counts == list(range(1, 13))
 
@@ -103,12 +105,6 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
         run(tmp_path / "run", workers=2, progress=stop)
     assert len(judged(tmp_path / "run")) < len(judged(alone))
     run(tmp_path / "run", workers=2)
-    assert same(alone, tmp_path / "run")
-
-
-def test_a_worker_that_is_killed_loses_no_sample(alone: Path, tmp_path: Path) -> None:
-    run(tmp_path / "run", _Odd(tmp_path / "marks", 2), workers=2)
-    assert len(list((tmp_path / "marks").iterdir())) == 2
     assert same(alone, tmp_path / "run")
 
 

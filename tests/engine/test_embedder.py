@@ -303,7 +303,14 @@ def fake(*answers: dict[str, Any]) -> Judge:
     return Judge(FakeEngine(answers), {"name": "fake", "sha256": "0" * 64, "size": 0})
 
 
-def test_the_best_embedder_that_is_here_is_taken_and_told(models_folder: Path) -> None:
+def test_the_best_embedder_is_taken_and_told_and_one_that_is_not_there_is_told(models_folder: Path) -> None:
+    for name in ("bge-m4", "nowhere/at-all"):
+        judge = Judge(FakeEngine([]), fake().model, auxiliary_models=AuxiliaryModels(name))
+        message = said(ModelMissing, evaluate, [SAMPLE], ["answer_relevance"], judge)
+        assert ("--embedder" in message, re.search(r"[.?][.,]", message)) == (
+            True,
+            None,
+        )  # in whole sentences
     for name in reversed(FROM_BEST):
         (models_folder / name).mkdir(parents=True)
         (models_folder / name / FILE).write_bytes(BYTES)
@@ -321,13 +328,6 @@ def test_metrics_without_a_model_are_left_out(models_folder: Path, caplog: pytes
     # No metric is left, or one was asked for by its name.
     assert command in said(ModelMissing, evaluate, [{**SAMPLE, "contexts": None}], None, fake())
     assert command in said(ModelMissing, evaluate, [SAMPLE], ["faithfulness", "answer_relevance"], fake())
-
-
-@pytest.mark.parametrize("name", ["bge-m4", "nowhere/at-all"])
-def test_an_embedder_that_is_not_there_is_told_in_whole_sentences(models_folder: Path, name: str) -> None:
-    judge = Judge(FakeEngine([]), fake().model, auxiliary_models=AuxiliaryModels(name))
-    message = said(ModelMissing, evaluate, [SAMPLE], ["answer_relevance"], judge)
-    assert ("--embedder" in message, re.search(r"[.?][.,]", message)) == (True, None)
 
 
 def test_a_catalogs_prefix_stands_before_each_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -42,7 +41,7 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
 
 
-def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine, request: Any) -> None:
+def test_an_interrupt_ends_the_work_wherever_it_comes(tiny: Engine, request: pytest.FixtureRequest) -> None:
     """A signal that is answered inside the engine's callback would be lost, and the work would go on."""
     # What a shell starts in the background ignores Ctrl-C; here it is heard.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -64,6 +64,8 @@ def responses(number: int, longest: int, curve: Curve) -> tuple[list[tuple[Verdi
 
 
 def test_a_curve_moves_the_threshold_of_the_value_and_leaves_the_record_raw() -> None:
+    curve = Curve(unknown_number=-1.5, coverage=2, intercept=-1)  # an unknown number counts twice at most
+    assert [curve.apply(0.5, 0.5, k) for k in range(4)] == [sigmoid(x) for x in (0, -1.5, -3, -3)]
     assert STRICT.apply(sigmoid(0.5)) == pytest.approx(0.5)
     raw = records(0.9, 0.6, 0.55, 0.1)
     score = faithfulness(calibrate(raw, {"en": STRICT}))
@@ -97,11 +99,6 @@ def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
     turned = [1 - label if parts[i] == 0 else label for i, label in enumerate(labels)]
     turned_curves = cross_fitted_curves(raw, turned, parts)
     assert [curves[i] == turned_curves[i] for i in range(3)] == [True, False, False]
-
-
-def test_an_unknown_number_counts_twice_at_most() -> None:
-    curve = Curve(unknown_number=-1.5, coverage=2, intercept=-1)
-    assert [curve.apply(0.5, 0.5, k) for k in range(4)] == [sigmoid(x) for x in (0, -1.5, -3, -3)]
 
 
 def test_a_calibration_fits_nothing_but_what_it_was_fitted_on() -> None:

@@ -251,16 +251,13 @@ def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Pa
     assert "<h2>all: 10 rows</h2>" in as_html(card)
 
 
-def test_of_contexts_that_do_not_answer_no_sentence_is_decided_to_be_needed(tmp_path: Path) -> None:
+def test_contexts_that_do_not_answer_need_no_sentence_and_one_cut_elsewhere_is_found(tmp_path: Path) -> None:
     card = marked_card(tmp_path, marked(10), [RIGHT] * 7 + [[0.2, *RIGHT[1:]]] * 3)
     assert value(card, DECIDED, "macro_f1") == pytest.approx(0.7)
     assert value(card, NEEDED, "macro_f1") == 1
-
-
-def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it(tmp_path: Path) -> None:
     whole = ["Tea is green0. Ann planted the tea.", "Coffee is black."]
     samples = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
-    card = marked_card(tmp_path, samples, [[1.0, 0.1, 0.9, 0.2]])
+    card = marked_card(tmp_path / "cut", samples, [[1.0, 0.1, 0.9, 0.2]])  # it gets the most of its parts
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
 
 
