@@ -3,8 +3,6 @@
 And what a call says that is refused.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Models for the tests: a tiny random one, made when first asked for, the quick-start judge, and a fake."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

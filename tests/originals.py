@@ -1,7 +1,5 @@
 """What the tests of the original names share: inputs, and fakes that answer them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs for tests of what is done with finished ones: scores as the test wants them, no model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

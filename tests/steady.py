@@ -1,7 +1,5 @@
 """An engine for many samples: answers that hang on the question alone, and nothing kept but a count."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from functools import partial

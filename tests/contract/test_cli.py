@@ -1,7 +1,5 @@
 """The command line: data on stdout, talk on stderr, and for every fault one sentence and an exit code."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A Ray cluster of two machines, here on one, does what one process does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The original names: data sets, metrics, results, models, and records in the original schemas."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """Faithfulness, long contexts and draws of answer relevance: every expected number is a counted fraction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

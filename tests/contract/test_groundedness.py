@@ -1,7 +1,5 @@
 """Groundedness: what a head makes of a response that is read, from the answer to the score."""
 
-from __future__ import annotations
-
 from math import exp, log
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever text comes in: a score or a plain reason, in bounded time, and nothing lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """A judge says what is wrong with what it is given, and tells a run where its models lie."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The metrics of `localeval.compat` as Runnables of LangChain, in real chains."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

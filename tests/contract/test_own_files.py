@@ -1,7 +1,5 @@
 """A folder is a run's if it has run.json, else it must be empty; results are never replaced in silence."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """A run is scored again from its journal: no model, no judgement, and what is not there is named."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from functools import partial

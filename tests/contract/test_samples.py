@@ -1,7 +1,5 @@
 """Every format gives the same samples; what can't be read is told with its place, and the rest still is."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import gzip

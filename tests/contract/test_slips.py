@@ -1,7 +1,5 @@
 """Slips of a caller: each is refused in one sentence before anything is judged, and nothing is lost by it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

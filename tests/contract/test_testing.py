@@ -1,7 +1,5 @@
 """In a test suite: `assert_score` on fakes, and the fixture `localeval_judge` in a pytest of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

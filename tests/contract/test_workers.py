@@ -1,7 +1,5 @@
 """Several processes judge side by side, and nothing else changes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The classifier on a random checkpoint with the names and files of the real one, a few kB in size."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import string

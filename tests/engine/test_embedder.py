@@ -1,7 +1,5 @@
 """Texts as unit vectors: tiny random networks, compared with the same network asked directly."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

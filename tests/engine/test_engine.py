@@ -1,7 +1,5 @@
 """The engine on a tiny random model: every reply parses, and the same bits come out every time."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

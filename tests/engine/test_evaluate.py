@@ -1,7 +1,5 @@
 """The main path: each judgement once, in any company, and again from the journal."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

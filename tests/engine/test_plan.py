@@ -1,7 +1,5 @@
 """What a run is told to take is what it takes: prompts to the row, replies and time by an estimate."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from pathlib import Path

@@ -3,8 +3,6 @@
 A seeded share of the campaign by default; with LOCALEVAL_TEST_DAMAGE=1 all of it, as `scripts/prove` does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Reading: the same states every time, and a head that is fitted to them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

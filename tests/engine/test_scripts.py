@@ -1,7 +1,5 @@
 """The measuring scripts: plans that still fit the prompts, and campaigns that are there."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import shutil

@@ -1,7 +1,5 @@
 """A run can be made again, whole or in part, in any process, and comes out the same, byte for byte."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Agreement figures against pairs and fractions counted by hand, and against scikit-learn."""
 
-from __future__ import annotations
-
 import math
 import random
 

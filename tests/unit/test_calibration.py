@@ -1,7 +1,5 @@
 """Calibration: fitted numbers that are known, and that nothing else is ever calibrated."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace

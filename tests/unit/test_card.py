@@ -1,7 +1,5 @@
 """The judge card: figures counted by hand, on samples that a fake engine judges."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Two runs are compared sample by sample, and only where their numbers mean the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every metric on fakes: each expected number is a counted fraction, each cell of the edge table a test."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Model files: where they live, what is refused before an engine opens it, and how they are fetched."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import socket

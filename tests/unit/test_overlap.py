@@ -1,7 +1,5 @@
 """Words of a statement in its contexts, and the rules that stand on them, as tables counted by hand."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

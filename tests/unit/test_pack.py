@@ -1,7 +1,5 @@
 """A pack: filled with small wheels and a tiny model, carried over, and taken only as it was packed."""
 
-from __future__ import annotations
-
 import ast
 import ensurepip
 import errno

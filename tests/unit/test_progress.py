@@ -1,7 +1,5 @@
 """The live line: how far a run is, how long it will still take, the means so far, and never a text."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """Prompts: the built-in ones fit their schemas, outside text stays outside, replacements are checked."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

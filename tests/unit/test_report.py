@@ -1,7 +1,5 @@
 """The report and tables as files: they load and calculate nothing, and show every text as text."""
 
-from __future__ import annotations
-
 import base64
 import builtins
 import csv

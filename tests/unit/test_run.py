@@ -1,7 +1,5 @@
 """A run's folder is read back with no model: results.json has the numbers, the journal the records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

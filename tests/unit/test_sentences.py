@@ -1,7 +1,5 @@
 """Sentences: nothing is lost, nothing hangs, and the breaks are where a reader would set them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
