@@ -1,7 +1,4 @@
-"""The command line for tests: in this process, or in one of its own where the process is what is tested.
-
-And what a call says that is refused.
-"""
+"""The command line for tests, in this process or in one of its own, and what a call says that is refused."""
 
 import io
 import os

@@ -295,10 +295,8 @@ def test_a_reason_that_was_asked_for_is_exported_with_its_verdict(asked: dict[st
 @pytest.mark.parametrize("way", ["compat", "evaluate", "rescore"])
 def test_the_mean_of_exported_verdicts_is_the_calibrated_score(way: str, tmp_path: Path) -> None:
     """The shipped calibration of the usual judge takes 0.6 below one half for a number in no context."""
-    file, engine = (
-        entries()[DEFAULT_JUDGE].files[0],
-        FakeEngine([*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.6}]),
-    )
+    file = entries()[DEFAULT_JUDGE].files[0]
+    engine = FakeEngine([*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.6}])
     calibrated = Judge(engine, {"name": file.name, "sha256": file.sha256, "size": 0})
     if way == "compat":
         sample = evaluate([INPUTS], [Faithfulness()], calibrated).judged["faithfulness"][0]

@@ -233,9 +233,7 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
             assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
 
 
-def test_shards_that_are_no_whole_are_refused_by_name_and_leave_a_merged_run(
-    alone: Path, tmp_path: Path
-) -> None:
+def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
     refused = partial(said, InputError, merge, output=tmp_path / "whole")
     first, second = shards(tmp_path, 2)
     assert "2/2" in refused([first])

@@ -113,9 +113,7 @@ def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     assert "found sha256" in said(ModelBroken, store.resolve, "tiny", read_again=True)
 
 
-def test_a_file_is_read_once_even_if_its_sum_is_not_kept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_once_even_if_no_sum_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / FILE).write_bytes(BYTES)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / FILE))
     read = Mock(side_effect=files.hash_file)

@@ -29,9 +29,7 @@ SCHEMAS: dict[str, dict[str, type[BaseModel]]] = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("judgement", PROMPTED)
-def test_worked_examples_are_replies_of_the_schema_and_yes_is_not_oftener(
-    judgement: str, language: str
-) -> None:
+def test_worked_examples_fit_the_schema_and_yes_is_not_oftener(judgement: str, language: str) -> None:
     prompt = load_prompt(judgement, language)
     (leaf, schema), *rest = SCHEMAS[judgement].items()
     prefix = prompt.prefix(leaf, schema, **dict(rest))
