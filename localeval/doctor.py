@@ -36,7 +36,8 @@ from localeval.engine.memory import available
 from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
-from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind
+from localeval.models.catalog import AUTO, DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, Kind, entries
+from localeval.models.files import auto_embedder
 from localeval.prompts import PromptPrefix
 from localeval.prompts.options import Options
 from localeval.samples import Sample, read_samples
@@ -135,6 +136,7 @@ class CheckContext:
     classifier: str = DEFAULT_CLASSIFIER
     threads: int = 0
     folder: Path = Path()
+    only: Collection[str] = ()  # names of the checks to make; all for none
     attempts_before: int = field(default_factory=attempts)
 
     @cached_property
@@ -151,19 +153,21 @@ class CheckContext:
 
     @property
     def judge(self) -> Judge:
-        """The judge. Raises NotApplicable if it can't be loaded; the check `judge` reports the reason."""
+        """The judge. Raises the reason if it can't be loaded; NotApplicable where its own check does."""
         if isinstance(self.loaded, LocalevalError):
+            if self.only and "judge" not in self.only:
+                raise self.loaded
             raise NotApplicable("the judge can't be loaded: see the check judge")
         return self.loaded
 
 
-def examine(context: CheckContext, only: Collection[str] = ()) -> Iterator[Finding]:
-    """Yield a finding for each check, or each named in `only`. Raises InputError for an unknown name."""
-    if unknown := sorted(set(only) - CHECKS.keys()):
+def examine(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each check. Raises InputError for an unknown name in `context.only`."""
+    if unknown := sorted(set(context.only) - CHECKS.keys()):
         raise InputError(f"{unknown[0]!r} is no check; choose from: {', '.join(CHECKS)}.")
     try:
         for name, check in CHECKS.items():
-            if only and name not in only:
+            if context.only and name not in context.only:
                 continue
             start, remedy = time.perf_counter(), ""
             status: CheckStatus = "fault"
@@ -362,9 +366,13 @@ def _classifier(context: CheckContext) -> str:
 
 
 def _model_here(name: str, kind: Kind) -> str:
+    """Return the model's name. Raises NotApplicable if a model of the catalog was not fetched."""
     try:
         return models.resolve(name, kind=kind).name
     except ModelMissing as error:
+        entry = entries().get(auto_embedder() if name == AUTO else name)
+        if entry is None or entry.kind != kind:
+            raise
         raise NotApplicable(f"only some metrics need one: {error}") from error
 
 

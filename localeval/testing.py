@@ -36,7 +36,7 @@ from localeval.metrics.score import explain
 from localeval.prompts import PromptPrefix
 from localeval.prompts.options import Options
 from localeval.samples import Sample
-from localeval.text.display import digits
+from localeval.text.display import digits, printable
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -80,7 +80,8 @@ def assert_score(
         for text, verdict in verdicts:
             if verdict.probability < choices.threshold:
                 evidence = f'evidence: "{verdict.evidence.text}"' if verdict.evidence else "no evidence"
-                lines.append(f'not supported ({name}, {verdict.probability:.2f}): "{text}"; {evidence}')
+                line = f'not supported ({name}, {verdict.probability:.2f}): "{text}"; {evidence}'
+                lines.append(printable(line))
     raise AssertionError("\n".join(lines))
 
 

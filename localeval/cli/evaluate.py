@@ -58,7 +58,8 @@ _PARALLEL_OPTIONS = [
 _OUTPUT = option(
     *("--output", "-o"),
     type=OutputFolder(),
-    help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE]",
+    help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE, "
+    "with the number of the shard]",
 )
 
 
@@ -87,26 +88,26 @@ def evaluate(
         raise InputError("FILE is empty; name one.")
     samples = _read(str(EXAMPLE) if file is None else file, options["seed"], **reading)
     gates.check([metric.name for metric in metrics_for(metrics, samples)])
-    folder = output or Path("runs") / ("stdin" if file == "-" else Path(file or "example").stem)
+    part = f"-{parallel['shard']}".replace("/", "-of-") if parallel["shard"] else ""
+    name = "stdin" if file == "-" else Path(file or "example").stem
+    folder = output or Path("runs") / f"{name}{part}"
     if output is None:
         check_default(folder, samples)
     threads = threads_each(parallel["workers"])
     if parallel["ray"] is None:
         judge["n_threads"] = judge["n_threads"] or threads
-    if plan_only:
-        with Judge.load(**judge) as loaded:
-            if metrics is None:
-                gates.check_models(loaded, options)
-            run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
-        click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
-        if not run_plan.fits:
-            sys.exit(2)
-        return
-    with Judge.load(**judge) as loaded, live_line(quiet) as line:
+    with Judge.load(**judge) as loaded:
         if metrics is None:
             gates.check_models(loaded, options)
-        watch = None if quiet else line
-        result = run(samples, metrics, loaded, folder, watch=watch, **parallel, **options)
+        if plan_only:
+            run_plan = plan(samples, metrics, loaded, folder, parallel["shard"], **options)
+            click.echo(json.dumps(run_plan.to_dict(), indent=1) if as_json else str(run_plan))
+            if not run_plan.fits:
+                sys.exit(2)
+            return
+        with live_line(quiet) as line:
+            watch = None if quiet else line
+            result = run(samples, metrics, loaded, folder, watch=watch, **parallel, **options)
     show(result, as_json)
     used, best = result.signature.embedder.get("name"), EMBEDDERS[0]
     if judge["embedder"] == AUTO and used and used != best:

@@ -125,7 +125,7 @@ def doctor(
     from localeval.doctor import CheckContext, examine
 
     findings = []
-    for finding in examine(CheckContext(model, embedder, classifier, n_threads, Path.cwd()), only):
+    for finding in examine(CheckContext(model, embedder, classifier, n_threads, Path.cwd(), only)):
         findings.append(finding)
         if not as_json:
             click.echo(str(finding))

@@ -53,7 +53,8 @@ class _Output(click.Path):
             self.fail(f"its name is empty; name a {self.what}.", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
         outputs = {p.name for p in ctx.command.params if isinstance(p.type, _Output)} if ctx else set()
-        parsed = [value for name, value in (ctx.params if ctx else {}).items() if name in outputs and value]
+        values = [value for name, value in (ctx.params if ctx else {}).items() if name in outputs]
+        parsed = [value for value in values if isinstance(value, Path)]  # click marks what is not parsed yet
         if os.path.realpath(path) in map(os.path.realpath, parsed):
             self.fail(f"{path}: another option names it too; choose another place.", param, ctx)
         return path

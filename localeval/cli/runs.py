@@ -96,8 +96,8 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
 @click.option(
     "--fail-on-drop",
     is_flag=True,
-    help="Exit 1 if a metric got worse by more than chance, or fewer than half of the samples that A scored "
-    "were scored in B.",
+    help="Exit 1 if a metric got worse by more than chance, fewer than half of the samples that A scored "
+    "were scored in B, or B lacks a metric of A.",
 )
 def compare(a: Path, b: Path, force: bool, fail_on_drop: bool, as_json: bool) -> None:
     """A and B are the folders of the runs, and a difference is B minus A. Runs that differ in what moves

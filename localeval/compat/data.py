@@ -15,14 +15,17 @@ class EvaluationDataset:
 
     Where that number is another sample's id, it is the next free one after all positions.
 
-    `samples` may be samples of localeval or ragas, dicts, or a whole data set of ragas. Raises InputError
-    for anything else, with its position, and for no samples.
+    `samples` may be samples of localeval or ragas, dicts, a table, or a whole data set of ragas. Raises
+    InputError for anything else, with its position, and for no samples.
 
     >>> EvaluationDataset([{"question": "Where?", "answer": "In Assam."}])
     EvaluationDataset(features=['user_input', 'response'], len=1)
     """
 
     def __init__(self, samples: Iterable[Any]) -> None:
+        is_table = any(hasattr(samples, name) for name in ("columns", "column_names"))
+        if is_table or isinstance(samples, Mapping) or not isinstance(samples, Iterable):
+            samples = read_samples(samples)  # which refuses what is no data set
         rows = [as_columns(item) for item in samples]
         given = [row.get("id") if isinstance(row, Mapping) else getattr(row, "id", None) for row in rows]
         ids = ["" if value is None else str(value) for value in given]

@@ -50,6 +50,13 @@ class Score:
     status: Status = "scored"
     reason: str = ""
 
+    @property
+    def is_valid(self) -> bool:
+        """Whether both numbers lie in 0 to 1, or are None where the status is not "scored"."""
+        numbers = [number for number in (self.value, self.soft) if number is not None]
+        expected = {"scored": 2, "undefined": 0, "failed": 0}.get(self.status)
+        return len(numbers) == expected and all(0 <= number <= 1 for number in numbers)
+
     @classmethod
     def undefined(cls, reason: str) -> Score:
         return cls(None, None, "undefined", reason)

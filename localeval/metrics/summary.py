@@ -6,6 +6,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,16 +116,15 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    # A caller's own metric may return a mere number, numpy's numbers, or nan, which JSON does not have.
-    numbers = (score.value, score.soft) if isinstance(score, Score) else (-1, -1)
-    value, soft = (None if number is None else float(number) for number in numbers)
-    in_range = all(0 <= number <= 1 for number in (value, soft) if number is not None)
-    if not in_range or (value is None) == (score.status == "scored"):
-        raise InputError(
-            f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without a "
-            "value it has to give Score.undefined(reason)."
-        )
-    return Score(value, soft, score.status, str(score.reason))
+    with suppress(AttributeError, TypeError, ValueError):  # a caller's own metric may return anything
+        # numpy's numbers are not JSON's
+        value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
+        if (checked := Score(value, soft, score.status, str(score.reason))).is_valid:
+            return checked
+    raise InputError(
+        f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without them it "
+        "has to give Score.undefined(reason)."
+    )
 
 
 def compute_all(

@@ -194,7 +194,14 @@ def _link_local(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
     try:
         os.link(source.resolve(), part)
     except OSError:
-        shutil.copyfile(source, part)
+        try:
+            shutil.copyfile(source, part)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise ModelError(
+                f"{source} can't be copied to {part.parent} ({error.strerror}); make room there, or set "
+                "LOCALEVAL_MODELS to a folder on another disk."
+            ) from error
     return part
 
 
@@ -203,11 +210,11 @@ def _hub() -> str:
     hub = os.environ.get("LOCALEVAL_HUB") or "https://huggingface.co"
     try:
         address = urllib.parse.urlsplit(hub)
-        (address.hostname or "").encode("idna"), address.path.encode("ascii")  # as the request would
-        scheme = address.scheme
+        host, _ = (address.hostname or "").encode("idna"), address.port  # as the request would
+        valid = address.scheme in ("http", "https") and host and address.path.isascii() and " " not in hub
     except ValueError:
-        scheme = ""
-    if scheme not in ("http", "https"):
+        valid = False
+    if not valid:
         raise InputError(
             f"LOCALEVAL_HUB is {hub!r}; it must be an address in ASCII with https:// or http://."
         )

@@ -55,12 +55,11 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
         if manifest["localeval_pack"] != FORMAT:
             raise Refused(f"{path} is of a newer kind of pack; use the install.py in its folder.")
         manifest["files"][manifest["pip"]]
-        for fact in (*this_machine(), "localeval"):
-            manifest[fact]
+        "".join(manifest[fact] for fact in (*this_machine(), "localeval")), "".join([] + manifest["models"])
         version_numbers(manifest["glibc"]), int(manifest["installed_bytes"])
-        set(manifest["cpu"]), set(manifest["models"])
+        set(manifest["cpu"])
         for name, file in manifest["files"].items():
-            file["size"], file["sha256"]
+            file["size"] + 0, file["sha256"] + ""  # raise TypeError for values of another type
             if not is_safe(name):
                 raise Refused(f"{path} names {name!r}, which no pack holds; do not use this pack.", 3)
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -220,12 +221,19 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
             raise PromptError(f"{where}: {name} must hold exactly these placeholders: {names}; {see}")
     if missing := built_in.words.keys() - prompt.words:
         raise PromptError(f"{where}: words lacks {', '.join(sorted(missing))}; {see}")
+    if unknown := sorted(prompt.words.keys() - built_in.words):
+        raise PromptError(f"{where}: words.{unknown[0]} is not known; {see}")
 
     items = [item for example in built_in.examples for item in example.items]
     named = {item["leaf"] for item in items if "leaf" in item}
     usual = next(name for name in built_in.items if name not in named)
     fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in items}
+    texts = {*chain.from_iterable(example.model_extra or {} for example in built_in.examples)}
     for number, example in enumerate(prompt.examples, 1):
+        named = {*chain.from_iterable(example.items)} - _OPTIONAL - {"leaf"}
+        unknown = sorted({*(example.model_extra or {})} - texts | named - {*chain.from_iterable(items)})
+        if unknown:
+            raise PromptError(f"{where}: example {number}: {unknown[0]} is not known; {see}")
         if unknown := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
             fault = f"there is no leaf {shorten(unknown[0])}; choose one of: {', '.join(fields)}"
             raise PromptError(f"{where}: example {number}: {fault}.")

@@ -100,7 +100,7 @@ def _by_sample(result: Result) -> Table:
     show_statements = _uses_support(result)
     if show_statements:
         table.add_column("statements", justify="right")
-    table.add_column("note")
+    table.add_column("note", overflow="fold")
     for sample_result in islice(result.samples, MOST_ROWS):
         cells, reasons = [sample_result.sample.id], dict[str, list[str]]()
         for metric in result.metrics:
@@ -173,23 +173,28 @@ def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
 
 def language_warnings(result: Result) -> list[str]:
     """List the samples that a model read without knowing their language; a line for each model."""
+    names = {"embedder": "the embedder", "hhem": "HHEM"}
+    return [
+        f"{names[model]} reads English only, and this is another language: {join_some(ids, MOST_NAMED)}"
+        for model, ids in misread(result).items()
+    ]
+
+
+def misread(result: Result) -> dict[str, list[str]]:
+    """Map "embedder" and "hhem" to the ids of the samples that they read without knowing their language."""
     embedded = result.signature.embedder.get("languages") == ["en"]
     if not (embedded or result.signature.classifier):
-        return []  # before any record is read
-    ids_by_model: dict[str, list[str]] = {"the embedder": [], "HHEM": []}
+        return {}  # before any record is read
+    ids: dict[str, list[str]] = {}
     for sample_result in result.samples:
         sample, records = sample_result.sample, sample_result.records
         if language(f"{sample.user_input or ''} {sample.response or ''}") == "en":
             continue
         if embedded and "similarity" in records:
-            ids_by_model["the embedder"].append(sample.id)
+            ids.setdefault("embedder", []).append(sample.id)
         if any(getattr(record, "by", "") == "hhem" for record in records.values()):
-            ids_by_model["HHEM"].append(sample.id)
-    return [
-        f"{model} reads English only, and this is another language: {join_some(ids, MOST_NAMED)}"
-        for model, ids in ids_by_model.items()
-        if ids
-    ]
+            ids.setdefault("hhem", []).append(sample.id)
+    return ids
 
 
 def reasons_told(result: Result) -> list[str]:

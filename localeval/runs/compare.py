@@ -78,6 +78,7 @@ class Comparison:
     """The result of `compare`; `print(comparison)` shows a table.
 
     metrics   metric -> its comparison, for the metrics of both runs
+    missing   the metrics of the first run that the second does not have
     paired    number of samples in both runs; `only_a` and `only_b` count those in one run only
     forced    fields of the signature that change scores and differ, where the runs were compared by `force`
     warnings  other caveats, one sentence each
@@ -86,6 +87,7 @@ class Comparison:
     a: str
     b: str
     metrics: Mapping[str, Compared]
+    missing: tuple[str, ...]
     paired: int
     only_a: int
     only_b: int
@@ -176,6 +178,7 @@ def compare(a: str | Path | Result, b: str | Path | Result, *, force: bool = Fal
         a="A" if isinstance(a, Result) else str(a),
         b="B" if isinstance(b, Result) else str(b),
         metrics={name: _compared(name, first, second, scores[name]) for name in shared},
+        missing=tuple(name for name in first.metrics if name not in shared),
         paired=paired,
         only_a=len(first.samples) - paired,
         only_b=len(second.samples) - paired,

@@ -171,9 +171,9 @@ def plan(
         return make_plan(dataset, selected, loaded, choices, folder, measure=True)
 
 
-async def aevaluate(samples: Source, **arguments: Any) -> Result:
+async def aevaluate(*arguments: Any, **options: Any) -> Result:
     """Call `evaluate` in a thread of its own, so that it does not block the event loop."""
-    return await asyncio.to_thread(evaluate, samples, **arguments)
+    return await asyncio.to_thread(evaluate, *arguments, **options)
 
 
 def metrics_for(names: Iterable[str] | None, samples: Samples) -> list[Metric]:

@@ -107,16 +107,11 @@ def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Ou
         if any(comparison.failed):
             before, after = comparison.failed
             warnings.append(f"{metric}: failed in that run: {before}, in this one: {after}; {not_compared}")
-    outcomes = drop_gates(compared, where)
-    for metric in baseline.metrics:
-        if metric not in result.metrics:
-            gate = f"{metric}: no drop from {printable(where)}"
-            outcomes.append(Outcome(gate, "it is not computed here", missed=True))
-    return outcomes, tuple(warnings)
+    return drop_gates(compared, where), tuple(warnings)
 
 
 def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
-    """Return a gate for each metric of both runs: it did not get worse than in the first run, `where`."""
+    """Return a gate for each metric of the first run, `where`: in the second it is there and not worse."""
     outcomes = []
     for metric, comparison in compared.metrics.items():
         few = comparison.pairs < _LEAST_SHARE * comparison.scored[0]
@@ -128,6 +123,9 @@ def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
             text += f"({comparison.value.a:.4f} before, {comparison.value.b:.4f} now, p = {p})"
         missed = few or comparison.finding in ("worse", "differs", "nothing to compare")
         outcomes.append(Outcome(f"{metric}: no drop from {printable(where)}", text, missed))
+    for metric in compared.missing:
+        gate = f"{metric}: no drop from {printable(where)}"
+        outcomes.append(Outcome(gate, "it is not computed here", missed=True))
     return outcomes
 
 

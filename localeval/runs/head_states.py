@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, TreeEngine
@@ -175,8 +175,8 @@ def compute_states(
                 first = result.tokens(offset, offset + 1).start
                 states = np.ascontiguousarray(result.values[first:].astype(np.float16))
                 data = {"states": states, "ends": np.array(result.ends[first:]) - offset}
-                with writing_to(file, "judge's states"):
-                    save_file(data, temporary := file.with_suffix(".part"))
+                with writing_to(folder, "judge's states"):
+                    (temporary := file.with_suffix(".part")).write_bytes(save(data))
                     temporary.replace(file)  # atomic: a file in the cache is complete
             readings.append(Reading(**vars(item), states=data["states"], ends=tuple(data["ends"].tolist())))
         if progress is not None:

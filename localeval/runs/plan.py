@@ -301,6 +301,7 @@ class _DryRun:
             stored = find_believed(self._journal, judgement, key) if self._journal and key else None
             if stored is not None:
                 counts["kept"] += 1
+                self._note(sample, stored)
                 return stored, key
             simulated.add(judgement.name)
             repeated = key in self._asked
@@ -315,14 +316,17 @@ class _DryRun:
             spent = _sum(self.engine.asked)
             self._spent[judgement.name] = _sum([self._spent[judgement.name], spent])
             tokens += spent.total
-            if (windows := getattr(record, "windows", 1)) > 1:
-                self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
-            if isinstance(record, Failure) and record.failed == "context_too_long":
-                self.too_long[sample.id] = None
+            self._note(sample, record)
             return record, key
 
         make_records(sample, judgements_of_sample(metrics, self._options, sample), make)
         return tokens
+
+    def _note(self, sample: Sample, record: BaseModel) -> None:
+        if (windows := getattr(record, "windows", 1)) > 1:
+            self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
+        if isinstance(record, Failure) and record.failed == "context_too_long":
+            self.too_long[sample.id] = None
 
     def work(self, share: float) -> tuple[Work, ...]:
         """Scale the counts: a sample stands for `share` samples, and a prefix is computed once in any run."""

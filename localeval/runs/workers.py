@@ -12,10 +12,11 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
-from threading import Thread
+from threading import RLock, Thread
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
+from tqdm import tqdm  # type: ignore[import-untyped]
 
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
@@ -145,6 +146,8 @@ def answer(judge: Judge, task: Task) -> Answer:
 def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
     """Say that the process has started, then answer tasks until the driver ends, which closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles Ctrl-C
+    # Progress bars of the embedder's libraries would make a semaphore, of which Python warns after a kill.
+    tqdm.set_lock(RLock())
     if refuse_network:
         offline()
     judge: Judge | None = None

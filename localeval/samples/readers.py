@@ -152,7 +152,8 @@ def _csv_rows(lines: Iterable[str], name: str, delimiters: str, names: Names) ->
             break
     # The delimiter is the one that is most frequent in the header.
     delimiter = max(delimiters, key="".join(header_lines).count)
-    reader = csv.reader(chain(header_lines, lines), delimiter=delimiter, strict=True)
+    texts = chain(header_lines, lines)
+    reader = csv.reader(texts, delimiter=delimiter, strict=True, skipinitialspace=True)  # for `"a", "b"`
     header, number = list[str](), 0
     while True:
         start, cells, fault = reader.line_num + 1, [""], ""
@@ -204,19 +205,24 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
 
 def table_rows(table: Any, name: str, names: Names) -> Rows:
     """Yield the rows of a pandas, Polars, pyarrow or Hugging Face table. A named pandas index is a column."""
+    if hasattr(table, "with_format"):  # a Dataset, which may give its rows as tables
+        table = table.with_format(None)
     rows: Iterable[Mapping[str, Any]] = table
+    columns: list[Any] = []
     if hasattr(table, "iter_rows"):
         rows = table.iter_rows(named=True)
     elif hasattr(table, "to_pylist"):  # pyarrow's
+        columns = table.column_names
         rows = table.to_pylist()
     elif hasattr(table, "itertuples"):
         levels = [name for name in table.index.names if name is not None and name not in table.columns]
         table = table.reset_index(level=levels) if levels else table
-        if not table.columns.is_unique:
-            raise InputError(f"{name}: two columns have one name; rename one of them.")
+        columns = list(table.columns)
         table = table.astype(object).where(table.notna(), None)
         cells = table.itertuples(index=False, name=None)
         rows = (dict(zip(table.columns, row, strict=True)) for row in cells)
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{name}: two columns have one name; rename one of them.")
     for number, row in enumerate(rows, 1):
         yield Row(number, f"row {number}", _clean_row(row, names))
 
@@ -234,11 +240,12 @@ _LANGSMITH_FIELDS = {
 def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     """Return a LangSmith row with the columns of a sample; a row that has any of them stays as it is.
 
-    A field is found by its names in its object, or as the only value there, if a text; the rest is kept.
+    A field is found by its names in its object, or as the only value there, if a text; the rest is kept. Two
+    values of one field get two of its names, so that reading them refuses values that differ.
 
     >>> from localeval.samples.sample import NAMES
     >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)
-    {'outputs.cost': 1, 'user_input': 'Who?', 'response': 'Ann.'}
+    {'outputs.cost': 1, 'user_input': 'Who?', 'answer': 'Ann.'}
     """
     objects = {name: row[name] for name in _LANGSMITH_OBJECTS if isinstance(row.get(name), Mapping)}
     sample_columns = chain.from_iterable(names[field] for field in _LANGSMITH_FIELDS)
@@ -259,11 +266,12 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
             is_only_text = len(members) == len(values) == 1 and isinstance(values[0], str)
             if is_only_text and field != "retrieved_contexts":
                 matches = members
-            if matches:
-                value = flat.pop(matches[0])
+            for member in reversed(matches):  # the first counts where both have one name
+                value, key = flat.pop(member), member.removeprefix(f"{name}.")
                 if isinstance(value, list):  # LangChain's documents
                     value = [x.get("page_content", x) if isinstance(x, Mapping) else x for x in value]
-                flat[names[field][0]] = value
+                flat[key if key in names[field] else names[field][0]] = value
+            if matches:
                 break
     return flat
 

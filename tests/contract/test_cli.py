@@ -19,7 +19,7 @@ from localeval import cli, evaluate
 from localeval.cli.evaluate import evaluate as evaluate_command
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, process, refused
-from tests.runs import judged
+from tests.runs import judged, write_rows
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
 ROWS = [{"key": f"s{place}", "q": "Who?", "a": "Tea grows.", "ctx": '["Tea grows."]'} for place in range(30)]
@@ -43,9 +43,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def data() -> Path:
-    path = Path("data.jsonl")
-    path.write_text("".join(json.dumps({"id": f"s{i}", **GOOD}) + "\n" for i in range(3)))
-    return path
+    return write_rows(Path("data.jsonl"), ({"id": f"s{i}", **GOOD} for i in range(3)))
 
 
 def run(*arguments: str | Path, code: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -163,6 +161,17 @@ def test_wrong_usage_is_exit_2_and_named_before_a_model_is_looked_for(words: str
 def test_a_variable_with_a_wrong_value_is_exit_2_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCALEVAL_BETA", "0")
     assert "(env var: 'LOCALEVAL_BETA')" in refused("evaluate", "data.csv")
+
+
+@pytest.mark.usefixtures("steady")
+def test_a_runs_folder_is_named_after_its_shard_or_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_rows(Path("rows.jsonl"), ({"id": str(i), **GOOD} for i in range(9)))
+    for shard in ("1/2", "2/2"):
+        run("evaluate", "rows.jsonl", "--shard", shard)
+    run("merge", "runs/rows-1-of-2", "runs/rows-2-of-2", "-o", "whole")
+    monkeypatch.setenv("LOCALEVAL_OUTPUT", "named")
+    run("evaluate", "rows.jsonl")
+    assert Path("named/results.json").exists()
 
 
 @pytest.mark.parametrize("place", ["folder", "nowhere/x.html", "run/journal.jsonl", "run/card.json"])

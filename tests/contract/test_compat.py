@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
+import pandas as pd
 import pytest
 
 import localeval
@@ -72,6 +73,10 @@ def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp
     ):
         assert "".join(s.id for s in EvaluationDataset(rows)) == ids
     assert "same id a" in said(InputError, EvaluationDataset, [{"id": "a"}, {"id": "a"}])
+    table: Any = pd.DataFrame(ROWS)
+    assert EvaluationDataset(table).to_list() == read.to_list()
+    for source in (ROWS[0], None):
+        assert "a list of samples" in said(InputError, EvaluationDataset, source)
     assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
 
 

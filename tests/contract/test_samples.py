@@ -149,6 +149,8 @@ def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: 
     path = tmp_path / "data.csv"
     path.write_text(f"\r\n\r\n{sign}id{sign} answer{sign}note\n0{sign}1{sign}A{sign}\n", newline="")
     assert dumped(path) == [dump("1", None, "A", None, None)]
+    path.write_text(f'"id"{sign} "answer"\n"1"{sign} "A{sign} B"\n')  # with a space before a quote
+    assert dumped(path) == [dump("1", None, f"A{sign} B", None, None)]
 
 
 def test_a_format_is_said_and_what_it_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +209,8 @@ DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
 )
 def test_rows_of_langsmith_are_read_as_they_are(inputs: Any, outputs: Any, reference: Any) -> None:
     row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
-    for source in ([row], datasets.Dataset.from_list([row])):
+    dataset = datasets.Dataset.from_list([row])
+    for source in ([row], dataset, dataset.with_format("arrow"), dataset.with_format("pandas")):
         assert dumped(source) == [dump("1", Q, A, C, G)]
 
 
@@ -220,6 +223,8 @@ def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -
     row = {"inputs": {"lang": "en", "q": C}, "outputs": {"answer": A, "category": "history"}}
     (rest,) = read_samples([row], columns={"reference": "outputs.answer", "retrieved_contexts": "inputs.q"})
     assert (rest.user_input, rest.response, rest.reference) == (None, None, A)
+    twice = {"inputs": {"question": Q, "query": A}, "outputs": {"answer": A}}
+    assert "question and query are one field but differ" in fault([twice])
     plain = {"inputs": {"question": Q}, "response": A}  # its own columns count
     assert read_samples([plain])[0].model_extra == {"inputs": {"question": Q}}
 
@@ -330,6 +335,7 @@ def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
         ([{"x": {"y": [{1}]}}], "sample 1: x can't be written as JSON"),
         (pd.DataFrame({"answer": ["A", 5]}), "DataFrame, row 2: answer is 5"),
         (pd.DataFrame([["A", "B"]], columns=["answer", "answer"]), "DataFrame: two columns"),
+        (pa.table([["A"], ["B"]], names=["answer", "answer"]), "Table: two columns"),
         (pd.DataFrame({"answer": []}), "DataFrame: there is no sample"),
     ],
 )

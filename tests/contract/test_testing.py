@@ -24,8 +24,7 @@ def test_a_score_within_its_bounds_is_returned_and_one_just_below_or_a_missing_o
     assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
     three, none = ({**SAMPLE, "response": text} for text in (f"{SAMPLE['response']} It rains.", ""))
     refused = partial(said, AssertionError, assert_score, metric="faithfulness", **WORDS)
-    below = refused(judge(0.9, 0.9, 0.1), sample=three, at_least=0.667)
-    assert "is 0.6667; expected at least 0.667." in below
+    assert "0.6667; expected at least 0.667." in refused(judge(0.9, 0.9, 0.1), sample=three, at_least=0.667)
     assert "undefined (no_statements" in refused(judge(), sample=none)
     assert "failed (context_too_long" in refused(judge(n_ctx=2048), sample=SAMPLE)
 
@@ -36,6 +35,12 @@ def test_of_a_fault_less_is_better() -> None:
     noisy = (judge(*verdicts), "noise_sensitivity", sample)
     _, listed = said(AssertionError, assert_score, *noisy, at_most=0.1, **WORDS).splitlines()
     assert listed == 'not supported (response_in_reference, 0.10): "It sings."; no evidence'
+
+
+def test_what_a_terminal_would_obey_is_not_printed() -> None:
+    sample = {"response": "It\x1b[31m sings\u202e.", "retrieved_contexts": ["It\x1b[2J\nrests."]}
+    lines = said(AssertionError, assert_score, judge(0.1), "faithfulness", sample, at_least=1.0, **WORDS)
+    assert [line.isprintable() for line in lines.splitlines()] == [True, True]
 
 
 SUITE = """

@@ -54,7 +54,8 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_path: Path) -> 
 
 def findings(*names: str, context: CheckContext | None = None, **options: Any) -> dict[str, Finding]:
     context = context or CheckContext("tiny", "small", "hhem", **{"threads": 1, **options})
-    return {finding.name: finding for finding in examine(context, names)}
+    context.only = names
+    return {finding.name: finding for finding in examine(context)}
 
 
 def change_a_byte_unseen(path: Path) -> None:
@@ -156,13 +157,14 @@ def test_the_command_prints_a_line_each_and_ends_with_exit_3_on_a_fault(
 ) -> None:
     monkeypatch.setitem(doctor.CHECKS, "packages", lambda _: "not tried")  # it takes seconds
     run = partial(localeval, "doctor", cwd=models)
-    done = run("--judge", tiny_path, "--embedder", "none", "--classifier", "none")
+    done = run("--judge", tiny_path, "--embedder", "none", "--classifier", "small")
     assert (done.returncode, len(done.stdout.splitlines())) == (3, 14)
-    [fault] = [line for line in done.stdout.splitlines() if line.startswith("FAULT")]
-    assert "faithfulness" in fault  # it is random
+    faults = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAULT")]
+    assert faults == ["faithfulness", "embedder", "classifier"]  # the judge is random, the others are no such
     done = run("--json", "--only", "judge", "--only", "grammar", "--judge", "none.gguf")
     states = [(row["name"], row["status"]) for row in json.loads(done.stdout)]
     assert (done.returncode, states) == (3, [("judge", "fault"), ("grammar", "absent")])
+    assert run("--only", "grammar", "--judge", "none.gguf").returncode == 3
     done = run("--only", "pulse")
     assert (done.returncode, done.stdout) == (2, "")
 

@@ -51,7 +51,7 @@ def test_metrics_without_columns_are_refused_before_a_model_is_looked_for() -> N
 
 
 def test_the_async_ways_give_what_the_others_give() -> None:
-    result = asyncio.run(aevaluate(SAMPLES, metrics=["faithfulness"], judge=fake_judge(FakeEngine(YES + NO))))
+    result = asyncio.run(aevaluate(SAMPLES, ["faithfulness"], judge=fake_judge(FakeEngine(YES + NO))))
     assert result["faithfulness"].value == 1 / 2
     assert asyncio.run(fake_judge(FakeEngine(YES)).ascore("faithfulness", SAMPLES[0])).value == 1
 

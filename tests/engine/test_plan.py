@@ -60,7 +60,7 @@ def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, opt
         assert estimate.forced == spent.forced
 
 
-def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge) -> None:
+def test_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge, tmp_path: Path) -> None:
     """As the run finds them: the record says how many windows, the failure that there were too many."""
     samples = [
         Sample(id=name, response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * times])
@@ -71,6 +71,9 @@ def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(tiny_judg
     assert estimate.windows == {"long": long.records["support"].windows}  # type: ignore[attr-defined]
     assert (estimate.too_long, endless.scores["faithfulness"].reason) == (("endless",), "context_too_long")
     assert "context_too_long: 1 sample (endless)" in str(estimate)
+    evaluate(samples, ["faithfulness"], tiny_judge, tmp_path, statements="sentences")
+    again = plan(samples, ["faithfulness"], tiny_judge, tmp_path, statements="sentences")
+    assert (again.to_make, again.windows, again.too_long) == (0, estimate.windows, estimate.too_long)
 
 
 def test_every_judgement_can_be_gone_through_without_an_answer() -> None:

@@ -1,5 +1,6 @@
 """Reading: the same states every time, and a head that is fitted to them."""
 
+import errno
 import json
 import os
 import signal
@@ -76,6 +77,10 @@ def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothin
     head = tmp_path / "head.json"
     options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", "0")
     fit = partial(localeval, "fit", labelled(tmp_path / "l.jsonl", 300), *options, cwd=tmp_path)
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_bytes", Mock(side_effect=OSError(errno.ENOSPC, "No space left")))
+        done = fit()
+    assert (done.returncode, "states can't be written there (No space left)" in done.stderr) == (2, True)
     done = fit()
     content = head.read_bytes()
     assert (done.returncode, "cross-validated auroc" in done.stdout) == (0, True)

@@ -126,6 +126,10 @@ def test_the_command_shows_a_table_or_json_and_a_drop_is_exit_1(tmp_path: Path) 
     drop = invoke(commands, ["compare", *runs, "--fail-on-drop"])
     assert (drop.exit_code, "gate missed" in drop.output) == (1, True)
     assert invoke(commands, ["compare", *runs[::-1], "--fail-on-drop"]).exit_code == 0
+    both = ["-m", "faithfulness,full_support", "-o", f"{runs[1]}/results.json"]
+    assert invoke(commands, ["rescore", runs[1], *both]).exit_code == 0
+    lost = invoke(commands, ["compare", *runs[::-1], "--fail-on-drop"])  # which the other run lacks
+    assert (lost.exit_code, "full_support: no drop" in lost.output) == (1, True)
 
 
 def test_a_metric_that_nobody_registered_has_the_direction_that_a_run_tells(tmp_path: Path) -> None:

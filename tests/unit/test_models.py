@@ -1,7 +1,9 @@
 """Model files: where they live, what is refused before an engine opens it, and how they are fetched."""
 
+import errno
 import hashlib
 import json
+import re
 import socket
 import struct
 import time
@@ -262,11 +264,25 @@ def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: 
     assert path.read_bytes() == WRONG
 
 
+def test_a_copy_without_room_is_told_and_undone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def copy(source: Path, target: Path) -> None:
+        target.write_bytes(BYTES[:9])
+        raise OSError(errno.ENOSPC, "No space left", str(source))
+
+    (folder.parent / FILE).write_bytes(BYTES)
+    monkeypatch.setattr("os.link", Mock(side_effect=OSError))  # from another disk
+    monkeypatch.setattr("shutil.copyfile", copy)
+    with pytest.raises(ModelError, match=f"{re.escape(str(folder))}.*No space left.*LOCALEVAL_MODELS"):
+        fetch("tiny", folder.parent)
+    assert litter(folder) == []
+
+
 def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "no such file or folder" in said(InputError, fetch, "tiny", tmp_path / "typo")
     assert "it has: tiny, unsized" in said(ModelMissing, fetch, "tinny")
     assert "huge needs 1,000,000,000,000,000,000 more bytes" in said(ModelError, fetch, "huge")
-    for address in ("file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"):
+    addresses = ["file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"]
+    for address in (*addresses, "http://", "http://a b/", "http://127.0.0.1:port"):
         monkeypatch.setenv("LOCALEVAL_HUB", address)
         assert "LOCALEVAL_HUB" in said(InputError, fetch, "tiny")
     assert hub.asked == []

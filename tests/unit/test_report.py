@@ -129,6 +129,12 @@ def test_the_page_shows_means_intervals_bounds_signature_and_what_is_behind_the_
     assert re.search(r"shorter form, which is less supported:\S* A core\.", text)
 
 
+def test_the_list_shows_a_score_as_the_tables_do() -> None:
+    result = plain({"a": {"faithfulness": Score(0.0414597, 0.2634993)}})
+    [[*_, (value, soft)]] = rows_of(page_of(result))
+    assert all(f"{shown:.3f}" in str(result) for shown in (value, soft))
+
+
 def test_both_languages_say_the_same_things() -> None:
     english, chinese = labels()["en"], labels()["zh"]
     assert set(english) == set(chinese)
@@ -143,11 +149,15 @@ def test_both_languages_say_the_same_things() -> None:
 def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone_are_named() -> None:
     questions = ["茶在哪里？", "Where is tea?", "茶是绿的。"]
     result = plain({"a": {"faithfulness": FULL}})
-    result.samples = [replace(result.samples[0], sample=Sample(user_input=text)) for text in questions]
+    read: list[dict[str, Any]] = [{}, *[dict(small().samples[0].records)] * 2]  # nothing read the first
+    result.samples = [
+        replace(result.samples[0], sample=Sample(user_input=text), records=records)
+        for text, records in zip(questions, read, strict=True)
+    ]
     facts = {"name": "hhem", "sha256": "e" * 64, "languages": ["en"]}
     result.signature = result.signature.model_copy(update={"embedder": facts, "classifier": facts})
     for model in ("the embedder", "HHEM"):
-        assert f"the only language of {model}: 2" in text_of(result)
+        assert f"the only language of {model}: 1" in text_of(result)
     assert '<html lang="zh">' in page_of(result)
     assert "the only language of" not in text_of(small())
     assert '<html lang="en">' in page_of(small())

@@ -23,7 +23,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from localeval.prompts import FENCES
 from localeval.report.html import shown
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
-from localeval.report.text import number, span
+from localeval.report.text import misread, number, span
 from localeval.system.files import atomic_write, writing_to
 from localeval.text.injection import Injection, find_injections
 from localeval.text.language import language
@@ -97,7 +97,7 @@ def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iter
         agreement=shown.known_agreement(result.signature),
         cost=cost,
         listed=listed,
-        foreign=len(result.samples) - listed.languages["en"],
+        misread={kind: len(ids) for kind, ids in misread(result).items()},
         differ=differ,
         most_named=MOST_NOTED,
         details=details,
@@ -159,7 +159,7 @@ def _listing(result: Result, lower: Mapping[str, bool], split: Collection[str], 
             if score.value is None or score.soft is None:
                 row.append(reasons.setdefault((score.status, score.reason), len(reasons)))
             else:
-                row.append([round(score.value, 4), round(score.soft, 4)])
+                row.append([float(number(score.value)), float(number(score.soft))])  # as tables show them
         rows.append(shown.for_script(row))
     return _Listing(order, rows, list(reasons), attacks, languages, tenths, is_cut)
 
