@@ -1,13 +1,13 @@
-"""The command line for tests: in this process, or in one of its own where the process is what is tested."""
-
-from __future__ import annotations
+"""The command line for tests, in this process or in one of its own, and what a call says that is refused."""
 
 import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +43,13 @@ def fault(run: subprocess.CompletedProcess[str]) -> str:
     assert "Traceback" not in run.stderr
     assert run.stdout == ""
     return run.stderr.strip().splitlines()[-1]
+
+
+def said(error: type[Exception], call: Callable[..., object], *arguments: Any, **options: Any) -> str:
+    """What the error of this type says that the call ends with."""
+    with pytest.raises(error) as caught:
+        call(*arguments, **options)
+    return str(caught.value)
 
 
 def refused(*arguments: str | Path, code: int = 2) -> str:

@@ -1,6 +1,4 @@
-"""Models for the tests: a tiny random one, written when first asked for, and the quick-start judge."""
-
-from __future__ import annotations
+"""Models for the tests: a tiny random one, made when first asked for, the quick-start judge, and a fake."""
 
 import os
 import sys
@@ -14,6 +12,7 @@ from localeval import Judge, Result, evaluate
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
 from localeval.system.offline import SWITCHES
+from tests.steady import SteadyEngine, steady_judge
 from tests.tiny import write_tiny_model
 
 SHIPPED_METRICS = ["faithfulness", "answer_relevance", "context_relevance", "context_precision"]
@@ -48,6 +47,12 @@ def tiny(tiny_path: Path) -> Iterator[Engine]:
     engine = Engine(tiny_path, EngineSettings(n_ctx=8192, n_threads=1))
     yield engine
     engine.close()
+
+
+@pytest.fixture
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever judge is named, a steady one is loaded, with no model file."""
+    monkeypatch.setattr(Judge, "load", lambda *_, **__: steady_judge(SteadyEngine()))
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,6 @@ probe, load and a judgement) in forks of itself, and prints a JSON line for each
 process has, and costs a hundredth: nothing of llama.cpp has run before it.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

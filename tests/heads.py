@@ -1,7 +1,5 @@
 """Heads for judges that are fakes."""
 
-from __future__ import annotations
-
 from localeval.judgements.heads import FORM, FittedFor, Head, Probe, SoftMinimum
 from localeval.judgements.heads import heads_text as heads_text
 

@@ -1,7 +1,5 @@
 """What the tests of the model files share: a hub on the loopback address, small wheels, a small catalog."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

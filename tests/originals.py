@@ -1,7 +1,5 @@
 """What the tests of the original names share: inputs, and fakes that answer them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
@@ -9,7 +7,6 @@ from typing import Any
 
 import localeval
 from localeval import Judge
-from localeval.models.catalog import DEFAULT_JUDGE, entries
 from localeval.prompts import load_prompt
 from localeval.testing import FakeEngine, fake_judge
 
@@ -23,27 +20,9 @@ FIRST, SECOND = "Tea is grown in Assam.", "Tea was planted in Assam in 1937."
 STATEMENTS: list[dict[str, Any]] = [{"statements": [FIRST]}, {"statements": [SECOND]}]
 HALF: list[dict[str, Any]] = [*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.2}]
 
-ROWS: list[dict[str, Any]] = [
-    {"user_input": QUESTION, "response": response, "retrieved_contexts": CONTEXTS}
-    for response in (ANSWER, "Tea sings.", "")
-]
-BOTH = {FIRST: 0.9, SECOND: 0.9}
-
 
 def judge(*answers: dict[str, Any] | Exception) -> Judge:
     return fake_judge(FakeEngine(answers))
-
-
-def calibrated_judge(engine: FakeEngine) -> Judge:
-    """A judge for which the calibration of the usual one is in force."""
-    file = entries()[DEFAULT_JUDGE].files[0]
-    return Judge(engine, {"name": file.name, "sha256": file.sha256, "size": 0})
-
-
-NEEDED: list[dict[str, Any]] = [{"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.1}, {"verdict": 0.2}]
-# Statements of the response, of the reference, the response's in the reference, and the other way round.
-CORRECT: list[dict[str, Any]] = [*STATEMENTS, STATEMENTS[0], *({"verdict": p} for p in (0.9, 0.2, 0.8))]
-SINGS: list[dict[str, Any]] = [{"statements": ["Tea sings."]}, {"verdict": 0.1}]
 
 
 class Asking(FakeEngine):

@@ -1,7 +1,5 @@
 """Times to hold against a bound on a slow machine too; bounds catch work that grows faster than its input."""
 
-from __future__ import annotations
-
 import math
 import time
 import timeit

@@ -1,7 +1,5 @@
 """Results made from records, with no judge: for the tests of what is shown of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from itertools import cycle

@@ -1,9 +1,7 @@
 """Runs for tests of what is done with finished ones: scores as the test wants them, no model."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,13 @@ def scored(values: Sequence[float], softs: Sequence[float] | None = None) -> dic
     """id "0", "1", ... -> a score of that value, and of that soft score or the same."""
     pairs = zip(values, softs if softs is not None else values, strict=True)
     return {str(i): Score(float(value), float(soft)) for i, (value, soft) in enumerate(pairs)}
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write them as JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 def judged(folder: Path, probabilities: Sequence[float], **options: Any) -> Path:

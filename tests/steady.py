@@ -1,7 +1,5 @@
 """An engine for many samples: answers that hang on the question alone, and nothing kept but a count."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from functools import partial
@@ -83,8 +81,8 @@ class SteadyEmbedder:
         return {"name": "steady", "sha256": "0" * 64}
 
 
-def steady_judge(engine: SteadyEngine) -> Judge:
+def steady_judge(engine: SteadyEngine, embedder: Any = None, classifier: Any = None) -> Judge:
     model = {"name": "steady", "sha256": "0" * 64, "size": 0}
-    judge = Judge(engine, model, auxiliary_models=AuxiliaryModels(SteadyEmbedder()))
+    judge = Judge(engine, model, auxiliary_models=AuxiliaryModels(embedder or SteadyEmbedder(), classifier))
     judge.loader = partial(steady_judge, engine)  # a worker has a copy of the engine
     return judge

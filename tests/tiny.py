@@ -1,7 +1,5 @@
 """A random-weight Qwen2 model of half a megabyte. It can't judge; what it writes must still parse."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import gguf

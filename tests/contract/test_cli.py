@@ -1,7 +1,5 @@
 """The command line: data on stdout, talk on stderr, and for every fault one sentence and an exit code."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,7 +19,7 @@ from localeval import cli, evaluate
 from localeval.cli.evaluate import evaluate as evaluate_command
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, process, refused
-from tests.runs import judged
+from tests.runs import judged, write_rows
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
 ROWS = [{"key": f"s{place}", "q": "Who?", "a": "Tea grows.", "ctx": '["Tea grows."]'} for place in range(30)]
@@ -44,9 +43,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def data() -> Path:
-    path = Path("data.jsonl")
-    path.write_text("".join(json.dumps({"id": f"s{i}", **GOOD}) + "\n" for i in range(3)))
-    return path
+    return write_rows(Path("data.jsonl"), ({"id": f"s{i}", **GOOD} for i in range(3)))
 
 
 def run(*arguments: str | Path, code: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -139,9 +136,6 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> No
     assert messages[0].removeprefix("skipped: ") in refused(*arguments)
 
 
-# Faults
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -169,10 +163,9 @@ def test_a_variable_with_a_wrong_value_is_exit_2_and_named(monkeypatch: pytest.M
     assert "(env var: 'LOCALEVAL_BETA')" in refused("evaluate", "data.csv")
 
 
-@pytest.mark.usefixtures("steady", "data")
+@pytest.mark.usefixtures("steady")
 def test_a_runs_folder_is_named_after_its_shard_or_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [json.dumps({"id": str(i), "response": "Tea.", "contexts": ["Tea."]}) + "\n" for i in range(9)]
-    Path("rows.jsonl").write_text("".join(lines))
+    write_rows(Path("rows.jsonl"), ({"id": str(i), **GOOD} for i in range(9)))
     for shard in ("1/2", "2/2"):
         run("evaluate", "rows.jsonl", "--shard", shard)
     run("merge", "runs/rows-1-of-2", "runs/rows-2-of-2", "-o", "whole")
@@ -216,21 +209,23 @@ def test_a_broken_or_missing_model_is_exit_3_with_its_path_or_the_remedy(tiny_pa
 
 
 @pytest.mark.parametrize(
-    ("more", "code"),
+    ("more", "code", "message"),
     [
-        ("--calibration nowhere.json", 2),
-        ("--embedder nowhere", 3),
-        ("-m faithfulness_hhem", 3),
-        ("-m faithfulness --fail-under context_recall=0", 2),
-        ("--fail-under answer_relevance=0", 2),
+        ("--calibration nowhere.json", 2, "nowhere.json"),
+        ("--embedder nowhere", 3, "nowhere"),
+        ("-m faithfulness_hhem", 3, "hhem"),
+        ("-m faithfulness --fail-under context_recall=0", 2, "is not computed here (faithfulness)"),
+        ("--fail-under answer_relevance=0", 2, "answer_relevance"),
+        ("--fail-on-drop nowhere", 2, "nowhere"),
+        ("--junit out.xml", 2, "--fail-under"),
     ],
 )
 def test_a_run_and_its_plan_are_refused_before_anything_is_judged(
-    more: str, code: int, tiny_path: Path, data: Path
+    more: str, code: int, message: str, tiny_path: Path, data: Path
 ) -> None:
     data.write_text(json.dumps({"question": "What grows?", **GOOD}))
-    for plan in ((), ("--plan",)):
-        refused("evaluate", data, "--judge", tiny_path, "-o", "run", *more.split(), *plan, code=code)
+    for words in (more.split(), [*more.split(), "--plan"]):
+        assert message in refused("evaluate", data, "--judge", tiny_path, "-o", "run", *words, code=code)
     assert not Path("run").exists()
 
 
@@ -259,7 +254,31 @@ def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.
     assert journal.read_text().splitlines()[: len(judged_lines)] == judged_lines
 
 
-# Output
+@pytest.mark.usefixtures("steady")
+def test_a_missed_gate_is_exit_1_with_the_run_kept_and_named_on_stderr_and_in_junit(data: Path) -> None:
+    gates = ("--fail-under", "faithfulness:soft=1", "--fail-under", "faithfulness=0", "--junit", "out.xml")
+    done = run("evaluate", data, "-o", "run", *gates, code=1)
+    assert "gate missed: faithfulness: soft mean at least 1: 0." in done.stderr
+    assert "gate met: faithfulness: mean at least 0" in done.stderr
+    assert "faithfulness: 3 scored" in done.stdout
+    cases = ElementTree.parse("out.xml").findall(".//testcase")  # noqa: S314
+    assert [case.find("failure") is not None for case in cases] == [True, False]
+    run("evaluate", data, "-o", "run", "--fail-on-drop", "run")
+
+
+def test_finished_runs_are_compared_and_gates_checked_with_no_model() -> None:
+    judged(Path("before"), [0.9] * 8)
+    judged(Path("other"), [0.9] * 8, threshold=0.7)
+    assert "options.threshold (0.5 and 0.7)" in refused("compare", "before", "other", code=1)
+    run("compare", "before", "other", "--force")
+    assert "evaluate -o" in refused("compare", "before", ".")
+    judged(Path("now"), [0.9] * 2 + [0.1] * 6)
+    done = run("rescore", "now", "--fail-on-drop", "before", "--junit", "out.xml", code=1)
+    # 6 equal differences: 2 of 2 ** 6 choices of signs are as far from 0, none is further
+    drop = "worse over 8 of 8 samples (1.0000 before, 0.2500 now, p = 0.0156)"
+    assert f"gate missed: faithfulness: no drop from before: {drop}" in done.stderr
+    assert 'failures="1"' in Path("out.xml").read_text("utf-8")
+    run("rescore", "before", "--fail-on-drop", "now")
 
 
 def test_what_is_printed_stays_where_a_file_is_written_to_stdout() -> None:
@@ -291,7 +310,6 @@ def test_signs_that_an_encoding_lacks_are_escaped(encoding: str, monkeypatch: py
     assert json.loads(printed("rescore", "run", "--json"))["samples"][0]["id"] == "茶"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("words", ["rescore run --json", "--help"])
 def test_output_that_finds_no_room_is_exit_2_in_a_sentence(
     words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

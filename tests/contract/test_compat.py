@@ -1,9 +1,6 @@
 """The original names: data sets, metrics, results, models, and records in the original schemas."""
 
-from __future__ import annotations
-
 import asyncio
-import json
 import math
 import subprocess
 import sys
@@ -32,25 +29,23 @@ from localeval.compat import (
     to_ragas,
 )
 from localeval.engine.interface import EngineError
+from localeval.models.catalog import DEFAULT_JUDGE, entries
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
-from tests.originals import (
-    BOTH,
-    CONTEXTS,
-    CORRECT,
-    HALF,
-    INPUTS,
-    NEEDED,
-    PAIR,
-    QUESTION,
-    ROWS,
-    SINGS,
-    STATEMENTS,
-    VECTORS,
-    Asking,
-    built_in,
-    calibrated_judge,
-    judge,
-)
+from tests.commands import said
+from tests.originals import HALF, INPUTS, PAIR, QUESTION, STATEMENTS, VECTORS, Asking, built_in, judge
+from tests.runs import write_rows
+
+ANSWER, CONTEXTS = INPUTS.values()
+FIRST, SECOND = (answer["statements"][0] for answer in STATEMENTS)
+ROWS: list[dict[str, Any]] = [
+    {"user_input": QUESTION, "response": response, "retrieved_contexts": CONTEXTS}
+    for response in (ANSWER, "Tea sings.", "")
+]
+BOTH = {FIRST: 0.9, SECOND: 0.9}
+NEEDED: list[dict[str, Any]] = [{"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.1}, {"verdict": 0.2}]
+# Statements of the response, of the reference, the response's in the reference, and the other way round.
+CORRECT: list[dict[str, Any]] = [*STATEMENTS, STATEMENTS[0], *({"verdict": p} for p in (0.9, 0.2, 0.8))]
+SINGS: list[dict[str, Any]] = [{"statements": ["Tea sings."]}, {"verdict": 0.1}]
 
 
 def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
@@ -58,9 +53,7 @@ def relevance(sufficient: float = 0.9, **options: Any) -> AnswerRelevance:
 
 
 def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp_path: Path) -> None:
-    file = tmp_path / "data.txt"
-    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    read = EvaluationDataset.from_jsonl(str(file))
+    read = EvaluationDataset.from_jsonl(str(write_rows(tmp_path / "data.txt", ROWS)))
     assert read.to_list() == EvaluationDataset.from_list(ROWS).to_list()
     assert repr(read) == "EvaluationDataset(features=['user_input', 'response', 'retrieved_contexts'], len=3)"
     sample = {"response": "Tea.", "reference_contexts": ["Tea: Assam."]}
@@ -79,14 +72,11 @@ def test_a_data_set_is_read_from_a_file_of_any_name_a_list_or_others_samples(tmp
         ([{"id": 0}, *read], "0123"),
     ):
         assert "".join(s.id for s in EvaluationDataset(rows)) == ids
-    with pytest.raises(InputError, match="same id a"):
-        EvaluationDataset([{"id": "a"}, {"id": "a"}])
+    assert "same id a" in said(InputError, EvaluationDataset, [{"id": "a"}, {"id": "a"}])
     table: Any = pd.DataFrame(ROWS)
     assert EvaluationDataset(table).to_list() == read.to_list()
-    nothing: Any = None
-    for source in (ROWS[0], nothing):
-        with pytest.raises(InputError, match="a list of samples"):
-            EvaluationDataset(source)
+    for source in (ROWS[0], None):
+        assert "a list of samples" in said(InputError, EvaluationDataset, source)
     assert [s.response for s in joined] == [row["response"] for row in [*ROWS[1:], *ROWS[:2]]]
 
 
@@ -100,9 +90,6 @@ def test_ragas_own_objects_and_files_are_read_as_they_are(tmp_path: Path) -> Non
     dataset.to_jsonl(tmp_path / "ragas.jsonl")
     read = EvaluationDataset.from_jsonl(tmp_path / "ragas.jsonl")
     assert [s.model_dump() for s in read] == [s.model_dump() for s in EvaluationDataset(dataset)]
-
-
-# Metrics
 
 
 REASONED = [{"reason": "It says so.", "verdict": 0.9}, {"reason": "It says 1837.", "verdict": 0.1}]
@@ -131,14 +118,12 @@ def test_names_columns_and_every_way_to_call_are_the_original_ones(
 
 
 def test_undefined_and_failed_scores_are_nan_and_the_log_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    """And a judgement that failed is not asked again for the one that needs it."""
     too_small = fake_judge(FakeEngine([], n_ctx=2048))  # takes no question: every judgement fails
     assert math.isnan(AnswerRelevance(too_small).invoke({**PAIR, "query": ""}))
     assert ": undefined (missing_user_input): this sample." in caplog.text
     assert math.isnan(ContextRelevance(too_small).invoke({"query": QUESTION, "document_list": CONTEXTS}))
     assert ": failed (context_too_long): this sample." in caplog.text
-
-
-def test_a_judgement_that_failed_is_not_asked_again_for_the_one_that_needs_it() -> None:
     engine = FakeEngine([EngineError("no memory"), *HALF])
     assert math.isnan(evaluate([INPUTS], [Faithfulness()], fake_judge(engine))["faithfulness"][0])
     assert len(engine.calls) == 1
@@ -166,8 +151,7 @@ def test_answer_relevance_is_the_mean_cosine_of_sufficient_draws_and_a_call_may_
     assert asyncio.run(relevance().ainvoke(PAIR, 1)) == pytest.approx(1.0)
     assert relevance(relevance="ragas").invoke(PAIR) == pytest.approx((1.0 + 0.6 + 1.0) / 3)
     assert relevance(0.1).invoke(PAIR) == 0.0
-    with pytest.raises(InputError, match="questions is 0"):
-        metric.invoke(PAIR, num_of_gen=0)
+    assert "questions is 0" in said(InputError, metric.invoke, PAIR, num_of_gen=0)
 
 
 def test_replaced_prompts_hold_in_every_form_of_verdict_and_after_an_edit_of_a_file(tmp_path: Path) -> None:
@@ -205,9 +189,6 @@ OTHER = Path(localeval.__file__).parent / "judgements" / "calibration" / "qwen2.
 def test_what_can_not_be_scored_is_refused_before_anything_is_loaded(call: Callable[[], object]) -> None:
     with pytest.raises(InputError):
         call()
-
-
-# Results
 
 
 def test_the_result_prints_the_mean_of_the_scored_samples_and_the_log_says_what_is_missing(
@@ -255,8 +236,7 @@ def test_to_pandas_has_the_columns_of_samples_and_scores(monkeypatch: pytest.Mon
     columns = evaluate([{**ROWS[0], **both}], [Faithfulness(judge(*HALF))]).to_pandas()[0]
     assert (columns["sample_faithfulness"], columns["sample_sample_faithfulness"]) == (2, 1)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match="pip install pandas"):
-        result.to_pandas()
+    assert "pip install pandas" in said(InputError, result.to_pandas)
 
 
 def test_samples_in_a_language_that_a_model_cannot_read_are_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -293,15 +273,14 @@ def test_only_a_sample_over_the_time_fails(config: Any, reason: str, monkeypatch
 
 
 def test_records_are_exported_in_the_original_schemas() -> None:
-    first, second = "Tea is grown in Assam.", "Tea was planted in Assam in 1937."
     judged = Faithfulness(judge(*HALF)).judged(INPUTS)
     original, ragas = to_original(judged), to_ragas(judged)
-    sentence = {"origin_sentence": "It was planted there in 1937.", "statements": [{"description": second}]}
+    sentence = {"origin_sentence": "It was planted there in 1937.", "statements": [{"description": SECOND}]}
     assert original["statements"]["sentence_and_statements"][1] == sentence
-    verdict = {"statement": first, "verdication_reasoning": "", "verdication_result": 1}
+    verdict = {"statement": FIRST, "verdication_reasoning": "", "verdication_result": 1}
     assert original["support"]["statement_verdications"][0] == verdict
-    assert ragas["statements"] == {"statements": [first, second]}
-    assert ragas["support"]["statements"][1] == {"statement": second, "reason": "", "verdict": 0}
+    assert ragas["statements"] == {"statements": [FIRST, SECOND]}
+    assert ragas["support"]["statements"][1] == {"statement": SECOND, "reason": "", "verdict": 0}
     flagged = relevance(0.1, questions=1, verdict="reasoned").judged(PAIR)
     drawn = {"query": QUESTION, "answer_sufficiency": "It names the place.", "answer_sufficiency_result": 0}
     assert to_original(flagged) == {"questions": [drawn]}
@@ -321,7 +300,9 @@ def test_a_reason_that_was_asked_for_is_exported_with_its_verdict(asked: dict[st
 @pytest.mark.parametrize("way", ["compat", "evaluate", "rescore"])
 def test_the_mean_of_exported_verdicts_is_the_calibrated_score(way: str, tmp_path: Path) -> None:
     """The shipped calibration of the usual judge takes 0.6 below one half for a number in no context."""
-    calibrated = calibrated_judge(FakeEngine([*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.6}]))
+    file = entries()[DEFAULT_JUDGE].files[0]
+    engine = FakeEngine([*STATEMENTS, {"verdict": 0.9}, {"verdict": 0.6}])
+    calibrated = Judge(engine, {"name": file.name, "sha256": file.sha256, "size": 0})
     if way == "compat":
         sample = evaluate([INPUTS], [Faithfulness()], calibrated).judged["faithfulness"][0]
     else:
@@ -331,9 +312,6 @@ def test_the_mean_of_exported_verdicts_is_the_calibrated_score(way: str, tmp_pat
     assert [verdict["verdict"] for verdict in to_ragas(sample)["support"]["statements"]] == [1, 0]
     again = to_ragas(sample, threshold=0.1)["support"]["statements"]
     assert [verdict["verdict"] for verdict in again] == [1, 1]
-
-
-# Models
 
 
 class Closing(FakeEngine):
@@ -419,6 +397,7 @@ before = "langchain_core" in sys.modules
 sys.modules["langchain_core"] = None
 from localeval.compat import Faithfulness
 print(before, {"ragas", "pandas", "torch", "llama_cpp", "transformers"} & set(sys.modules))
+from tests.commands import said
 from tests.originals import HALF, INPUTS, judge
 metric = Faithfulness(judge(*HALF))
 print(metric.invoke(INPUTS), asyncio.run(metric.ainvoke(INPUTS, threshold=0.1)))

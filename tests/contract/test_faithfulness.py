@@ -1,7 +1,5 @@
 """Faithfulness, long contexts and draws of answer relevance: every expected number is a counted fraction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -73,19 +71,14 @@ def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() ->
     assert judged(another, {"statements": []}, {"verdict": 0.0})[0].value == 0
 
 
-def test_double_quotes_are_shown_to_the_judge_as_single_ones() -> None:
-    engine = FakeEngine([{"statements": ["Click 'Tea'."]}, {"verdict": 1.0}])
-    fake_judge(engine).score("faithfulness", sample('Click "Tea".'))
-    assert engine.calls[0].items[0].endswith("Sentence: Click 'Tea'.")
-    assert '"' not in engine.calls[0].context
-
-
-def test_a_verdict_has_the_two_sentences_in_view_that_together_share_most_with_its_statement() -> None:
-    engine = FakeEngine([{"statements": ["Tea from Arl needs rain."]}, {"verdict": 1.0}])
+def test_the_judge_sees_single_quotes_and_the_two_sentences_that_share_most_with_a_statement() -> None:
+    engine = FakeEngine([{"statements": ["'Tea' from Arl needs rain."]}, {"verdict": 1.0}])
     contexts = ["Tea sells well. Tea grows in Arl.", "Coffee needs sun. It needs much rain."]
-    fake_judge(engine).score("faithfulness", sample("Tea from Arl needs rain.", contexts))
+    fake_judge(engine).score("faithfulness", sample('"Tea" from Arl needs rain.', contexts))
+    assert engine.calls[0].items[0].endswith("Sentence: 'Tea' from Arl needs rain.")
+    assert '"' not in engine.calls[0].context
     closest = "Closest in the documents: Tea grows in Arl. … It needs much rain."
-    assert engine.calls[1].items[0].splitlines() == [closest, "Statement: Tea from Arl needs rain."]
+    assert engine.calls[1].items[0].splitlines() == [closest, "Statement: 'Tea' from Arl needs rain."]
 
 
 # Long contexts. The fake engine has room for about 3,300 characters of them, beside the examples.
@@ -139,9 +132,7 @@ def test_a_context_too_long_by_itself_is_of_use_where_its_best_window_is(n_ctx: 
         ("tea " * 5_000, "Tea grows.", "no room"),
     ],
 )
-def test_what_fits_no_eight_windows_fails_and_why_is_told(
-    n_ctx: int, response: str, context: str, why: str
-) -> None:
+def test_what_fits_no_eight_windows_fails_with_why(n_ctx: int, response: str, context: str, why: str) -> None:
     judge = fake_judge(FakeEngine([], n_ctx=n_ctx))
     result = evaluate([sample(response, [context])], ["faithfulness"], judge, statements="sentences")
     assert result.scores == [{"faithfulness": Score.failed("context_too_long")}]

@@ -1,7 +1,5 @@
 """Groundedness: what a head makes of a response that is read, from the answer to the score."""
 
-from __future__ import annotations
-
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -96,13 +94,6 @@ def test_a_verdict_that_was_read_is_given_a_reason_where_asked_ones_have_theirs(
     assert record_of(result, name="reasons").reasons == ("It says so.",) * 3
 
 
-@pytest.mark.parametrize("reference", ["", "  "])
-def test_an_empty_reference_leaves_a_long_response_to_be_read(reference: str) -> None:
-    sample = LONG.model_copy(update={"reference": reference})
-    result = evaluate([sample], ["faithfulness"], fake_judge(FakeEngine([])), head=LONG_HEAD)
-    assert record_of(result, name="support").by == "head"
-
-
 @pytest.mark.parametrize(
     "text", ["{}", heads_text([head(sha256="1" * 64)]), "none"], ids=["{}", "other", "none"]
 )
@@ -128,11 +119,14 @@ def test_a_run_is_kept_and_scored_again_with_its_head_and_doubtful_words_are_mar
     assert 'doubtful">The mill was built in 1820' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("by", "text"), [("auto", LONG_HEAD), ("head", SHORT_HEAD)], ids=["auto", "head"])
-def test_each_sentence_of_a_response_that_is_read_is_a_statement(by: str, text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("reference", [None, "", "  "])
+@pytest.mark.parametrize("how", [{"head": LONG_HEAD}, {"head": SHORT_HEAD, "support_by": "head"}])
+def test_each_sentence_that_is_read_is_a_statement(how: Any, reference: str | None, tmp_path: Path) -> None:
+    sample = LONG.model_copy(update={"reference": reference})
     metrics = ["faithfulness", "full_support", "groundedness"]
-    result = evaluate([LONG], metrics, fake_judge(FakeEngine([])), tmp_path, support_by=by, head=text)
+    result = evaluate([sample], metrics, fake_judge(FakeEngine([])), tmp_path, **how)
     [scores] = result.scores
+    assert record_of(result, name="support").by == "head"
     expected = [sigmoid(1.0), sigmoid(1.0 - 3.0), sigmoid(1.0)]
     assert [v.probability for v in record_of(result, name="support").verdicts] == pytest.approx(expected)
     assert scores["faithfulness"].value == 2 / 3

@@ -1,7 +1,5 @@
 """A judge says what is wrong with what it is given, and tells a run where its models lie."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -14,6 +12,7 @@ from click.testing import CliRunner
 
 from localeval import InputError, Judge, evaluate, plan
 from localeval.cli import commands
+from tests.commands import said
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEA: dict[str, Any] = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
@@ -50,34 +49,24 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_p
         assert judge.source == str(link)
         names = {"embedder": "all-minilm-l6-v2", "classifier": "hhem-2.1-open"}
         assert judge.auxiliary_models.sources() == names
+    own = SteadyEmbedder()
+    own.source = "all-minilm-l6-v2"  # type: ignore[attr-defined]  # an attribute makes no catalog name of it
+    with Judge.load(tiny_path, embedder=own, **SETTINGS) as judge:
+        assert judge.auxiliary_models.sources()["embedder"].startswith("<SteadyEmbedder ")
 
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:
-    judge = steady_judge(SteadyEngine())
-    embedder = Mock(signature=lambda: {"name": "other", "sha256": "1" * 64})
-    other_judge = Judge(judge.engine, judge.model, auxiliary_models=type(judge.auxiliary_models)(embedder))
     for metric in ("answer_relevance", "faithfulness"):
-        evaluate([{**TEA, "user_input": "Tea?"}], [metric], judge, tmp_path)
+        evaluate([{**TEA, "user_input": "Tea?"}], [metric], steady_judge(SteadyEngine()), tmp_path)
     assert config_of(tmp_path)["beside"]["embedder"]["name"] == "steady"
-    evaluate([{**TEA, "user_input": "Tea?"}], ["faithfulness"], other_judge, tmp_path)
+    other = steady_judge(SteadyEngine(), Mock(signature=lambda: {"name": "other", "sha256": "1" * 64}))
+    evaluate([{**TEA, "user_input": "Tea?"}], ["faithfulness"], other, tmp_path)
     assert not config_of(tmp_path).get("beside")
-
-
-def test_an_embedder_of_ones_own_is_no_catalog_name_whatever_its_attributes(tiny_path: Path) -> None:
-    embedder = SteadyEmbedder()
-    embedder.source = "all-minilm-l6-v2"  # type: ignore[attr-defined]
-    with Judge.load(tiny_path, embedder=embedder, **SETTINGS) as judge:
-        assert judge.auxiliary_models.sources()["embedder"].startswith("<SteadyEmbedder ")
 
 
 def test_a_judge_that_was_closed_says_so_and_loads_nothing(tiny_path: Path, tmp_path: Path) -> None:
     with Judge.load(tiny_path, **SETTINGS) as judge:
         evaluate([TEA], ["faithfulness"], judge, tmp_path / "run", statements="sentences")
-    for use in (
-        lambda: judge.score("faithfulness", TEA, statements="sentences"),
-        lambda: evaluate([TEA], ["faithfulness"], judge, tmp_path / "other"),
-        lambda: plan([TEA], ["faithfulness"], judge),
-    ):
-        with pytest.raises(InputError, match="this judge was closed"):
-            use()
+    for use in (lambda *_: judge.score("faithfulness", TEA, statements="sentences"), evaluate, plan):
+        assert "this judge was closed" in said(InputError, use, [TEA], ["faithfulness"], judge)
     judge.close()  # a second time does nothing

@@ -1,7 +1,5 @@
 """The metrics of `localeval.compat` as Runnables of LangChain, in real chains."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -21,25 +19,16 @@ def sample(answer: str) -> dict[str, Any]:
     return {"query": QUESTION, "document_list": CONTEXTS, "answer": answer}
 
 
-@pytest.fixture
-def expected() -> list[Any]:
-    """The scores that `evaluate` gives."""
-    result = evaluate([sample(answer) for answer in ANSWERS], ["faithfulness"], steady_judge(SteadyEngine()))
-    return [scores["faithfulness"].value for scores in result.scores]
-
-
-def test_a_metric_ends_a_chain_with_the_score_of_evaluate(expected: list[Any]) -> None:
-    chain = runnables.RunnableLambda(sample) | Faithfulness(llm=steady_judge(SteadyEngine()))
+def test_a_chain_and_a_batch_have_the_scores_of_evaluate_by_threads_and_by_tasks() -> None:
+    inputs = [sample(answer) for answer in ANSWERS]
+    result = evaluate(inputs, ["faithfulness"], steady_judge(SteadyEngine()))
+    expected = [scores["faithfulness"].value for scores in result.scores]
+    assert len(set(expected)) > 1
+    metric = Faithfulness(llm=steady_judge(SteadyEngine()))
+    chain = runnables.RunnableLambda(sample) | metric
     scores = [chain.invoke(ANSWERS[0]), asyncio.run(chain.ainvoke(ANSWERS[1])), *chain.stream(ANSWERS[2])]
     assert scores == expected[:3]
-    assert len(set(expected)) > 1
-
-
-def test_a_batch_has_the_scores_of_evaluate_by_threads_and_by_tasks(expected: list[Any]) -> None:
-    inputs = [sample(answer) for answer in ANSWERS]
-    metric = Faithfulness(llm=steady_judge(SteadyEngine()))
-    assert metric.batch(inputs) == asyncio.run(metric.abatch(inputs)) == expected
-    assert (runnables.RunnableLambda(sample) | metric).batch(ANSWERS) == expected
+    assert metric.batch(inputs) == asyncio.run(metric.abatch(inputs)) == chain.batch(ANSWERS) == expected
     assert metric.bind(threshold=0.0).batch(inputs) == [1.0] * 8
     score, error = metric.batch([inputs[0], "Tea."], return_exceptions=True)
     assert (score, type(error).__name__) == (expected[0], "InputError")

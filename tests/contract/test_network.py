@@ -1,7 +1,5 @@
 """How often something tried to use the network while a run went on stands in its results and reports."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

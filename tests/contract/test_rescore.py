@@ -1,17 +1,22 @@
 """A run is scored again from its journal: no model, no judgement, and what is not there is named."""
 
-from __future__ import annotations
-
 import json
 import re
+import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from localeval import METRICS, InputError, Metric, Score, evaluate, register, rescore
+from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
 from tests.steady import SteadyEngine, steady_judge
+
+FROZEN = Path(__file__).parent / "run-0.1.0"
+"""A run that localeval 0.1.0 made of the shipped example, with the quick start's models."""
 
 ANSWERS: list[Any] = [{"statements": ["Tea grows.", "Tea sings."]}, {"verdict": 0.75}, {"verdict": 0.25}]
 SAMPLES: list[dict[str, Any]] = [
@@ -66,22 +71,16 @@ def test_reasons_stay_only_beside_the_verdicts_that_they_are_of(tmp_path: Path, 
     assert "reasons" not in rescore(tmp_path, threshold=0.2).samples[0].records
 
 
-def test_an_option_that_judgements_hang_on_is_refused(run: Path) -> None:
-    with pytest.raises(InputError, match=r"statements can't be changed without judging again"):
-        rescore(run, statements="sentences")
-    with pytest.raises(InputError, match="threshold is 2"):
-        rescore(run, threshold=2)
-    with pytest.raises(InputError, match="metric"):
-        rescore(run, [])
-
-
-def test_what_is_missing_is_named_with_its_samples_and_the_metrics_to_give(run: Path) -> None:
+def test_what_needs_other_judgements_is_refused_and_named_with_its_samples(run: Path) -> None:
+    refused = partial(said, InputError, rescore, run)
+    assert "statements can't be changed without judging again" in refused(statements="sentences")
+    assert "threshold is 2" in refused(threshold=2)
+    assert "metric" in refused([])
     with pytest.raises(InputError, match=r"needed of 2 samples \(a, b\).*-m faithfulness,context_relevance,"):
         rescore(run, ["context_relevance"])
     journal = run / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
-    with pytest.raises(InputError, match=r"support of 1 samples \(a\)"):
-        rescore(run)
+    assert "support of 1 samples (a)" in refused()
 
 
 def test_scores_that_were_changed_by_hand_are_refused(run: Path) -> None:
@@ -89,8 +88,7 @@ def test_scores_that_were_changed_by_hand_are_refused(run: Path) -> None:
     text = results.read_text("utf-8")
     for value in ("NaN", "5", "null"):
         results.write_text(re.sub(r'"value": [01]\.\d+, "soft"', f'"value": {value}, "soft"', text), "utf-8")
-        with pytest.raises(InputError, match="changed by hand"):
-            rescore(run)
+        assert "changed by hand" in said(InputError, rescore, run)
 
 
 def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:
@@ -101,11 +99,20 @@ def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: P
         rescore(run)
     config["signature"]["judge"] = {}
     (run / "run.json").write_text(json.dumps(config))
-    with pytest.raises(InputError, match="made by another version or changed by hand"):
-        rescore(run)
-    (run / "run.json").write_text("{")
-    with pytest.raises(InputError, match=r"run\.json"):
-        rescore(run)
+    assert "made by another version or changed by hand" in said(InputError, rescore, run)
     (run / "run.json").unlink()
-    with pytest.raises(InputError, match=r"run\.json can't be read"):
-        rescore(run)
+    assert "run.json can't be read" in said(InputError, rescore, run)
+
+
+def test_a_run_of_0_1_0_is_shown_and_rescored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Path(shutil.copytree(FROZEN, tmp_path / "run"))
+    before, again = json.loads((FROZEN / "results.json").read_bytes()), json.loads(rescore(run).to_json())
+    assert [sample["scores"] for sample in again["samples"]] == [s["scores"] for s in before["samples"]]
+    for name, figures in before["summary"].items():
+        assert {key: again["summary"][name][key] for key in figures} == figures
+    main(["report", str(run)])
+    lines, page = capsys.readouterr().out.splitlines(), (run / "report.html").read_text(encoding="utf-8")
+    for sample in before["samples"]:
+        row = next(line.split() for line in lines if line.startswith(sample["id"] + " "))
+        value = sample["scores"]["faithfulness"]["value"]
+        assert (row[1], sample["id"] in page) == ("-" if value is None else f"{value:.3f}", True)

@@ -1,7 +1,5 @@
 """Every format gives the same samples; what can't be read is told with its place, and the rest still is."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import gzip
@@ -23,16 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from localeval import InputError, Sample, evaluate, read_samples
+from localeval import InputError, Result, Sample, evaluate, read_samples, rescore
+from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
+from tests.runs import write_rows
 
 FIELDS = ("id", "user_input", "response", "retrieved_contexts", "reference")
 Rows = Sequence[dict[str, Any]]
-
-
-def as_jsonl(rows: Rows, path: Path) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def as_json(rows: Any, path: Path) -> Path:
@@ -60,12 +56,12 @@ def as_parquet(rows: Rows, path: Path) -> Path:
 
 
 def as_gzip(rows: Rows, path: Path) -> Path:
-    path.write_bytes(gzip.compress(as_jsonl(rows, path).read_bytes()))
+    path.write_bytes(gzip.compress(write_rows(path, rows).read_bytes()))
     return path
 
 
 WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
-    "jsonl": ("data.jsonl", as_jsonl),
+    "jsonl": ("data.jsonl", lambda rows, path: write_rows(path, rows)),
     "json": ("data.json", as_json),
     "json in an object": ("data.JSON", lambda rows, path: as_json({"v": [1], "rows": rows, "n": []}, path)),
     "csv": ("data.csv", as_csv),
@@ -103,9 +99,7 @@ def dump(*values: Any, **extra: Any) -> dict[str, Any]:
 
 def fault(source: Any, **how: Any) -> str:
     """The message of the InputError, checked to be one printable sentence."""
-    with pytest.raises(InputError) as caught:
-        read_samples(source, **how)
-    message = str(caught.value)
+    message = said(InputError, read_samples, source, **how)
     assert message.isprintable()
     assert message.endswith((".", "?", "…"))
     return message
@@ -159,14 +153,11 @@ def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: 
     assert dumped(path) == [dump("1", None, f"A{sign} B", None, None)]
 
 
-def test_the_format_can_be_said_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
+def test_a_format_is_said_and_what_it_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_csv(ROWS, tmp_path / "data.txt")
     assert dumped(path, format="csv") == dumped(ROWS)
     assert "format xlsx" in fault(path, format="xlsx")
     assert "format and encoding are of files" in fault(ROWS, format="csv")
-
-
-def test_without_pyarrow_parquet_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_parquet(ROWS, tmp_path / "data.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'localeval[tables]'" in fault(path)
@@ -191,9 +182,6 @@ def test_a_wrong_or_unknown_encoding_is_told(tmp_path: Path) -> None:
     assert "another encoding" in fault(path, encoding="utf-16")
     for unknown in ("klingon", "hex"):
         assert f"encoding {unknown} is not known" in fault(path, encoding=unknown)
-
-
-# Columns
 
 
 def test_a_file_is_read_with_its_aliases_and_unknown_columns(tmp_path: Path) -> None:
@@ -263,8 +251,7 @@ def test_a_sample_made_in_python_takes_aliases_and_refuses_what_is_no_text() -> 
     sample = Sample(question="Q", query="Q", user_input=None, contexts=("a", "b"), id=3)
     assert (sample.user_input, sample.retrieved_contexts, sample.id) == ("Q", ["a", "b"], "3")
     assert Sample.model_validate_json(sample.model_dump_json()) == sample
-    with pytest.raises(InputError, match="response"):
-        Sample(response="\ud800")
+    assert "response" in said(InputError, Sample, response="\ud800")
 
 
 def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_all() -> None:
@@ -274,11 +261,8 @@ def test_a_column_that_a_metric_needs_may_be_missing_in_some_samples_but_not_in_
         return [scores["faithfulness"].status for scores in result.scores]
 
     assert status(ROWS[0], {"answer": "A."}) == ["scored", "undefined"]
-    with pytest.raises(InputError, match="retrieved_contexts or contexts or docs or document_list"):
-        status({"answer": "A."}, {"answer": "B."})
-
-
-# Faults
+    aliases = "retrieved_contexts or contexts or docs or document_list"
+    assert aliases in said(InputError, status, {"answer": "A."}, {"answer": "B."})
 
 
 LINE = '{"answer": "A."}\n'
@@ -339,14 +323,10 @@ def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
         assert all(row.reason.isprintable() for row in read_samples(path, skip_bad=True).skipped)
 
 
-def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent\n.jsonl", tmp_path, "a\0b", "x" * 5000):
-        assert "can't be read" in fault(path)
-
-
 @pytest.mark.parametrize(
     ("source", "message"),
     [
+        *((path, "can't be read") for path in ("absent\n.jsonl", ".", "a\0b", "x" * 5000)),
         ({"a": "A."}, "expected a path or a list of samples"),
         (datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}), "splits: train"),
         ([{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x"),
@@ -361,9 +341,6 @@ def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
 )
 def test_what_holds_no_samples_is_refused_with_its_place(source: Any, message: str) -> None:
     assert message in fault(source)
-
-
-# Choices
 
 
 NUMBERED = [{"id": f"s{i}", "answer": "A."} for i in range(100)]
@@ -383,13 +360,8 @@ def test_samples_in_a_temporary_file_are_read_back_copied_and_sent(monkeypatch: 
     assert (stored[-1], stored[2:4], len(stored)) == (samples[8], [*samples][2:4], 9)
     with pytest.raises(IndexError):
         stored[9]
-
-
-def test_no_room_in_the_temporary_folder_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("localeval.system.files.IN_MEMORY", 100)
-    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
-    with pytest.raises(InputError, match="TMPDIR"):
-        read_samples([{"user_input": "Tea?" * 100}])
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")  # which has no room
+    assert "TMPDIR" in fault(rows)
 
 
 @pytest.mark.parametrize("depth", [150, 300, 5000])
@@ -450,3 +422,33 @@ def test_a_quote_that_takes_the_rest_of_the_file_is_refused_even_with_skip_bad(t
     path.write_text(HEAD + "".join(rows))
     assert fault(path, skip_bad=True).startswith(f"{path}, lines 4 to 11: not CSV")
     assert [sample.id for sample in read_samples(path, limit=2)] == ["1", "2"]
+
+
+GOOD = {"id": "good", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea."]}
+
+
+def judged(source: Any, folder: Path) -> Result:
+    judge, samples = fake_judge(FakeEngine([{"verdict": 0.75}])), read_samples(source, skip_bad=True)
+    return evaluate(samples, ["faithfulness"], judge, folder, statements="sentences")
+
+
+def test_a_run_keeps_skipped_rows_until_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = {**GOOD, "id": "bad", "retrieved_contexts": "Tea."}
+    data, folder = write_rows(tmp_path / "data.jsonl", [GOOD, bad, bad]), tmp_path / "run"
+    result = judged(data, folder)
+    written = (folder / "results.json").read_bytes()
+    skipped = json.loads(written)["skipped"]
+    assert skipped == result.to_dict()["skipped"]
+    assert [row["place"] for row in skipped] == ["line 2", "line 3"]
+    assert skipped[0]["reason"].startswith(f"{data}, line 2: retrieved_contexts is 'Tea.'")
+    assert rescore(folder).skipped == result.skipped
+    assert "were skipped: 2" in (folder / "report.html").read_text("utf-8")
+    main(["report", str(folder)])
+    assert f"  {data}, line 3: retrieved_contexts is 'Tea.'" in capsys.readouterr().out
+    for source in (data, folder / "samples.jsonl"):  # which `rescore` names where a judgement is missing
+        judged(source, folder)
+        assert (folder / "results.json").read_bytes() == written
+    mended = judged(write_rows(data, [GOOD]), folder)
+    assert mended.skipped == rescore(folder).skipped == []
+    assert "skipped" not in str(mended)
+    assert "were skipped: " not in (folder / "report.html").read_text("utf-8")

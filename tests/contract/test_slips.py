@@ -1,11 +1,8 @@
 """Slips of a caller: each is refused in one sentence before anything is judged, and nothing is lost by it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -17,6 +14,7 @@ from localeval import InputError, Judge, evaluate, plan, read_samples
 from localeval.compat import Faithfulness, RunConfig
 from localeval.metrics import METRICS, Metric, Score
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEA = {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
@@ -27,11 +25,9 @@ def idle() -> Judge:
     return fake_judge(FakeEngine([]))
 
 
-def refused(call: Callable[[], object]) -> str:
+def refused(call: Callable[..., object], *arguments: Any, **options: Any) -> str:
     """What an InputError says, in one sentence that ends as one."""
-    with pytest.raises(InputError) as caught:
-        call()
-    message = str(caught.value)
+    message = said(InputError, call, *arguments, **options)
     assert "\n" not in message
     assert message.endswith((".", "?"))
     return message
@@ -60,14 +56,14 @@ SETTINGS: dict[str, Any] = {"n_ctx": 10, "n_threads": -1, "n_batch": 16384, "wid
     ],
 )
 def test_a_bad_argument_is_refused_by_its_name(call: Callable[[Any], object], bad: Any, name: str) -> None:
-    assert name in refused(lambda: call(bad))
+    assert name in refused(call, bad)
 
 
 def test_a_bad_option_or_setting_is_refused_by_its_name() -> None:
     for name, bad in {**CHOICES, **NUMBERS, **PROMPTS}.items():
-        assert name in refused(partial(evaluate, [TEA], ["faithfulness"], idle(), **{name: bad}))
+        assert name in refused(evaluate, [TEA], ["faithfulness"], idle(), **{name: bad})
     for name, bad in SETTINGS.items():
-        assert name in refused(partial(Judge.load, "qwen2.5-coder-1.5b", **{name: bad}))
+        assert name in refused(Judge.load, "qwen2.5-coder-1.5b", **{name: bad})
 
 
 def test_metrics_may_be_an_iterator_and_numbers_those_of_another_library(tmp_path: Path) -> None:
@@ -82,10 +78,8 @@ def test_metrics_may_be_an_iterator_and_numbers_those_of_another_library(tmp_pat
 
 
 def test_an_embedder_that_does_not_tell_what_it_is_is_refused_only_where_it_is_asked() -> None:
-    engine = SteadyEngine()
-    judge = steady_judge(engine)
-    mute = Judge(engine, judge.model, auxiliary_models=type(judge.auxiliary_models)(Mock(spec=["embed"])))
-    assert "embedder" in refused(lambda: evaluate([TEA], ["answer_relevance"], mute))
+    mute = steady_judge(engine := SteadyEngine(), Mock(spec=["embed"]))
+    assert "embedder" in refused(evaluate, [TEA], ["answer_relevance"], mute)
     assert engine.asked == 0
     assert evaluate([TEA], ["faithfulness"], mute).scores[0]["faithfulness"].status == "scored"
 
@@ -99,7 +93,5 @@ def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("rows", [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]])
 def test_an_embedder_that_gives_no_vectors_is_named(rows: Any) -> None:
-    judge = steady_judge(SteadyEngine())
-    models = type(judge.auxiliary_models)(Mock(embed=lambda _: rows, signature=SteadyEmbedder().signature))
-    odd = Judge(judge.engine, judge.model, auxiliary_models=models)
-    assert "embed" in refused(lambda: odd.score("answer_relevance", TEA))
+    odd = Mock(embed=lambda _: rows, signature=SteadyEmbedder().signature)
+    assert "embed" in refused(steady_judge(SteadyEngine(), odd).score, "answer_relevance", TEA)

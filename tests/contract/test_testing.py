@@ -1,17 +1,15 @@
 """In a test suite: `assert_score` on fakes, and the fixture `localeval_judge` in a pytest of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from localeval import Judge
 from localeval.testing import FakeEngine, assert_score, fake_judge
+from tests.commands import said
 
 SAMPLE = {"response": "Tea is grown in Assam. It sings.", "retrieved_contexts": ["Tea is grown in Assam."]}
 WORDS: dict[str, Any] = {"statements": "sentences"}
@@ -21,39 +19,28 @@ def judge(*verdicts: float, **how: Any) -> Judge:
     return fake_judge(FakeEngine([{"verdict": share} for share in verdicts], **how))
 
 
-def test_a_score_within_its_bounds_is_returned() -> None:
+def test_a_score_within_its_bounds_is_returned_and_one_just_below_or_a_missing_one_is_told() -> None:
     assert assert_score(judge(0.9, 0.8), "faithfulness", SAMPLE, at_least=1.0, **WORDS).value == 1.0
     assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
-
-
-def test_a_score_just_below_its_bound_is_told_as_below() -> None:
-    sample = {**SAMPLE, "response": f"{SAMPLE['response']} It rains."}
-    with pytest.raises(AssertionError, match=r"is 0\.6667; expected at least 0\.667\."):
-        assert_score(judge(0.9, 0.9, 0.1), "faithfulness", sample, at_least=0.667, **WORDS)
+    three, none = ({**SAMPLE, "response": text} for text in (f"{SAMPLE['response']} It rains.", ""))
+    refused = partial(said, AssertionError, assert_score, metric="faithfulness", **WORDS)
+    assert "0.6667; expected at least 0.667." in refused(judge(0.9, 0.9, 0.1), sample=three, at_least=0.667)
+    assert "undefined (no_statements" in refused(judge(), sample=none)
+    assert "failed (context_too_long" in refused(judge(n_ctx=2048), sample=SAMPLE)
 
 
 def test_of_a_fault_less_is_better() -> None:
     sample = {**SAMPLE, "reference": "Coffee is grown in Kodagu."}
     verdicts = (0.9, 0.9, 0.9, 0.1)  # by the contexts, then by the reference
-    with pytest.raises(AssertionError) as caught:
-        assert_score(judge(*verdicts), "noise_sensitivity", sample, at_most=0.1, **WORDS)
-    _, listed = str(caught.value).splitlines()
+    noisy = (judge(*verdicts), "noise_sensitivity", sample)
+    _, listed = said(AssertionError, assert_score, *noisy, at_most=0.1, **WORDS).splitlines()
     assert listed == 'not supported (response_in_reference, 0.10): "It sings."; no evidence'
 
 
 def test_what_a_terminal_would_obey_is_not_printed() -> None:
     sample = {"response": "It\x1b[31m sings\u202e.", "retrieved_contexts": ["It\x1b[2J\nrests."]}
-    with pytest.raises(AssertionError) as caught:
-        assert_score(judge(0.1), "faithfulness", sample, at_least=1.0, **WORDS)
-    assert all(line.isprintable() for line in str(caught.value).splitlines())
-    assert len(str(caught.value).splitlines()) == 2
-
-
-def test_without_a_score_the_reason_is_told() -> None:
-    with pytest.raises(AssertionError, match=r"undefined \(no_statements"):
-        assert_score(judge(), "faithfulness", {**SAMPLE, "response": ""}, **WORDS)
-    with pytest.raises(AssertionError, match=r"failed \(context_too_long"):
-        assert_score(judge(n_ctx=2048), "faithfulness", SAMPLE, **WORDS)
+    lines = said(AssertionError, assert_score, judge(0.1), "faithfulness", sample, at_least=1.0, **WORDS)
+    assert [line.isprintable() for line in lines.splitlines()] == [True, True]
 
 
 SUITE = """

@@ -1,13 +1,12 @@
 """Several processes judge side by side, and nothing else changes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -22,6 +21,7 @@ from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
 from localeval.runs.workers import Answer, Task, Workers, answer
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
 from tests.steady import SteadyEngine, steady_judge
 
 METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
@@ -85,9 +85,11 @@ def same(a: Path, b: Path) -> bool:
     return all((a / n).read_bytes() == (b / n).read_bytes() for n in names) and judged(a) == judged(b)
 
 
-def test_three_workers_write_what_one_process_writes(alone: Path, tmp_path: Path) -> None:
-    counts: list[int] = []
-    run(tmp_path / "run", workers=3, progress=lambda done, _: counts.append(done))
+@pytest.mark.parametrize("killed", [0, 2])
+def test_three_workers_write_what_one_process_writes(killed: int, alone: Path, tmp_path: Path) -> None:
+    counts, engine = list[int](), _Odd(tmp_path / "marks", killed)
+    run(tmp_path / "run", engine, workers=3, progress=lambda done, _: counts.append(done))
+    assert len(list((tmp_path / "marks").iterdir())) == killed
     assert same(alone, tmp_path / "run")
     assert counts == list(range(1, 13))
 
@@ -101,12 +103,6 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
         run(tmp_path / "run", workers=2, progress=stop)
     assert len(judged(tmp_path / "run")) < len(judged(alone))
     run(tmp_path / "run", workers=2)
-    assert same(alone, tmp_path / "run")
-
-
-def test_a_worker_that_is_killed_loses_no_sample(alone: Path, tmp_path: Path) -> None:
-    run(tmp_path / "run", _Odd(tmp_path / "marks", 2), workers=2)
-    assert len(list((tmp_path / "marks").iterdir())) == 2
     assert same(alone, tmp_path / "run")
 
 
@@ -147,17 +143,15 @@ def test_one_worker_is_enough_for_a_gpu_whose_memory_nothing_tells(monkeypatch: 
     judge.loader = None  # so that several are refused
     evaluate(SAMPLES[:2], ["context_relevance"], judge, workers="auto")
     engine.settings = EngineSettings(n_threads=4)
-    with pytest.raises(InputError, match=r"Judge\.load"):
-        evaluate(SAMPLES[:2], ["context_relevance"], judge, workers="auto")
+    refusal = said(InputError, evaluate, SAMPLES[:2], ["context_relevance"], judge, workers="auto")
+    assert "Judge.load" in refusal
 
 
 def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:
-    with pytest.raises(InputError, match=r"Judge\.load"):
-        evaluate(SAMPLES, ["faithfulness"], fake_judge(FakeEngine([])), workers=2)
-    with pytest.raises(InputError, match="workers"):
-        evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), workers=0)
-    with pytest.raises(InputError, match="workers"):
-        evaluate(SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), workers=-1, ray="auto")
+    refused = partial(said, InputError, evaluate, SAMPLES, ["faithfulness"])
+    assert "Judge.load" in refused(fake_judge(FakeEngine([])), workers=2)
+    assert "workers" in refused(steady_judge(SteadyEngine()), workers=0)
+    assert "workers" in refused(steady_judge(SteadyEngine()), workers=-1, ray="auto")
 
 
 def shards(folder: Path, count: int) -> list[Path]:
@@ -180,26 +174,9 @@ def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path:
     assert same(alone, tmp_path / "whole")
 
 
-def test_shards_that_are_no_whole_are_refused_by_name(alone: Path, tmp_path: Path) -> None:
-    first, second = shards(tmp_path, 2)
-    for parts, message in (
-        ([first], "2/2"),
-        ([first, second, first], "1/2 is there twice"),
-        ([first, alone], "no shard"),
-        ([first, *shards(tmp_path / "three", 3)], "different data"),
-    ):
-        with pytest.raises(InputError, match=message):
-            merge(parts, tmp_path / "whole")
-    run(second, shard="2/2", verdict="reasoned")
-    with pytest.raises(NotComparable, match="verdict"):
-        merge([first, second], tmp_path / "whole")
-    assert not (tmp_path / "whole").exists()
-
-
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "-1/2", "1/2/3", 2])
 def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: Any) -> None:
-    with pytest.raises(InputError, match="as 2/5"):
-        run(tmp_path / "run", shard=shard)
+    assert "as 2/5" in said(InputError, run, tmp_path / "run", shard=shard)
     assert not (tmp_path / "run").exists()
 
 
@@ -213,16 +190,10 @@ def test_a_worker_that_can_not_be_started_ends_the_run(tmp_path: Path) -> None:
 def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_path: Path) -> None:
     """As in a script that calls `evaluate` while it is imported: each worker imports it again."""
     script = tmp_path / "script.py"
-    script.write_text(
-        "from localeval import evaluate\n"
-        "from tests.steady import SteadyEngine, steady_judge\n"
-        "sample = {'user_input': 'Tea?', 'response': 'Tea grows.', 'retrieved_contexts': ['Tea grows.']}\n"
-        "judge = steady_judge(SteadyEngine())\n"
-        f"evaluate([sample], ['faithfulness'], judge, {str(tmp_path / 'run')!r}, workers=2)\n"
-    )
+    call = f"run({str(tmp_path / 'run')!r}, workers=2)"
+    script.write_text(f"from tests.contract.test_workers import run\n{call}\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, str(script)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     assert '__name__ == "__main__"' in done.stderr.splitlines()[-1]
     assert not (tmp_path / "run" / "results.json").exists()
@@ -235,8 +206,7 @@ def missing_model() -> Judge:
 def test_a_model_that_is_gone_when_a_worker_loads_it_is_told(tmp_path: Path) -> None:
     judge = steady_judge(SteadyEngine())
     judge.loader = missing_model
-    with pytest.raises(ModelMissing, match="fetch it again"):
-        evaluate(SAMPLES, ["context_relevance"], judge, tmp_path / "run", workers=2)
+    assert "fetch it again" in said(ModelMissing, evaluate, SAMPLES, ["context_relevance"], judge, workers=2)
 
 
 def late_worker(judge: Judge) -> Any:
@@ -263,25 +233,30 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
             assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
 
 
-def test_a_shard_that_is_not_whole_leaves_a_merged_run_as_it_was(tmp_path: Path) -> None:
+def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
+    refused = partial(said, InputError, merge, output=tmp_path / "whole")
     first, second = shards(tmp_path, 2)
+    assert "2/2" in refused([first])
+    assert not (tmp_path / "whole").exists()
     merge([first, second], tmp_path / "whole")
     before = (tmp_path / "whole" / "results.json").read_bytes()
+    assert "1/2 is there twice" in refused([first, second, first])
+    assert "no shard" in refused([first, alone])
+    assert "different data" in refused([first, *shards(tmp_path / "three", 3)])
     shard = (second / "shard.json").read_text()
     places = json.loads(shard)["places"]
     (second / "shard.json").write_text(shard.replace(str(places), str(places[:-1])))
-    with pytest.raises(InputError, match=r"shard\.json"):
-        merge([first, second], tmp_path / "whole")
+    assert "shard.json" in refused([first, second])
     (second / "shard.json").write_text(shard)
     journal = second / "journal.jsonl"
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:]))
-    with pytest.raises(InputError, match=f"{second}: its journal lacks"):
-        merge([first, second], tmp_path / "whole")
-    assert (tmp_path / "whole" / "results.json").read_bytes() == before
+    assert f"{second}: its journal lacks" in refused([first, second])
     changed = [sample.model_copy(update={"response": "Another."}) for sample in SAMPLES]
     evaluate(changed, METRICS, steady_judge(SteadyEngine()), tmp_path / "other", shard="2/2")
-    with pytest.raises(InputError, match="different data"):
-        merge([first, tmp_path / "other"], tmp_path / "whole")
+    assert "different data" in refused([first, tmp_path / "other"])
+    run(second, shard="2/2", verdict="reasoned")
+    assert "verdict" in said(NotComparable, merge, [first, second], tmp_path / "whole")
+    assert (tmp_path / "whole" / "results.json").read_bytes() == before
 
 
 def test_a_merged_run_is_watched_where_all_its_parts_were(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The classifier on a random checkpoint with the names and files of the real one, a few kB in size."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import string
@@ -197,9 +195,7 @@ def test_a_folder_is_named_by_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert by_name.sha256 == loaded.sha256
 
 
-def test_workers_are_refused_a_classifier_whose_settings_they_would_not_have(
-    tiny_path: Path, folder: Path
-) -> None:
+def test_workers_are_refused_a_classifier_with_settings_of_its_own(tiny_path: Path, folder: Path) -> None:
     sample = Sample(response="Tea grows.", retrieved_contexts=["Tea grows."])
     classifier = Classifier.load(folder, batch_size=3)
     refused = pytest.raises(InputError, match="workers")

@@ -1,7 +1,5 @@
 """The grammar of a reply, how a cut one is closed, and drafts: they make calls fewer and change no reply."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The doctor finds each planted fault by its name, and says what to do; on a sound machine it finds none."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Texts as unit vectors: tiny random networks, compared with the same network asked directly."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -25,6 +23,7 @@ from localeval.errors import ModelBroken, ModelMissing
 from localeval.models.conversion import NOTE, PICKLE, SAFE
 from localeval.models.files import hash_file
 from localeval.testing import FakeEngine
+from tests.commands import said
 from tests.loopback import BYTES, FILE, HUB, move_in, toml_row
 
 LONG = "tea " * 100
@@ -302,7 +301,12 @@ def fake(*answers: dict[str, Any]) -> Judge:
     return Judge(FakeEngine(answers), {"name": "fake", "sha256": "0" * 64, "size": 0})
 
 
-def test_the_best_embedder_that_is_here_is_taken_and_told(models_folder: Path) -> None:
+def test_the_best_embedder_is_taken_and_told_and_so_is_one_that_is_not_there(models_folder: Path) -> None:
+    for name in ("bge-m4", "nowhere/at-all"):
+        judge = Judge(FakeEngine([]), fake().model, auxiliary_models=AuxiliaryModels(name))
+        message = said(ModelMissing, evaluate, [SAMPLE], ["answer_relevance"], judge)
+        assert "--embedder" in message
+        assert not re.search(r"[.?][.,]", message)  # whole sentences
     for name in reversed(FROM_BEST):
         (models_folder / name).mkdir(parents=True)
         (models_folder / name / FILE).write_bytes(BYTES)
@@ -317,18 +321,9 @@ def test_metrics_without_a_model_are_left_out(models_folder: Path, caplog: pytes
         result = evaluate([{**SAMPLE, "question": None}, {**SAMPLE, "contexts": None}], judge=judge)
     assert result.metrics == ["faithfulness", "context_relevance"]
     assert (command in caplog.text, "answer_relevance" in caplog.text) == (True, True)
-    with pytest.raises(ModelMissing, match=command):
-        evaluate([{**SAMPLE, "contexts": None}], judge=fake())  # no metric is left
-    with pytest.raises(ModelMissing, match=command):
-        evaluate([SAMPLE], ["faithfulness", "answer_relevance"], judge=fake())
-
-
-@pytest.mark.parametrize("name", ["bge-m4", "nowhere/at-all"])
-def test_an_embedder_that_is_not_there_is_told_in_whole_sentences(models_folder: Path, name: str) -> None:
-    judge = Judge(FakeEngine([]), fake().model, auxiliary_models=AuxiliaryModels(name))
-    with pytest.raises(ModelMissing, match="--embedder") as missing:
-        evaluate([SAMPLE], ["answer_relevance"], judge)
-    assert not re.search(r"[.?][.,]", str(missing.value))
+    # No metric is left, or one was asked for by its name.
+    assert command in said(ModelMissing, evaluate, [{**SAMPLE, "contexts": None}], None, fake())
+    assert command in said(ModelMissing, evaluate, [SAMPLE], ["faithfulness", "answer_relevance"], fake())
 
 
 def test_a_catalogs_prefix_stands_before_each_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

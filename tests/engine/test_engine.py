@@ -1,7 +1,5 @@
 """The engine on a tiny random model: every reply parses, and the same bits come out every time."""
 
-from __future__ import annotations
-
 import os
 import random
 import re
@@ -21,6 +19,7 @@ from localeval.errors import InputError, ModelBroken
 from localeval.judgements.statements import StatementsReply
 from localeval.judgements.support import DirectReply, ReasonedReply
 from localeval.prompts import PromptPrefix
+from tests.commands import said
 from tests.tiny import CHATML, write_tiny_model, write_tiny_spm
 
 ITEMS = int(os.environ.get("LOCALEVAL_TEST_ITEMS", "40"))
@@ -119,10 +118,9 @@ def test_draws_follow_their_seed_and_differ_between_items(tiny: Engine) -> None:
 
 def test_text_that_does_not_fit_is_refused_or_asked_in_chunks(tiny: Engine, tiny_path: Path) -> None:
     before = tiny.spent.total
-    with pytest.raises(ContextTooLong, match="8192 possible"):
-        tiny.generate(PREFIX, "word " * 9000, ["item"], DirectReply)
-    with pytest.raises(ContextTooLong):
-        tiny.read("word " * 9000, "item", 0)
+    words = "word " * 9000
+    assert "8192 possible" in said(ContextTooLong, tiny.generate, PREFIX, words, ["item"], DirectReply)
+    said(ContextTooLong, tiny.read, words, "item", 0)
     assert tiny.spent.total == before
     asked = ["x" * 2000 + str(i) for i in range(9)]
     assert len(tiny.generate(PREFIX, "context", asked, DirectReply)) == 9
@@ -141,10 +139,10 @@ def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) 
         refused = pytest.raises(ModelBroken, match=rf"{path.name}.*{why}")
         with closing(Engine(path, EngineSettings(n_threads=1))) as engine, refused:
             engine.generate(PREFIX, "context", ["item"], DirectReply)
-    with pytest.raises(InputError, match="trained on 16384"):
-        Engine(tiny_path, EngineSettings(n_ctx=32768)).check()
-    with pytest.raises(InputError, match=r"trained on 1024 .*another model"):
-        Engine(write_tiny_model(tmp_path / "short.gguf", trained=1024), EngineSettings(n_ctx=2048)).check()
+    short = write_tiny_model(tmp_path / "short.gguf", trained=1024)
+    assert "trained on 16384" in said(InputError, Engine(tiny_path, EngineSettings(n_ctx=32768)).check)
+    refusal = said(InputError, Engine(short, EngineSettings(n_ctx=2048)).check)
+    assert re.search("trained on 1024 .*another model", refusal)
     with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:  # it puts none
         assert engine.generate(PREFIX, "context", ["item"], DirectReply)[0].value.verdict in ("yes", "no")
 

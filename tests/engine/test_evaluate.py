@@ -1,18 +1,15 @@
 """The main path: each judgement once, in any company, and again from the journal."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from localeval import Judge, evaluate
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.runs.evaluate import aevaluate
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
 
 YES: list[dict[str, Any]] = [{"statements": ["Tea grows."]}, {"verdict": 0.75}]
 NO: list[dict[str, Any]] = [{"statements": ["Tea sings."]}, {"verdict": 0.25}]
@@ -48,10 +45,9 @@ def test_means_are_of_the_scored_samples_and_the_others_are_counted_and_shown() 
 
 
 def test_metrics_without_columns_are_refused_before_a_model_is_looked_for() -> None:
-    with pytest.raises(InputError, match="response, retrieved_contexts"):
-        evaluate([{"user_input": "Tea?"}], None, "nowhere.gguf")
-    with pytest.raises(InputError, match="reference, response"):
-        evaluate([{"user_input": "?", "retrieved_contexts": ["."]}], ["context_precision"], "nowhere.gguf")
+    bare, contexts = {"user_input": "Tea?"}, {"user_input": "?", "retrieved_contexts": ["."]}
+    assert "response, retrieved_contexts" in said(InputError, evaluate, [bare], None, "nowhere")
+    assert "reference, response" in said(InputError, evaluate, [contexts], ["context_precision"], "nowhere")
 
 
 def test_the_async_ways_give_what_the_others_give() -> None:

@@ -1,7 +1,5 @@
 """Whatever ends or damages a run: nothing that was judged is lost, and one sentence says what to do."""
 
-from __future__ import annotations
-
 import os
 import random
 import resource

@@ -1,8 +1,5 @@
 """A run that is killed at any moment and started again ends in the same bytes."""
 
-from __future__ import annotations
-
-import json
 import os
 import random
 import signal
@@ -13,6 +10,7 @@ from pathlib import Path
 
 from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.runs.folder import RESULTS
+from tests.runs import write_rows
 
 KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "2"))
 """The whole campaign is 20."""
@@ -50,7 +48,7 @@ def test_a_killed_run_ends_in_the_bytes_of_an_undisturbed_one(tiny_path: Path, t
         for n in range(4 + 2 * KILLS)
         for i, text in enumerate(TEXTS)
     ]
-    (tmp_path / "data.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    write_rows(tmp_path / "data.jsonl", rows)
     begin = time.monotonic()
     assert start(tmp_path, tiny_path, "whole").wait() == 0
     seconds = time.monotonic() - begin

@@ -1,7 +1,5 @@
 """A model that does not fit is refused with the figures, before the machine swaps."""
 
-from __future__ import annotations
-
 import subprocess
 from contextlib import closing
 from pathlib import Path

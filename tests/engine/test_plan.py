@@ -1,7 +1,5 @@
 """What a run is told to take is what it takes: prompts to the row, replies and time by an estimate."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from pathlib import Path
@@ -62,9 +60,7 @@ def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, opt
         assert estimate.forced == spent.forced
 
 
-def test_contexts_in_windows_and_what_is_too_long_are_known_beforehand(
-    tiny_judge: Judge, tmp_path: Path
-) -> None:
+def test_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge, tmp_path: Path) -> None:
     """As the run finds them: the record says how many windows, the failure that there were too many."""
     samples = [
         Sample(id=name, response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * times])

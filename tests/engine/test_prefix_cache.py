@@ -1,7 +1,5 @@
 """What is computed of a prefix is kept for the next engine: the same bits; nothing of it fails a run."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

@@ -3,10 +3,9 @@
 A seeded share of the campaign by default; with LOCALEVAL_TEST_DAMAGE=1 all of it, as `scripts/prove` does.
 """
 
-from __future__ import annotations
-
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from localeval.errors import ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.files import hash_file
 from localeval.models.gguf import check_gguf
-from tests.commands import refused
+from tests.commands import refused, said
 from tests.loopback import HUB, move_in, toml_row
 from tests.tiny import CHATML, write_tiny_model
 
@@ -71,13 +70,14 @@ def test_no_damaged_file_ends_or_hangs_the_callers_process(tmp_path: Path) -> No
 
 
 def test_an_aborting_file_is_refused(aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What aborts llama.cpp aborts a probe alone."""
+    """What aborts llama.cpp aborts a probe alone; where the file is the catalog's, its build is at fault."""
     check_gguf(aborting)  # its tables are sound
-    with pytest.raises(ModelBroken, match=r"llama.cpp ended on it \(SIG"):
-        load(aborting)
+    assert "llama.cpp ended on it (SIG" in said(ModelBroken, load, aborting)
     (tmp_path / "data.jsonl").write_text('{"response": "Tea.", "contexts": ["Tea."]}')
     monkeypatch.chdir(tmp_path)
     assert "aborting.gguf" in refused("evaluate", "data.jsonl", "--judge", aborting, "-q", code=3)
+    in_the_catalog(aborting, monkeypatch, tmp_path)
+    assert re.search(r"\(SIG.*its build is at fault", said(ModelError, probe.probe_model, aborting, SETTINGS))
 
 
 def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,8 +85,7 @@ def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pyt
     loops = f"{{% if messages|length == 38 %}}{loops}{{% endif %}}"  # behind 18 worked examples alone
     path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
     monkeypatch.setattr(probe, "SECONDS", 3)
-    with pytest.raises(ModelBroken, match="did not end within 3 seconds"):
-        probe.probe_model(path, SETTINGS)
+    assert "did not end within 3 seconds" in said(ModelBroken, probe.probe_model, path, SETTINGS)
 
 
 def test_weights_of_nan_fail_only_their_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +102,8 @@ def test_weights_of_nan_fail_only_their_samples(tmp_path: Path, monkeypatch: pyt
         assert score(judge, "Tea 茶 grows.") == Score.failed("engine_error")
         assert score(judge, "Tea grows.") == first
     monkeypatch.setattr(probe, "IN_CHILD", False)
-    with pytest.raises(ModelBroken, match="the model answers with NaN or infinity"):
-        load(write_tiny_model(tmp_path / "worse.gguf", lost=ord("a")))  # for a text of the probe
+    worse = write_tiny_model(tmp_path / "worse.gguf", lost=ord("a"))  # for a text of the probe
+    assert "the model answers with NaN or infinity" in said(ModelBroken, load, worse)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -117,19 +116,11 @@ def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch:
         patch.setattr(subprocess, "run", None)  # a process that is started now is a TypeError
         probe.probe_model(path, EngineSettings(n_ctx=8192, n_threads=2))  # a longer context was proved too
         patch.setattr(probe, "library", lambda: "another")
-        with pytest.raises(TypeError):
-            probe.probe_model(path, SETTINGS)
+        said(TypeError, probe.probe_model, path, SETTINGS)
         if known:
             probe.probe_model(path)  # its vocabulary alone: nothing is computed
     path.write_bytes(path.read_bytes().replace(b"qwen2.block_count", b"qwen2.block_cound"))
-    with pytest.raises(ModelBroken, match=r"key not found in model: qwen2\.block_count"):
-        probe.probe_model(path, SETTINGS)
-
-
-def test_a_build_that_ends_is_told(aborting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_the_catalog(aborting, monkeypatch, tmp_path)
-    with pytest.raises(ModelError, match=r"\(SIG.*its build is at fault"):
-        probe.probe_model(aborting, SETTINGS)
+    assert "key not found in model: qwen2.block_count" in said(ModelBroken, probe.probe_model, path, SETTINGS)
 
 
 def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Path) -> None:
@@ -137,5 +128,4 @@ def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Pat
     numbers = ((8, 1 << 40, "tensors"), (16, 1 << 40, "pairs"), (24, 1 << 62, "end of the file"))
     for start, value, message in numbers:
         path.write_bytes(whole[:start] + struct.pack("<Q", value) + whole[start + 8 :])
-        with pytest.raises(ModelBroken, match=message):
-            check_gguf(path)
+        assert message in said(ModelBroken, check_gguf, path)

@@ -1,14 +1,11 @@
 """Reading: the same states every time, and a head that is fitted to them."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
@@ -22,6 +19,7 @@ from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
 from localeval.runs import head_fit
 from tests.commands import localeval
+from tests.runs import write_rows
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'),))
 CONTEXT = "Context:\nThe mill on the Arl was built in 1820, of brick."
@@ -42,17 +40,11 @@ def test_states_and_replies_have_the_same_bits_again_and_after_other_work(tiny: 
     assert tiny.generate(PREFIX, "context", ["One.", "Two."], DirectReply) == replies
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """What a shell starts in the background ignores Ctrl-C; here it is heard."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
+def test_an_interrupt_ends_the_work_wherever_it_comes(tiny: Engine, request: pytest.FixtureRequest) -> None:
     """A signal that is answered inside the engine's callback would be lost, and the work would go on."""
+    # What a shell starts in the background ignores Ctrl-C; here it is heard.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     end = time.monotonic() + 60
 
     def work(timer: threading.Timer) -> None:
@@ -70,12 +62,12 @@ def test_an_interrupt_ends_the_work_in_whatever_it_comes(tiny: Engine) -> None:
 
 def labelled(path: Path, number: int, telling: bool = True) -> Path:
     """Write labelled answers; `telling` if words tell the right ones from the wrong ones."""
-    with path.open("w", encoding="utf-8") as file:
-        for i in range(number):
-            text = f"{'Tea grows' if i % 2 or not telling else 'Cars roll'} on hill {i // 2}."
-            row = {"id": f"s{i}", "response": text, "retrieved_contexts": ["Tea grows."]}
-            print(json.dumps({**row, "label": i % 2, "group": f"g{i // 2}"}), file=file)
-    return path
+    rows = []
+    for i in range(number):
+        text = f"{'Tea grows' if i % 2 or not telling else 'Cars roll'} on hill {i // 2}."
+        row = {"id": f"s{i}", "response": text, "retrieved_contexts": ["Tea grows."]}
+        rows.append({**row, "label": i % 2, "group": f"g{i // 2}"})
+    return write_rows(path, rows)
 
 
 def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothing_anew(
@@ -120,9 +112,7 @@ def test_a_head_that_would_be_of_no_use_is_not_written(
     assert (done.returncode, message in done.stderr, head.exists()) == (2, True, False), done.stderr
 
 
-def test_answers_that_are_too_long_are_counted_and_the_rest_has_to_be_enough(
-    tiny_path: Path, tmp_path: Path
-) -> None:
+def test_too_long_answers_are_counted_and_the_rest_has_to_be_enough(tiny_path: Path, tmp_path: Path) -> None:
     head, path = tmp_path / "head.json", labelled(tmp_path / "l.jsonl", 310)
     rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
     rows[:20] = [row.replace('["Tea grows."]', json.dumps(["Tea grows. " * 9000])) for row in rows[:20]]
@@ -140,7 +130,7 @@ def test_rows_without_id_and_group_are_not_of_one_group_with_those_of_another_fi
     for row in rows:
         del row["id"], row["group"]
     for name, part in (("good.jsonl", rows[1::2]), ("bad.jsonl", rows[::2])):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in part), encoding="utf-8")
+        write_rows(tmp_path / name, part)
     fit = Mock(return_value=[])
     monkeypatch.setattr(head_fit, "fit", fit)
     localeval("fit", "good.jsonl", "bad.jsonl", "--judge", tiny_path, "-o", "head.json", cwd=tmp_path)

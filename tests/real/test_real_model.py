@@ -1,7 +1,5 @@
 """The quick-start judge on worked examples with known answers."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Agreement figures against pairs and fractions counted by hand, and against scikit-learn."""
 
-from __future__ import annotations
-
 import math
 import random
 
@@ -128,9 +126,7 @@ def test_folds_part_no_group_and_balance_the_labels() -> None:
         fold_labels = [labels[i] for i in range(100) if fold_of[i] == fold]
         assert fold_labels.count(0) == fold_labels.count(1) > 5
     assert fold_of == folds(labels, groups, seed=1) != folds(labels, groups, seed=2)
-
-
-def test_without_two_groups_of_each_label_outside_of_every_fold_there_are_none() -> None:
+    # Without two groups of each label outside of every fold there are none.
     assert folds([1, 0] * 10, ["a"] * 20) is None
     assert folds([1] * 10 + [0] * 10, ["a"] * 10 + ["b"] * 10) is None
     assert folds([1, 1, 0, 0], ["a", "b", "c", "d"]) is not None

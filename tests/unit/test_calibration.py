@@ -1,7 +1,5 @@
 """Calibration: fitted numbers that are known, and that nothing else is ever calibrated."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace
@@ -13,14 +11,7 @@ import pytest
 
 from localeval import InputError, evaluate, rescore
 from localeval.judgements import JUDGEMENTS, calibration, support
-from localeval.judgements.calibration import (
-    Curve,
-    calibrate,
-    calibrations_for,
-    calibrations_text,
-    conditions,
-    shipped_calibrations,
-)
+from localeval.judgements.calibration import Curve, calibrate, calibrations_for, calibrations_text, conditions
 from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.heads import FittedFor, heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
@@ -29,6 +20,7 @@ from localeval.metrics.formulas import share as faithfulness
 from localeval.models.catalog import DEFAULT_JUDGE, entries
 from localeval.prompts.options import Options
 from localeval.testing import FakeEngine, fake_judge
+from tests.commands import said
 
 STRICT = Curve(slope=2, intercept=-1)  # 0.5 stands at sigmoid(0.5), which is 0.62
 FAKE = "0" * 64
@@ -42,6 +34,9 @@ def strict_calibration(sha256: str = FAKE) -> calibration.Calibration:
     fields = conditions(sha256, SENTENCES, "en")
     judge = FittedFor(name="fake", sha256=fields.pop("model"))
     return calibration.Calibration(judge=judge, curve=STRICT, fitted_on={"labels": 60}, **fields)
+
+
+OWN = calibrations_text([strict_calibration()])
 
 
 def verdicts(*probabilities: float) -> tuple[Verdict, ...]:
@@ -67,18 +62,17 @@ def responses(number: int, longest: int, curve: Curve) -> tuple[list[tuple[Verdi
 
 
 def test_a_curve_moves_the_threshold_of_the_value_and_leaves_the_record_raw() -> None:
+    curve = Curve(unknown_number=-1.5, coverage=2, intercept=-1)  # an unknown number counts twice at most
+    assert [curve.apply(0.5, 0.5, k) for k in range(4)] == [sigmoid(x) for x in (0, -1.5, -3, -3)]
     assert STRICT.apply(sigmoid(0.5)) == pytest.approx(0.5)
     raw = records(0.9, 0.6, 0.55, 0.1)
     score = faithfulness(calibrate(raw, {"en": STRICT}))
     assert score.value == 1 / 4
     assert score.soft == pytest.approx(sum(sigmoid(2 * logit(p) - 1) for p in (0.9, 0.6, 0.55, 0.1)) / 4)
     assert faithfulness(raw).value == 3 / 4
-
-
-@pytest.mark.parametrize("other", [{"language": "zh"}, {"by": "hhem"}, {"by": "head"}, {"windows": 0}])
-def test_what_no_curve_was_fitted_for_stays_raw(other: dict[str, Any]) -> None:
-    raw = records(0.6, **other)
-    assert calibrate(raw, {"en": STRICT}) is raw
+    others: list[dict[str, Any]] = [{"language": "zh"}, {"by": "hhem"}, {"by": "head"}, {"windows": 0}]
+    for raw in (records(0.6, **other) for other in others):  # no curve was fitted for it
+        assert calibrate(raw, {"en": STRICT}) is raw
 
 
 def test_a_fit_finds_the_curve_of_its_labels() -> None:
@@ -105,11 +99,6 @@ def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
     assert [curves[i] == turned_curves[i] for i in range(3)] == [True, False, False]
 
 
-def test_an_unknown_number_counts_twice_at_most() -> None:
-    curve = Curve(unknown_number=-1.5, coverage=2, intercept=-1)
-    assert [curve.apply(0.5, 0.5, k) for k in range(4)] == [sigmoid(x) for x in (0, -1.5, -3, -3)]
-
-
 def test_a_calibration_fits_nothing_but_what_it_was_fitted_on() -> None:
     fitted = conditions(FAKE, SENTENCES, "en")
     assert strict_calibration().fits(fitted)
@@ -124,16 +113,15 @@ def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() 
     for by in ("auto", "llm"):
         heads = heads_for(QUICK_START, Options(support_by=by))
         assert set(calibrations_for(QUICK_START, Options(support_by=by), heads)) == {"en", "zh"}
-    assert all(
-        curve.fitted_on["labels"] >= 40 and curve.fitted_on["date"] for curve in shipped_calibrations()
-    )
+    fitted_on = [shipped.fitted_on for shipped in calibration.shipped_calibrations()]
+    assert all(facts["labels"] >= 40 and facts["date"] for facts in fitted_on)
     for raw in (Options(calibration="none"), Options(support_by="hhem")):
         assert calibrations_for(QUICK_START, raw) == {}
     assert calibrations_for(FAKE, Options()) == {}
 
 
 def test_a_calibration_file_is_kept_and_an_older_one_is_read(tmp_path: Path) -> None:
-    file, old = tmp_path / "own.json", json.loads(calibrations_text([strict_calibration()]))
+    file, old = tmp_path / "own.json", json.loads(OWN)
     for field in ("coverage", "unknown_number"):
         del old["calibrations"][0]["curve"][field]
     file.write_text(json.dumps(old), encoding="utf-8")
@@ -146,7 +134,7 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}])
     judge = fake_judge(engine)
     raw = evaluate_tea(judge, tmp_path)
-    calibrated = evaluate_tea(judge, tmp_path, calibration=calibrations_text([strict_calibration()]))
+    calibrated = evaluate_tea(judge, tmp_path, calibration=OWN)
     assert len(engine.calls) == 1  # no model for another calibration
     assert (raw["faithfulness"].value, calibrated["faithfulness"].value) == (1, 1 / 2)
     assert [v.probability for v in calibrated.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
@@ -159,42 +147,33 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
 
 def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path) -> None:
     file, judge = tmp_path / "own.json", fake_judge(FakeEngine([]))
+    assert "can't be read" in said(InputError, evaluate_tea, judge, calibration=str(file))
     for content, message in (
-        (None, "can't be read"),
         ("", "no calibration file"),
         ('{"schema": 2}', "schema"),
-        (
-            calibrations_text([strict_calibration()]).replace('"slope": 2.0', '"slope": -2.0'),
-            "greater than 0",
-        ),
+        (OWN.replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
         (calibrations_text([strict_calibration(sha256="1" * 64)]), "another judge"),
-        (calibrations_text([strict_calibration()]).replace('"sha256"', '"sha"', 1), "no calibration file"),
+        (OWN.replace('"sha256"', '"sha"', 1), "no calibration file"),
         ("[" * 100_000, "no calibration file"),
     ):
-        if content is not None:
-            file.write_text(content, encoding="utf-8")
-        with pytest.raises(InputError, match=message):
-            evaluate_tea(judge, calibration=str(file))
+        file.write_text(content, encoding="utf-8")
+        assert message in said(InputError, evaluate_tea, judge, calibration=str(file))
 
 
 def test_a_reason_is_asked_for_the_verdict_that_counts(tmp_path: Path) -> None:
     engine = FakeEngine([{"verdict": 0.9}, {"verdict": 0.6}, {"reason": "So."}, {"reason": "Nothing."}])
-    evaluate_tea(
-        fake_judge(engine), tmp_path, explain=True, calibration=calibrations_text([strict_calibration()])
-    )
+    evaluate_tea(fake_judge(engine), tmp_path, explain=True, calibration=OWN)
     assert ["is not supported" in item for item in engine.calls[-1].items] == [False, True]
     raw = rescore(tmp_path, calibration="none").samples[0]
     assert "reasons" not in raw.records  # a verdict is another one
 
 
 def test_a_run_of_an_earlier_version_keeps_its_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, folder = tmp_path / "own.json", tmp_path / "run"
-    file.write_text(calibrations_text([strict_calibration()]))
     engine = FakeEngine([{"verdict": 0.6}, {"verdict": 0.9}])
-    before = evaluate_tea(fake_judge(engine), folder, calibration=str(file))
+    before = evaluate_tea(fake_judge(engine), tmp_path, calibration=OWN)
     monkeypatch.setattr(support, "VERSION", "999")
     monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="999"))
-    after = rescore(folder)
+    after = rescore(tmp_path)
     assert (after.scores, after.signature) == (before.scores, before.signature)
-    with pytest.raises(InputError, match="another judge, other prompts"):  # it was fitted on another version
-        rescore(folder, calibration=calibrations_text([strict_calibration()]))
+    newer = calibrations_text([strict_calibration()])
+    assert "another judge, other prompts" in said(InputError, rescore, tmp_path, calibration=newer)

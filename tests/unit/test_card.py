@@ -1,7 +1,5 @@
 """The judge card: figures counted by hand, on samples that a fake engine judges."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -19,6 +17,7 @@ from localeval.runs.card.labels import balanced, label
 from localeval.runs.card.render import as_html, as_text
 from localeval.samples import Samples
 from localeval.testing import FakeEngine, fake_judge
+from tests.runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 GOOD, BAD = 0.8, 0.6
@@ -60,9 +59,7 @@ def marked(number: int, **more: Any) -> Rows:
 
 
 def write(folder: Path, samples: Rows) -> Samples:
-    path = folder / "tea.jsonl"
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in samples), encoding="utf-8")
-    return read_samples(path)
+    return read_samples(write_rows(folder / "tea.jsonl", samples))
 
 
 def card_of(
@@ -160,7 +157,6 @@ def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> Non
     calibrations = json.loads(file.read_text("utf-8"))["calibrations"]
     assert calibrations == [fitted.model_dump(mode="json")]  # it stays as it was given
     chinese = rows(20, response="茶叶生长在山上。", retrieved_contexts=["茶叶生长在山上。"])
-    (tmp_path / "zh").mkdir()
     other = card_of(tmp_path / "zh", chinese, in_order(20), calibration=str(file))
     assert "no calibration is in force for zh: its 20 scored samples are raw" in as_text(other)
 
@@ -253,16 +249,13 @@ def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Pa
     assert "<h2>all: 10 rows</h2>" in as_html(card)
 
 
-def test_of_contexts_that_do_not_answer_no_sentence_is_decided_to_be_needed(tmp_path: Path) -> None:
+def test_contexts_that_do_not_answer_need_no_sentence_and_one_cut_elsewhere_is_found(tmp_path: Path) -> None:
     card = marked_card(tmp_path, marked(10), [RIGHT] * 7 + [[0.2, *RIGHT[1:]]] * 3)
     assert value(card, DECIDED, "macro_f1") == pytest.approx(0.7)
     assert value(card, NEEDED, "macro_f1") == 1
-
-
-def test_a_sentence_cut_elsewhere_by_the_judge_gets_the_most_of_what_overlaps_it(tmp_path: Path) -> None:
     whole = ["Tea is green0. Ann planted the tea.", "Coffee is black."]
     samples = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
-    card = marked_card(tmp_path, samples, [[1.0, 0.1, 0.9, 0.2]])
+    card = marked_card(tmp_path / "cut", samples, [[1.0, 0.1, 0.9, 0.2]])  # it gets the most of its parts
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
 
 
@@ -277,15 +270,8 @@ def test_the_command_prints_the_card_and_keeps_it(
     tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = [
-        "card",
-        str(write(tmp_path, rows(20)).file),
-        "--judge",
-        str(tiny_path),
-        "--statements",
-        "sentences",
-    ]
-    command += ["--n-ctx", "16384", "-q"]
+    data = write(tmp_path, rows(20)).file
+    command = f"card {data} --judge {tiny_path} --statements sentences --n-ctx 16384 -q".split()
     main([*command, "--html", "card.html"])
     assert "lexical precision" in capsys.readouterr().out
     assert (tmp_path / "card.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -1,7 +1,5 @@
 """Nothing that a text says goes unjudged for how it is marked, and what only leads on is not judged."""
 
-from __future__ import annotations
-
 import pytest
 
 from localeval import Sample

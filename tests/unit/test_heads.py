@@ -1,7 +1,5 @@
 """Heads: what they are told of a text, what they make of it, and how they are fitted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

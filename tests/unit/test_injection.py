@@ -1,7 +1,5 @@
 """What reads like an attack on the judge is noted, and prose about judges, rules and answers is not."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 import pytest

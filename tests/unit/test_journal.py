@@ -1,7 +1,5 @@
 """The journal loses nothing that was written, and says what it could not read."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

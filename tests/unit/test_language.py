@@ -1,7 +1,5 @@
 """The language of a text: told where it is sure, English where it is not; and a model's thinking cut off."""
 
-from __future__ import annotations
-
 from localeval import evaluate
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.language import language, strip_thinking

@@ -1,10 +1,9 @@
 """Every metric on fakes: each expected number is a counted fraction, each cell of the edge table a test."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from localeval.metrics import Metric, register
 from localeval.prompts.options import Options
 from localeval.report.text import reasons_told
 from localeval.testing import FakeClassifier, FakeEmbedder, FakeEngine, fake_judge
+from tests.commands import said
 
 
 def verdicts(*shares: float) -> SupportRecord:
@@ -107,13 +107,12 @@ def test_contexts_answer_from_two_fifths_above_the_threshold(threshold: float, l
         assert score("context_relevance", needed(answerable, 0.9), threshold=threshold).value == value
 
 
-# The way from a sample to a score, on fakes
-
 QUESTION = "Where is tea grown?"
 CONTEXTS = ["Tea is grown in Assam. It is green.", "Coffee is brown."]
 FULL: dict[str, Any] = {"user_input": QUESTION, "response": "In Assam.", "reference": "In Assam."}
 FULL["retrieved_contexts"] = CONTEXTS
-OF_RESPONSE = ("faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity")
+OF_RESPONSE = ["faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity"]
+OF_RESPONSE += ["hallucination", "self_knowledge"]
 
 
 def idle(name: str, sample: dict[str, Any]) -> Score:
@@ -193,40 +192,29 @@ def test_hhem_decides_where_it_is_asked_to_and_where_judge_and_hhem_differ_is_li
     classifier = FakeClassifier({"Tea is green.": 0.9, "Tea is blue.": 0.2})
     judge = fake_judge(FakeEngine([{"verdict": 0.8}, {"verdict": 0.7}]), classifier=classifier)
     by_option = judge.score("faithfulness", sample, statements="sentences", support_by="hhem")
-    result = evaluate([sample], ["faithfulness", "faithfulness_hhem"], judge, statements="sentences")
+    metrics = ["faithfulness", "faithfulness_hhem"]
+    result = evaluate([sample], metrics, judge, statements="sentences")
     assert result.scores[0]["faithfulness_hhem"] == by_option
     assert (by_option.value, by_option.soft) == pytest.approx((1 / 2, 1.1 / 2))
     (case,) = result.disagreements()
     assert (case.sample, case.statement, case.judge, case.classifier) == ("a", "Tea is blue.", 0.7, 0.2)
     higher = fake_judge(FakeEngine([{"verdict": 0.8}, {"verdict": 0.7}]), classifier=classifier)
-    metrics = ["faithfulness", "faithfulness_hhem"]
     result = evaluate([sample], metrics, higher, statements="sentences", threshold=0.85)
     (case,) = result.disagreements()  # at the run's own threshold
     assert (case.statement, case.judge, case.classifier) == ("Tea is green.", 0.8, 0.9)
 
 
-# The edge-case table: (metric, sample) -> score
-
-
 @pytest.mark.parametrize("name", METRICS)
-def test_a_missing_column_is_undefined_by_its_name(name: str) -> None:
+def test_a_missing_or_empty_column_is_undefined_by_its_name(name: str) -> None:
     for column in METRICS[name].columns:
         sample = {key: value for key, value in FULL.items() if key != column}
         assert idle(name, sample) == Score.undefined(f"missing_{column}")
         if column == "reference":
             assert idle(name, {**FULL, column: " "}) == Score.undefined("missing_reference")
-
-
-@pytest.mark.parametrize("name", [n for n, row in METRICS.items() if "retrieved_contexts" in row.columns])
-@pytest.mark.parametrize("contexts", [[], ["", " \n"], ["---", "..."]])
-def test_without_a_context_each_metric_on_contexts_is_undefined(name: str, contexts: list[str]) -> None:
-    assert idle(name, {**FULL, "retrieved_contexts": contexts}) == Score.undefined("no_contexts")
-
-
-@pytest.mark.parametrize("name", [*OF_RESPONSE, "hallucination", "self_knowledge"])
-@pytest.mark.parametrize("response", ["", "...", "<think>Hm.</think>"])
-def test_an_empty_response_makes_no_statement(name: str, response: str) -> None:
-    assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
+        for contexts in ([], ["", " \n"], ["---", "..."]) if column == "retrieved_contexts" else ():
+            assert idle(name, {**FULL, column: contexts}) == Score.undefined("no_contexts")
+    for response in ("", "...", "<think>Hm.</think>") if name in OF_RESPONSE else ():
+        assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
 
 
 def test_context_precision_needs_a_reference_or_response() -> None:
@@ -241,29 +229,20 @@ def test_a_response_that_claims_nothing_recalls_nothing() -> None:
         assert judge.score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
 
 
-# Metrics of a user
-
-
-def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Score) -> None:
-    remaining = [*scores]
-    metric = Metric("mine", "1", columns, (), lambda records, options: remaining.pop(0), "mine")
+def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Any) -> None:
+    metric = Metric("mine", "1", columns, (), Mock(side_effect=scores), "mine")
     monkeypatch.setitem(METRICS, "mine", metric)
 
 
 def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     status: Any = "skipped"
     bad = [Score(0.5, float("nan")), Score(0.5, 2.0), Score(None, 0.5), Score(None, None)]
-    for score in (*bad, Score(0.5, 0.5, "undefined"), Score(None, None, status)):
-        add_metric(monkeypatch, (), score)
-        with pytest.raises(InputError, match="mine"):
-            evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
     no_scores: list[Any] = [0.5, Score("high", "low"), Score([1], [1])]  # type: ignore[arg-type]
-    for no_score in no_scores:
-        add_metric(monkeypatch, (), no_score)
-        with pytest.raises(InputError, match="mine"):
-            evaluate([FULL], ["mine"], fake_judge(FakeEngine([])))
-    with pytest.raises(InputError, match="moods"):
-        register(Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m"))
+    for score in (*bad, Score(0.5, 0.5, "undefined"), Score(None, None, status), *no_scores):
+        add_metric(monkeypatch, (), score)
+        assert "mine" in said(InputError, evaluate, [FULL], ["mine"], fake_judge(FakeEngine([])))
+    mood = Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m")
+    assert "moods" in said(InputError, register, mood)
 
 
 def test_a_users_metric_has_its_own_column_reason_and_numpy_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

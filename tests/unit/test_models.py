@@ -1,7 +1,5 @@
 """Model files: where they live, what is refused before an engine opens it, and how they are fetched."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -11,9 +9,9 @@ import struct
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from queue import Queue
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -21,14 +19,16 @@ from click.testing import CliRunner
 from filelock import FileLock
 
 from localeval import models as store
-from localeval.cli.models import models
+from localeval.cli.models import draw_progress, models
 from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelError, ModelMissing
 from localeval.models import catalog, files
 from localeval.models.fetch import fetch
+from tests.commands import said
 from tests.loopback import BYTES, FILE, HUB, SHA256, Hub, loopback_hub, move_in, toml_row
 
 WRONG = BYTES[:-1] + b"\0"
 HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
+FULL = Mock(isatty=lambda: False, write=Mock(side_effect=OSError(28, "No space left on device")))
 
 
 @pytest.fixture
@@ -83,16 +83,14 @@ def test_the_models_folder_is_the_variables_or_the_checkouts(monkeypatch: pytest
 
 
 def test_what_is_not_here_is_told(folder: Path) -> None:
-    with pytest.raises(ModelMissing, match=r"run: localeval models fetch tiny$"):
-        store.resolve("tiny")
-    with pytest.raises(ModelMissing, match=r"did you mean tiny\?"):
-        store.resolve("tinny")
-    with pytest.raises(ModelMissing, match=r"choose from: folder\.$"):
-        store.resolve("tinny", "embedder")
-    with pytest.raises(ModelMissing, match="of that kind: tiny"):
-        store.resolve("folder", "judge")
-    with pytest.raises(ModelMissing, match="is not there"):
-        store.resolve("~no-such-user/x.gguf")
+    for name, kind, message in (
+        ("tiny", "judge", "run: localeval models fetch tiny"),
+        ("tinny", "judge", "did you mean tiny?"),
+        ("tinny", "embedder", "choose from: folder."),
+        ("folder", "judge", "of that kind: tiny"),
+        ("~no-such-user/x.gguf", "judge", "is not there"),
+    ):
+        assert message in said(ModelMissing, store.resolve, name, kind)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +112,12 @@ def test_a_checked_file_is_read_again_only_to_verify_it(folder: Path) -> None:
     (folder / FILE).write_bytes(b"GGUF" + bytes(len(BYTES) - 4))
     files.remember_sha256(folder / FILE, SHA256)
     assert store.resolve("tiny").sha256 == SHA256
-    with pytest.raises(ModelBroken, match="found sha256"):
-        store.resolve("tiny", read_again=True)
+    assert "found sha256" in said(ModelBroken, store.resolve, "tiny", read_again=True)
 
 
-def test_a_file_is_read_once_even_if_its_sum_cannot_be_remembered(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_once_even_if_no_sum_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / FILE).write_bytes(BYTES)
-    (tmp_path / "full").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "full"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / FILE))
     read = Mock(side_effect=files.hash_file)
     monkeypatch.setattr(files, "hash_file", read)
     assert store.resolve("tiny").sha256 == store.resolve("tiny", read_again=True).sha256 == SHA256
@@ -144,8 +138,8 @@ def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
     paths = [tmp_path / f"big-0000{n}-of-00003.gguf" for n in (1, 2, 3)]
     for path in paths[:2]:
         path.write_bytes(HEADER)
-    with pytest.raises(ModelMissing, match=r"one of 3 files; big-00003-of-00003\.gguf is missing"):
-        store.resolve(paths[0])
+    message = said(ModelMissing, store.resolve, paths[0])
+    assert "one of 3 files; big-00003-of-00003.gguf is missing" in message
     paths[2].write_bytes(HEADER + b"x")
     model = store.resolve(paths[1])
     assert (model.path, model.size) == (paths[0], 3 * len(HEADER) + 1)
@@ -154,10 +148,8 @@ def test_a_split_gguf_needs_all_its_files(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
-    with pytest.raises(ModelBroken, match="found a folder"):
-        store.resolve(tmp_path)
-    with pytest.raises(ModelBroken, match=r"no config\.json"):
-        store.resolve(tmp_path, kind="embedder")
+    assert "found a folder" in said(ModelBroken, store.resolve, tmp_path)
+    assert "no config.json" in said(ModelBroken, store.resolve, tmp_path, kind="embedder")
     path = tmp_path / "mine"
     for name in ("config.json", "1_Pooling/config.json", ".git/config"):
         (path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -168,8 +160,7 @@ def test_a_folder_is_no_gguf_but_may_be_a_model_folder(tmp_path: Path) -> None:
 
 def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hub) -> None:
     hub.cuts = [100, 1000, 1500]
-    with pytest.raises(DownloadFailed, match=r"ended after 1,500 of 2,052 bytes"):
-        fetch("tiny")
+    assert "ended after 1,500 of 2,052 bytes" in said(DownloadFailed, fetch, "tiny")
     assert litter(folder) == [f"{FILE}.part"]
     hub.failures = [(503, "Busy"), (500, "Oops")]
     seen: list[tuple[int, int]] = []
@@ -180,25 +171,24 @@ def test_a_connection_that_ends_is_taken_up_where_it_ended(folder: Path, hub: Hu
     assert seen[-1] == (len(BYTES), len(BYTES))
 
 
-@pytest.mark.parametrize(("left", "ranges"), [(BYTES[:9], False), (WRONG, True), (BYTES + b"more", True)])
-def test_a_server_without_range_gives_a_whole_file(folder: Path, hub: Hub, left: bytes, ranges: bool) -> None:
+@pytest.mark.parametrize(
+    ("left", "ranges", "answers"),
+    # The third is as a call leaves it that ends before it renames the file.
+    [(BYTES[:9], False, 1), (WRONG, True, 2), (BYTES, True, 1), (BYTES + b"more", True, 2)],
+)
+def test_what_is_left_of_a_download_is_gone_on_with_or_fetched_anew(
+    folder: Path, hub: Hub, left: bytes, ranges: bool, answers: int
+) -> None:
     (folder / f"{FILE}.part").write_bytes(left)
     hub.ranges = ranges
     assert fetch("unsized").path.read_bytes() == BYTES
-    assert hub.asked == [f"bytes={len(left)}-", None][: 1 + ranges]
-
-
-def test_a_download_that_is_whole_is_not_fetched_again(folder: Path, hub: Hub) -> None:
-    (folder / f"{FILE}.part").write_bytes(BYTES)  # as a call leaves it that ends before it renames the file
-    assert fetch("unsized").sha256 == SHA256
-    assert hub.asked == [f"bytes={len(BYTES)}-"]
+    assert hub.asked == [f"bytes={len(left)}-", None][:answers]
 
 
 @pytest.mark.parametrize(("served", "message"), [(WRONG, "found sha256"), (BYTES[:-1], "offers 2,051 bytes")])
 def test_wrong_bytes_are_refused_and_deleted(folder: Path, hub: Hub, served: bytes, message: str) -> None:
     hub.files = dict.fromkeys(hub.files, served)
-    with pytest.raises(DownloadFailed, match=f"wrong bytes: {message}"):
-        fetch("tiny")
+    assert f"wrong bytes: {message}" in said(DownloadFailed, fetch, "tiny")
     assert (litter(folder), (folder / FILE).exists()) == ([], False)
 
 
@@ -237,27 +227,19 @@ def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: 
     assert f"{hashlib.sha256(b'{}').hexdigest()}  config.json\n" in sums
     assert f"{hashlib.sha256(b'a').hexdigest()}  vocab.txt\n" in sums
     (folder / "folder" / "config.json").write_bytes(b"{!")
-    with pytest.raises(ModelBroken, match="run: localeval models fetch folder"):
-        store.resolve("folder")
+    assert "run: localeval models fetch folder" in said(ModelBroken, store.resolve, "folder")
     assert fetch("folder").sha256 == model.sha256
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_stderr_undoes_no_fetch(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / FILE).write_bytes(BYTES)
-    fetched = []
-    with suppress(OSError), Path("/dev/full").open("w") as full:
-        monkeypatch.setattr("sys.stderr", full)
-        fetched.append(fetch("tiny", tmp_path))
-    assert [model.size for model in fetched] == [len(BYTES)]
-
-
-def test_where_stderr_is_closed_no_message_gets_into_the_data(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("stderr", [None, FULL])
+def test_a_fetch_goes_on_where_stderr_is_closed_or_full_and_no_message_gets_into_the_data(
+    stderr: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / FILE).write_bytes(BYTES)
-    monkeypatch.setattr("sys.stderr", None)
-    fetch("tiny", tmp_path)
+    (folder.parent / FILE).write_bytes(BYTES)
+    monkeypatch.setattr("sys.stderr", stderr)
+    with draw_progress() as report:
+        assert fetch("tiny", folder.parent, report).size == len(BYTES)
+        report(50, 100)
     assert capsys.readouterr().out == ""
 
 
@@ -278,38 +260,31 @@ def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: 
         assert litter(folder) == []
         (folder / FILE).unlink()
     path.write_bytes(WRONG)
-    with pytest.raises(DownloadFailed):  # the hub is asked, and can't be reached
-        fetch("tiny", path)
+    said(DownloadFailed, fetch, "tiny", path)  # the hub is asked, and can't be reached
     assert path.read_bytes() == WRONG
 
 
-def test_a_copy_that_finds_no_room_is_told_with_the_folder_and_leaves_nothing(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_without_room_is_told_and_undone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def copy(source: Path, target: Path) -> None:
         target.write_bytes(BYTES[:9])
         raise OSError(errno.ENOSPC, "No space left", str(source))
 
-    (tmp_path / FILE).write_bytes(BYTES)
+    (folder.parent / FILE).write_bytes(BYTES)
     monkeypatch.setattr("os.link", Mock(side_effect=OSError))  # from another disk
     monkeypatch.setattr("shutil.copyfile", copy)
     with pytest.raises(ModelError, match=f"{re.escape(str(folder))}.*No space left.*LOCALEVAL_MODELS"):
-        fetch("tiny", tmp_path)
+        fetch("tiny", folder.parent)
     assert litter(folder) == []
 
 
 def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file or folder"):
-        fetch("tiny", tmp_path / "typo")
-    with pytest.raises(ModelMissing, match="it has: tiny, unsized"):
-        fetch("tinny")
-    with pytest.raises(ModelError, match=r"huge needs 1,000,000,000,000,000,000 more bytes"):
-        fetch("huge")
+    assert "no such file or folder" in said(InputError, fetch, "tiny", tmp_path / "typo")
+    assert "it has: tiny, unsized" in said(ModelMissing, fetch, "tinny")
+    assert "huge needs 1,000,000,000,000,000,000 more bytes" in said(ModelError, fetch, "huge")
     addresses = ["file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"]
     for address in (*addresses, "http://", "http://a b/", "http://127.0.0.1:port"):
         monkeypatch.setenv("LOCALEVAL_HUB", address)
-        with pytest.raises(InputError, match="LOCALEVAL_HUB"):
-            fetch("tiny")
+        assert "LOCALEVAL_HUB" in said(InputError, fetch, "tiny")
     assert hub.asked == []
 
 

@@ -1,7 +1,5 @@
 """The network guard: what it refuses, counts and lets through, and where the command line sets it."""
 
-from __future__ import annotations
-
 import _socket
 import asyncio
 import os

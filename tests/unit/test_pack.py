@@ -1,7 +1,5 @@
 """A pack: filled with small wheels and a tiny model, carried over, and taken only as it was packed."""
 
-from __future__ import annotations
-
 import ast
 import ensurepip
 import errno
@@ -13,10 +11,10 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -32,6 +30,7 @@ from localeval.pack import install
 from localeval.pack.build import NO_AMX, PORTABLE, LlamaBuild, build_wheel, needed_glibc
 from localeval.pack.collect import PackContents, choose_contents, default_models, pack
 from localeval.pack.unpack import install_pack, unpack
+from tests.commands import said
 from tests.loopback import BYTES, FILE, HUB, SHA256, loopback_hub, move_in, toml_row, write_wheel
 
 PACKAGES = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")  # install.py imports them
@@ -41,11 +40,6 @@ FAKE_MAIN = b"""
 import os, pathlib, sys
 pathlib.Path(os.environ["LOCALEVAL_MODELS"], "asked").write_text(" ".join(sys.argv[1:]))
 """
-
-
-@pytest.fixture
-def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    return set_up(monkeypatch, tmp_path)
 
 
 def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
@@ -72,6 +66,9 @@ def set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     write_wheel(tmp_path / "index", "localeval", {"localeval/__main__.py": b"stranger"}, version("localeval"))
     shutil.copy(next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")), tmp_path / "index")
     return tmp_path / "index"
+
+
+index = pytest.fixture(set_up)
 
 
 def contents(*models: str) -> PackContents:
@@ -122,10 +119,8 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
 def test_an_interrupted_pack_goes_on_and_is_mended(index: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pack"
     hidden = next(index.glob("sklearn-*.whl")).rename(tmp_path / "held-back")
-    with pytest.raises(DownloadFailed, match="sklearn"):
-        pack(contents("tiny", "other"), folder)
-    with pytest.raises(install.Refused, match=r"is not finished; run localeval pack again"):
-        install.read_manifest(folder)
+    assert "sklearn" in said(DownloadFailed, pack, contents("tiny", "other"), folder)
+    assert "is not finished; run localeval pack again" in said(install.Refused, install.read_manifest, folder)
     model = folder / "models" / FILE
     before = model.stat().st_mtime_ns
     hidden.rename(index / "sklearn-1.0-py3-none-any.whl")
@@ -148,8 +143,7 @@ def test_a_folder_with_other_things_is_left_as_it_is(index: Path, tmp_path: Path
     (folder / name).parent.mkdir(parents=True)
     for text in ('{"files": {"mine": {}}}', '{"files": []}'):
         (folder / name).write_text(text)
-        with pytest.raises(InputError, match="holds other things"):
-            pack(contents("tiny"), folder)
+        assert "holds other things" in said(InputError, pack, contents("tiny"), folder)
         assert files_of(folder) == {name}
 
 
@@ -252,16 +246,14 @@ def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path
 def test_a_model_that_cannot_be_packed_is_refused(index: Path, tmp_path: Path) -> None:
     assert (default_models("tiny", None), default_models(None, None)) == (["tiny"], [])
     assert len(choose_contents(["tiny", "tiny"], LlamaBuild()).models) == 1
-    with pytest.raises(ModelMissing, match=r"'mine\.gguf' is not in the catalog"):
-        choose_contents(["mine.gguf"], LlamaBuild())
+    message = said(ModelMissing, choose_contents, ["mine.gguf"], LlamaBuild())
+    assert "'mine.gguf' is not in the catalog" in message
     chosen, path = contents("tiny"), tmp_path / "models" / FILE
     flip(path)
     remember_sha256(path, SHA256)  # as if it changed without a trace
-    with pytest.raises(ModelBroken, match=r"models verify tiny$"):
-        pack(chosen, tmp_path / "pack")
+    assert said(ModelBroken, pack, chosen, tmp_path / "pack").endswith("models verify tiny")
     path.unlink()
-    with pytest.raises(ModelMissing, match="run: localeval models fetch tiny"):
-        choose_contents(["tiny"], LlamaBuild())
+    assert "localeval models fetch tiny" in said(ModelMissing, choose_contents, ["tiny"], LlamaBuild())
 
 
 def test_without_a_terminal_nothing_is_written_until_yes(index: Path, tmp_path: Path) -> None:
@@ -302,9 +294,7 @@ def test_the_installer_imports_only_the_standard_library_and_an_old_python_can_r
     assert {name.partition(".")[0] for name in imported} <= set(sys.stdlib_module_names)
 
 
-def test_the_installer_mends_half_an_environment_behind_a_link_and_keeps_a_whole_one(
-    packed: Path, tmp_path: Path
-) -> None:
+def test_the_installer_mends_half_an_environment_and_keeps_a_whole_one(packed: Path, tmp_path: Path) -> None:
     store, home = tmp_path / "store", tmp_path / "home"
     into = home / ".local" / "share" / "localeval" / "venv"
     store.mkdir()
@@ -331,7 +321,7 @@ def test_the_installer_mends_half_an_environment_behind_a_link_and_keeps_a_whole
     ],
 )
 def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
-    packed: Path, tmp_path: Path, spoil: Callable[[Path], object], code: int, message: str
+    packed: Path, tmp_path: Path, spoil: Any, code: int, message: str
 ) -> None:
     spoil(packed)
     _, stderr = run_installer(packed, "--into", tmp_path / "new", home=tmp_path, code=code)
@@ -351,20 +341,14 @@ def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
         (partial(change, models=[5]), "is damaged", 3),
         (partial(change, models="tiny"), "is damaged", 3),
         (partial(change, python=3), "is damaged", 3),
-        (
-            lambda path: path.write_text(path.read_text().replace('"size": ', '"size": "x", "n": ')),
-            "damaged",
-            3,
-        ),
+        (lambda p: p.write_text(p.read_text().replace('"size": ', '"size": "x", "n": ')), "is damaged", 3),
         (partial(change, localeval_pack=2), "is of a newer kind of pack", 2),
         (Path.unlink, "is no pack of localeval's", 2),
         (partial(change, models=[]), "it is not the pack you were told of", 3),
         *((partial(list_file, name=name), "which no pack holds", 3) for name in OUTSIDE),
     ],
 )
-def test_a_manifest_that_is_not_sound_is_told(
-    packed: Path, spoil: Callable[[Path], object], message: str, code: int
-) -> None:
+def test_a_manifest_that_is_not_sound_is_told(packed: Path, spoil: Any, message: str, code: int) -> None:
     sha256 = install.read_manifest(packed)["sha256"] if "told" in message else ""
     spoil(packed / "manifest.json")
     with pytest.raises(install.Refused, match=message) as refused:
@@ -388,17 +372,12 @@ def test_a_machine_that_does_not_fit_is_told(packed: Path, facts: dict[str, obje
     assert refused.value.exit_code == 2
 
 
-def test_a_full_disk_is_told_with_the_folder(
+def test_unpack_places_the_models_and_a_full_disk_is_told_with_the_folder(
     packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        install, "install", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
-    )
-    with pytest.raises(InputError, match=f"^{tmp_path / 'new'}: No space left"):
-        install_pack(packed, tmp_path / "new")
-
-
-def test_unpack_places_the_models(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(install, "install", Mock(side_effect=full))
+    assert said(InputError, install_pack, packed, Path("new")).startswith("new: No space left")
     (tmp_path / "there").mkdir()
     store = move_in(monkeypatch, tmp_path / "there", toml_row("tiny", HUB))  # which is another machine's
     with loopback_hub(tiny__gguf=BYTES) as hub:
@@ -409,6 +388,5 @@ def test_unpack_places_the_models(packed: Path, tmp_path: Path, monkeypatch: pyt
         unpack(packed)
         assert (store / FILE).stat().st_ino == before
         flip(packed / "models" / FILE)
-        with pytest.raises(PackBroken, match=FILE):
-            unpack(packed)
+        assert FILE in said(PackBroken, unpack, packed)
         assert hub.asked == []

@@ -1,7 +1,5 @@
 """The report and tables as files: they load and calculate nothing, and show every text as text."""
 
-from __future__ import annotations
-
 import base64
 import builtins
 import csv
@@ -27,6 +25,7 @@ from localeval.report.html.shown import labels, show_controls
 from localeval.report.tables import SCORES, STATEMENTS, cell
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.injection import KINDS
+from tests.commands import said
 from tests.reports import HOSTILE, METRICS_SHOWN, Page, hostile, large, plain, small
 
 FULL = Score(1.0, 1.0)
@@ -195,8 +194,7 @@ def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) ->
     command = CliRunner().invoke(commands, ["report", str(folder), "--html", str(again)])
     assert (command.exit_code, again.read_text(encoding="utf-8")) == (0, page)
     assert str(result) + "\n" in command.output
-    with pytest.raises(InputError, match="can't be written there"):
-        result.to_html(tmp_path / "nowhere" / "report.html")
+    assert "can't be written there" in said(InputError, result.to_html, tmp_path / "nowhere" / "report.html")
 
 
 def test_a_notebook_gets_a_table_of_escaped_text_and_no_script(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,23 +219,19 @@ ANSWERS: list[Any] = [{"verdict": 0.75}, {"verdict": 0.5}, {"reason": "It says s
 ANSWERS += [{"verdict": 0.25}, {"reason": "+Nothing."}, EngineError("broken")]
 
 
-@pytest.fixture
-def result(tmp_path: Path) -> Result:
-    samples = [
-        {"id": name, "response": response, "retrieved_contexts": [context], "faithfulness": "mine"}
-        for name, response, context in ROWS
-    ]
-    judge = fake_judge(FakeEngine(ANSWERS))
-    return evaluate(samples, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
-
-
 def rows(path: Path) -> list[list[str]]:
     assert path.read_bytes().startswith(b"\xef\xbb\xbfid,")
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.reader(file))
 
 
-def test_the_tables_have_a_row_a_sample_and_a_row_a_statement(result: Result, tmp_path: Path) -> None:
+def test_tables_have_a_row_a_sample_or_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [
+        {"id": name, "response": response, "retrieved_contexts": [context], "faithfulness": "mine"}
+        for name, response, context in ROWS
+    ]
+    judge = fake_judge(FakeEngine(ANSWERS))
+    result = evaluate(samples, ["faithfulness"], judge, tmp_path, statements="sentences", explain=True)
     assert rows(tmp_path / SCORES) == [
         ["id", *("faithfulness" + part for part in ("", "_soft", "_status", "_reason"))],
         ["茶", "1.0", "0.625", "scored", ""],
@@ -251,6 +245,17 @@ def test_the_tables_have_a_row_a_sample_and_a_row_a_statement(result: Result, tm
         ["茶", "support", songs, songs, "0.5", "1", "", "", "7 1900", "'-It may."],
         [f"'{EVIL}", "support", sings, sings, "0.25", "0", "'=Tea sings.", "0", "", "'+Nothing."],
     ]
+    frame = result.to_pandas()
+    assert list(frame.columns) == [
+        *("id", "response", "retrieved_contexts", "sample_faithfulness"),
+        *("faithfulness", "faithfulness_soft", "faithfulness_status", "faithfulness_reason"),
+    ]
+    assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
+    # A sample's own column with the name of a score is kept beside it.
+    first = frame.iloc[0][["sample_faithfulness", "faithfulness", "faithfulness_soft"]]
+    assert first.tolist() == ["mine", 1, 0.625]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert "pip install" in said(InputError, result.to_pandas)
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d"])
@@ -263,18 +268,3 @@ def test_text_that_a_spreadsheet_would_calculate_has_an_apostrophe_before_it(sig
     for content in (f"a{sign}b", f"2{sign}1", "", "茶\n\t", -0.5, None):
         assert cell(content) == content
     assert cell("a\x00b\x1b[31m\r\nc") == "a b [31m\nc"
-
-
-def test_a_data_frame_has_samples_and_scores(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = result.to_pandas()
-    assert list(frame.columns) == [
-        *("id", "response", "retrieved_contexts", "sample_faithfulness"),
-        *("faithfulness", "faithfulness_soft", "faithfulness_status", "faithfulness_reason"),
-    ]
-    assert frame["faithfulness_reason"].tolist() == ["", "", "no_statements", "engine_error"]
-    # A sample's own column with the name of a score is kept beside it.
-    first = frame.iloc[0][["sample_faithfulness", "faithfulness", "faithfulness_soft"]]
-    assert first.tolist() == ["mine", 1, 0.625]
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match="pip install"):
-        result.to_pandas()

@@ -1,7 +1,5 @@
 """The report in a real browser, as a reader uses it: headless Chromium, from a file, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The suite runs a seeded part of the repeats; LOCALEVAL_TEST_REPEATS=1000 runs all, and `-rP` shows the shares.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from itertools import product
