@@ -98,12 +98,11 @@ class OutputFile(_Output):
         return path
 
 
-METRIC_NAMES = option(
-    *("--metrics", "-m"),
-    multiple=True,
-    callback=_split_names,
-    help="Metric names, separated by commas; may be given several times.",
-)
+_NAMES: dict[str, Any] = {
+    "multiple": True,
+    "callback": _split_names,
+    "help": "Metric names, separated by commas; may be given several times.",
+}
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
 
 JUDGE = option(
@@ -147,9 +146,11 @@ _JUDGING_OPTIONS = [
     for name in vars(DEFAULTS)
     if name != "prompts"
 ]
-JUDGING = [METRIC_NAMES, *_JUDGE_OPTIONS, *_JUDGING_OPTIONS, JSON]  # of judging commands: `split_options`
-RESCORING = [  # can be changed without judging again; the default is the value of the run
-    click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC
+# Of judging commands; see `split_options`.
+JUDGING = [option("--metrics", "-m", **_NAMES), *_JUDGE_OPTIONS, *_JUDGING_OPTIONS, JSON]
+RESCORING = [  # can be changed without judging again; the default is the value of the run, and no variable's
+    click.Option(["--metrics", "-m"], **_NAMES),
+    *(click.Option([f"--{name}"], **{**_of_field(Options, name), "default": None}) for name in ARITHMETIC),
 ]
 
 

@@ -39,8 +39,8 @@ GATES = [
         ["--fail-on-drop"],
         type=click.Path(path_type=Path),
         metavar="RUN",
-        help="Exit 1 if a metric is worse than in RUN by more than chance (p < 0.05), or fewer than half of "
-        "the samples scored there were scored again.",
+        help="Exit 1 if a metric is worse than in RUN by more than chance (p < 0.05) or not computed, or "
+        "fewer than half of the samples scored there were scored again.",
     ),
     click.Option(["--junit"], type=OutputFile(), metavar="FILE", help="Write the gates as JUnit XML."),
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from localeval.cli.options import JSON, METRIC_NAMES, RESCORING, OutputFile, OutputFolder, take_options
+from localeval.cli.options import JSON, RESCORING, OutputFile, OutputFolder, take_options
 from localeval.cli.results import GATES, Gates, show, some_missed
 from localeval.report.progress import live_line
 from localeval.runs import folder
@@ -38,7 +38,7 @@ def report(run: Path, html: Path | None) -> None:
     say(f"report: {path}")
 
 
-@click.command(params=[METRIC_NAMES, *RESCORING, JSON, *GATES])
+@click.command(params=[*RESCORING, JSON, *GATES])
 @_RUN
 @click.option(
     "-o",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 Status = Literal["scored", "undefined", "failed"]
@@ -37,7 +37,8 @@ class Score:
     """A metric's result for one sample; equal records give equal scores.
 
     value   the share after thresholds, 0 to 1; None unless `status` is "scored"
-    soft    the same from the probabilities themselves; agreement with people is measured on it
+    soft    the same from the probabilities themselves; agreement with people is measured on it. A metric of
+            your own may leave it out; then it is `value`
     status  "scored"; "undefined": there was nothing to judge; "failed": the judge could not
     reason  "" or a code: a key of `REASONS`, or "missing_" and the column
 
@@ -46,16 +47,21 @@ class Score:
     """
 
     value: float | None
-    soft: float | None
+    soft: float | None = None
     status: Status = "scored"
     reason: str = ""
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether there is a value just where the status is "scored", and all numbers lie in 0 to 1."""
-        numbers = [number for number in (self.value, self.soft) if number is not None]
+    def checked(self) -> Score:
+        """Return the score, with `value` for a missing `soft`.
+
+        Raises ValueError unless all numbers lie in 0 to 1, and there is a value just where it is "scored".
+        """
+        score = replace(self, soft=self.value) if self.soft is None else self
+        numbers = [number for number in (score.value, score.soft) if number is not None]
         is_right = self.value is not None if self.status == "scored" else not numbers
-        return is_right and self.status in get_args(Status) and all(0 <= number <= 1 for number in numbers)
+        if not (is_right and self.status in get_args(Status) and all(0 <= number <= 1 for number in numbers)):
+            raise ValueError(f"{self} is no possible score")
+        return score
 
     @classmethod
     def undefined(cls, reason: str) -> Score:

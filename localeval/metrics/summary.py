@@ -117,12 +117,10 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    with suppress(AttributeError, TypeError, ValueError):  # a caller's own metric may return anything
-        # numpy's numbers are not JSON's
+    with suppress(AttributeError, TypeError, ValueError, ArithmeticError):
+        # A caller's own metric may return anything, and numpy's numbers are not JSON's.
         value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
-        soft = value if soft is None else soft
-        if (checked := Score(value, soft, score.status, str(score.reason))).is_valid:
-            return checked
+        return Score(value, soft, score.status, str(score.reason)).checked()
     raise InputError(
         f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without them it "
         "has to give Score.undefined(reason)."

@@ -198,6 +198,8 @@ def _link_local(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
             shutil.copyfile(source, part)
         except OSError as error:
             part.unlink(missing_ok=True)
+            if error.errno not in DISK_FULL:
+                raise
             raise ModelError(
                 f"{source} can't be copied to {part.parent} ({error.strerror}); make room there, or set "
                 "LOCALEVAL_MODELS to a folder on another disk."
@@ -211,7 +213,8 @@ def _hub() -> str:
     try:
         address = urllib.parse.urlsplit(hub)
         host, _ = (address.hostname or "").encode("idna"), address.port  # as the request would
-        valid = address.scheme in ("http", "https") and host and address.path.isascii() and " " not in hub
+        rest = address._replace(netloc="").geturl()
+        valid = address.scheme in ("http", "https") and host and rest.isascii() and " " not in hub
     except ValueError:
         valid = False
     if not valid:

@@ -62,7 +62,7 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
             file["size"] + 0, file["sha256"] + ""  # raise TypeError for values of another type
             if not is_safe(name):
                 raise Refused(f"{path} names {name!r}, which no pack holds; do not use this pack.", 3)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise Refused(f"{path} is damaged; copy the pack again.", 3) from error
     return manifest
 

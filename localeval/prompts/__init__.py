@@ -229,10 +229,10 @@ def _replaced(judgement: str, language: str, text: str, where: str) -> Prompt:
     usual = next(name for name in built_in.items if name not in named)
     fields = {item.get("leaf", usual): item.keys() - _OPTIONAL - {"leaf"} for item in items}
     texts = {*chain.from_iterable(example.model_extra or {} for example in built_in.examples)}
+    known = {*chain.from_iterable(items), *_OPTIONAL, "leaf"}
     for number, example in enumerate(prompt.examples, 1):
-        named = {*chain.from_iterable(example.items)} - _OPTIONAL - {"leaf"}
-        unknown = sorted({*(example.model_extra or {})} - texts | named - {*chain.from_iterable(items)})
-        if unknown:
+        of_items = {*chain.from_iterable(example.items)} - known
+        if unknown := sorted(({*(example.model_extra or {})} - texts) | of_items):
             raise PromptError(f"{where}: example {number}: {unknown[0]} is not known; {see}")
         if unknown := [item["leaf"] for item in example.items if item.get("leaf", usual) not in fields]:
             fault = f"there is no leaf {shorten(unknown[0])}; choose one of: {', '.join(fields)}"

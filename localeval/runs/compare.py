@@ -78,21 +78,21 @@ class Comparison:
     """The result of `compare`; `print(comparison)` shows a table.
 
     metrics   metric -> its comparison, for the metrics of both runs
-    missing   the metrics of the first run that the second does not have
     paired    number of samples in both runs; `only_a` and `only_b` count those in one run only
     forced    fields of the signature that change scores and differ, where the runs were compared by `force`
     warnings  other caveats, one sentence each
+    missing   the metrics of the first run that the second does not have
     """
 
     a: str
     b: str
     metrics: Mapping[str, Compared]
-    missing: tuple[str, ...]
     paired: int
     only_a: int
     only_b: int
     forced: tuple[str, ...]
     warnings: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
     def worse(self) -> list[str]:
         """List the metrics that got worse by more than chance, or may have: "worse" or "differs"."""

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -171,6 +171,7 @@ def plan(
         return make_plan(dataset, selected, loaded, choices, folder, measure=True)
 
 
+@wraps(evaluate, assigned=())  # for its signature
 async def aevaluate(*arguments: Any, **options: Any) -> Result:
     """Call `evaluate` in a thread of its own, so that it does not block the event loop."""
     return await asyncio.to_thread(evaluate, *arguments, **options)

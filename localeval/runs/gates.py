@@ -125,7 +125,7 @@ def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
         outcomes.append(Outcome(f"{metric}: no drop from {printable(where)}", text, missed))
     for metric in compared.missing:
         gate = f"{metric}: no drop from {printable(where)}"
-        outcomes.append(Outcome(gate, "it is not computed here", missed=True))
+        outcomes.append(Outcome(gate, "it is not computed in this run", missed=True))
     return outcomes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -176,7 +177,7 @@ def compute_states(
                 states = np.ascontiguousarray(result.values[first:].astype(np.float16))
                 data = {"states": states, "ends": np.array(result.ends[first:]) - offset}
                 with writing_to(folder, "judge's states"):
-                    (temporary := file.with_suffix(".part")).write_bytes(save(data))
+                    (temporary := file.with_suffix(f".{os.getpid()}.part")).write_bytes(save(data))
                     temporary.replace(file)  # atomic: a file in the cache is complete
             readings.append(Reading(**vars(item), states=data["states"], ends=tuple(data["ends"].tolist())))
         if progress is not None:

@@ -86,11 +86,9 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
             raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
         if unknown := sorted(row.records.keys() - JUDGEMENTS.keys()):
             raise ValueError(f"there is no judgement {unknown[0]!r}")
-        if wrong := sorted(name for name, score in row.scores.items() if not score.is_valid):
-            raise ValueError(f"sample {sample.id} has no possible score of {wrong[0]}")
         if missing := sorted(set(head.metrics) - row.scores.keys()):
             raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
-        scored.put(index, row.scores, {}, row.records)
+        scored.put(index, {name: score.checked() for name, score in row.scores.items()}, {}, row.records)
     return Result(
         scored,
         head.metrics,

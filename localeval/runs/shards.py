@@ -139,7 +139,14 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             watched=all(result.network.watched for result in results),
             refused=None if None in refused else sum(filter(None, refused)),
         )
-        whole = Result(scored, first.metrics, first.signature, network=network, skipped=first.skipped)
+        whole = Result(
+            scored,
+            first.metrics,
+            first.signature,
+            network=network,
+            skipped=first.skipped,
+            higher_is_better=first.higher_is_better,
+        )
         finish(output, whole)
     return whole
 

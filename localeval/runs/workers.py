@@ -16,7 +16,6 @@ from threading import RLock, Thread
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
@@ -146,8 +145,9 @@ def answer(judge: Judge, task: Task) -> Answer:
 def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
     """Say that the process has started, then answer tasks until the driver ends, which closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver handles Ctrl-C
-    # Progress bars of the embedder's libraries would make a semaphore, of which Python warns after a kill.
-    tqdm.set_lock(RLock())
+    from tqdm import tqdm  # type: ignore[import-untyped]  # of sentence-transformers, as are the bars
+
+    tqdm.set_lock(RLock())  # else a bar makes a semaphore, of which Python warns after a kill
     if refuse_network:
         offline()
     judge: Judge | None = None

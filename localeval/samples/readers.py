@@ -152,8 +152,9 @@ def _csv_rows(lines: Iterable[str], name: str, delimiters: str, names: Names) ->
             break
     # The delimiter is the one that is most frequent in the header.
     delimiter = max(delimiters, key="".join(header_lines).count)
+    spaced = f'{delimiter} "' in "".join(header_lines)  # as in `"a", "b"`
     texts = chain(header_lines, lines)
-    reader = csv.reader(texts, delimiter=delimiter, strict=True, skipinitialspace=True)  # for `"a", "b"`
+    reader = csv.reader(texts, delimiter=delimiter, strict=True, skipinitialspace=spaced)
     header, number = list[str](), 0
     while True:
         start, cells, fault = reader.line_num + 1, [""], ""
@@ -205,8 +206,9 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
 
 def table_rows(table: Any, name: str, names: Names) -> Rows:
     """Yield the rows of a pandas, Polars, pyarrow or Hugging Face table. A named pandas index is a column."""
-    if hasattr(table, "with_format"):  # a Dataset, which may give its rows as tables
-        table = table.with_format(None)
+    form = getattr(table, "format", {})  # of a Dataset, which may give its rows as tables
+    if form.get("type") in ("arrow", "pandas", "polars"):
+        table = table.with_format(None, columns=form["columns"])
     rows: Iterable[Mapping[str, Any]] = table
     columns: list[Any] = []
     if hasattr(table, "iter_rows"):
@@ -241,7 +243,7 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     """Return a LangSmith row with the columns of a sample; a row that has any of them stays as it is.
 
     A field is found by its names in its object, or as the only value there, if a text; the rest is kept. Two
-    values of one field get two of its names, so that reading them refuses values that differ.
+    of its names stay two, so that reading them refuses values that differ.
 
     >>> from localeval.samples.sample import NAMES
     >>> from_langsmith({"inputs": {"input": "Who?"}, "outputs": {"answer": "Ann.", "cost": 1}}, NAMES)
@@ -258,15 +260,16 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
     for field, (langsmith_key, *object_names) in _LANGSMITH_FIELDS.items():
         if any(flat.get(alias) is not None for alias in names[field]):
             continue
-        keys = [*names[field], langsmith_key, *(names["response"] if field == "reference" else ())]
+        others = [langsmith_key, *(names["response"] if field == "reference" else ())]
         for name in object_names:
             members = [c for c in flat if str(c).startswith(f"{name}.") and c not in all_aliases]
-            matches = [member for member in (f"{name}.{key}" for key in keys) if member in members]
+            matches = [f"{name}.{key}" for key in names[field] if f"{name}.{key}" in members]
+            matches = matches or [f"{name}.{key}" for key in others if f"{name}.{key}" in members][:1]
             values = [value for value in objects.get(name, {}).values() if value is not None]
             is_only_text = len(members) == len(values) == 1 and isinstance(values[0], str)
             if is_only_text and field != "retrieved_contexts":
                 matches = members
-            for member in reversed(matches):  # the first counts where both have one name
+            for member in matches:
                 value, key = flat.pop(member), member.removeprefix(f"{name}.")
                 if isinstance(value, list):  # LangChain's documents
                     value = [x.get("page_content", x) if isinstance(x, Mapping) else x for x in value]

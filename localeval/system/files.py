@@ -92,7 +92,10 @@ def writing_to(path: str | Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path}: the {what} can't be written there ({error.strerror}).") from error
+        raise InputError(
+            f"{path}: the {what} can't be written there ({error.strerror}); make room, or choose "
+            "another place."
+        ) from error
 
 
 @contextmanager

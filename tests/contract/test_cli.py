@@ -170,8 +170,9 @@ def test_a_runs_folder_is_named_after_its_shard_or_by_a_variable(monkeypatch: py
         run("evaluate", "rows.jsonl", "--shard", shard)
     run("merge", "runs/rows-1-of-2", "runs/rows-2-of-2", "-o", "whole")
     monkeypatch.setenv("LOCALEVAL_OUTPUT", "named")
-    run("evaluate", "rows.jsonl")
-    assert Path("named/results.json").exists()
+    run("evaluate", "rows.jsonl", "-m", "faithfulness")
+    monkeypatch.setenv("LOCALEVAL_METRICS", "full_support")
+    assert "faithfulness: 9 scored" in run("rescore", "named").stdout  # as the run, whatever the variables
 
 
 @pytest.mark.parametrize("place", ["folder", "nowhere/x.html", "run/journal.jsonl", "run/card.json"])

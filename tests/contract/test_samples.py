@@ -151,6 +151,8 @@ def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: 
     assert dumped(path) == [dump("1", None, "A", None, None)]
     path.write_text(f'"id"{sign} "answer"\n"1"{sign} "A{sign} B"\n')  # with a space before a quote
     assert dumped(path) == [dump("1", None, f"A{sign} B", None, None)]
+    path.write_text(f'id{sign}answer\n1{sign} "A" B\n')  # a space that is part of the cell
+    assert dumped(path) == [dump("1", None, ' "A" B', None, None)]
 
 
 def test_a_format_is_said_and_what_it_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +214,8 @@ def test_rows_of_langsmith_are_read_as_they_are(inputs: Any, outputs: Any, refer
     dataset = datasets.Dataset.from_list([row])
     for source in ([row], dataset, dataset.with_format("arrow"), dataset.with_format("pandas")):
         assert dumped(source) == [dump("1", Q, A, C, G)]
+    as_ours = dataset.with_transform(lambda rows: {"answer": [A] * len(rows["inputs"])})
+    assert dumped(as_ours) == [dump("1", None, A, None, None)]
 
 
 def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -> None:
@@ -225,6 +229,8 @@ def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -
     assert (rest.user_input, rest.response, rest.reference) == (None, None, A)
     twice = {"inputs": {"question": Q, "query": A}, "outputs": {"answer": A}}
     assert "question and query are one field but differ" in fault([twice])
+    (traced,) = read_samples([{"inputs": {"question": Q}, "outputs": {"answer": A, "output": {"trace": 1}}}])
+    assert (traced.response, traced.model_extra) == (A, {"outputs.output": {"trace": 1}})
     plain = {"inputs": {"question": Q}, "response": A}  # its own columns count
     assert read_samples([plain])[0].model_extra == {"inputs": {"question": Q}}
 

@@ -13,6 +13,7 @@ import pytest
 from localeval import InputError, Judge, evaluate, plan, read_samples
 from localeval.compat import Faithfulness, RunConfig
 from localeval.metrics import METRICS, Metric, Score
+from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
@@ -84,11 +85,14 @@ def test_an_embedder_that_does_not_tell_what_it_is_is_refused_only_where_it_is_a
     assert evaluate([TEA], ["faithfulness"], mute).scores[0]["faithfulness"].status == "scored"
 
 
-def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    half = Metric("half", "1", ("response",), (), lambda *_: Score(0.5, None), "")
+def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    half = Metric("half", "1", ("response",), (), lambda *_: Score(0.5), "")
     monkeypatch.setitem(METRICS, "half", half)
-    result = evaluate([TEA], ["half"], idle())
+    result = evaluate([TEA], ["half"], idle(), tmp_path)
     assert result.scores == [{"half": Score(0.5, 0.5)}]
+    results = tmp_path / "results.json"  # earlier versions kept it so
+    results.write_text(results.read_text("utf-8").replace('"soft": 0.5', '"soft": null'), "utf-8")
+    assert load(tmp_path).scores == result.scores
 
 
 @pytest.mark.parametrize("rows", [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]])

@@ -259,6 +259,14 @@ def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path
     assert (tmp_path / "whole" / "results.json").read_bytes() == before
 
 
+def test_a_merged_run_has_the_direction_of_a_metric_that_nobody_registered(tmp_path: Path) -> None:
+    for part in (parts := shards(tmp_path, 2)):
+        for file in (part / "results.json", part / "run.json"):
+            text = file.read_text("utf-8").replace(f'"{METRICS[0]}"', '"unheard"')
+            file.write_text(text.replace('"higher_is_better": true', '"higher_is_better": false'), "utf-8")
+    assert merge(parts, tmp_path / "whole").higher_is_better["unheard"] is False
+
+
 def test_a_merged_run_is_watched_where_all_its_parts_were(tmp_path: Path) -> None:
     offline()
     parts = shards(tmp_path, 2)

@@ -3,7 +3,7 @@
 // as HTML is what this page holds for readers without script, where every text is escaped already.
 addEventListener("DOMContentLoaded", () => {
   const PAGE = 50, FLAGGED = 1, SPLIT = 2, FIRST = 5; // the place of the first score in a row
-  const SHOWN = 0.0005; // scores are shown to three decimals, and a range is of what is shown
+  const SHOWN = 0.0005; // scores have three decimals, which are no exact numbers here
   const root = document.documentElement;
   const by = (id) => document.getElementById(id);
   const all = (selector) => [...document.querySelectorAll(selector)];
