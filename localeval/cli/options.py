@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -82,10 +83,12 @@ class OutputFile(_Output):
         path = super().convert(value, param, ctx)
         params = ctx.params if ctx else {}
         try:
+            with suppress(FileNotFoundError):
+                path.stat()
             real = path.resolve()
             in_place = real.exists() and not real.is_file()  # a pipe is written to, a file is replaced
             writable = in_place or (real.parent.is_dir() and os.access(real.parent, os.W_OK))
-        except (OSError, RuntimeError):  # RuntimeError: a link to itself
+        except OSError:  # a link to itself, or a file in place of a folder
             writable = False
         if not writable:
             self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)

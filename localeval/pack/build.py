@@ -10,11 +10,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -91,7 +93,10 @@ def build_wheel(build: LlamaBuild) -> Path:
         base = build.version.partition("+")[0]
         run_pip("download", "--no-binary", NAME, "--dest", scratch, f"{NAME}=={base}")
         archive = next(Path(scratch).glob("*.tar.gz"))
-        shutil.unpack_archive(archive, scratch)
+        safely: Any = (
+            {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        )  # Python 3.12 warns without
+        shutil.unpack_archive(archive, scratch, **safely)
         source = Path(scratch) / archive.name.removesuffix(".tar.gz")
         if not build.native:
             _make_portable(source, compiler)

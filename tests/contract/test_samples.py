@@ -294,7 +294,7 @@ HEAD = "id,answer,contexts\n"
         ("data.csv", HEAD + '1,A,[]\n2,"A\nB"C,[]\n', ", lines 3 to 4:", "quote"),
         ("data.csv", HEAD + "1,A,The mill.\n", ", line 2:", "contexts is 'The mill.'"),
         ("data.csv", (HEAD + '1,"A\n').encode() + b'B\xe4",[]\n', ", lines 2 to 3:", "encoding"),
-        ("data.json", '[{"answer": "A"},\n]', ":", "line 2"),
+        ("data.json", '[{"answer": "A"},\n}', ":", "line 2"),
         ("data.json", '{"answer": "A"}\n{"answer": "B"}', ":", "--format jsonl"),
         ("data.json", '{"a": [{}],"b": [{}]}', ":", "several lists"),
         ("data.json", '[{},\n{"answer": 5}]', ", sample 2:", "answer is 5"),
