@@ -118,6 +118,8 @@ def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> 
 
     >>> split_windows(["A.", "B.", "C."], [1, 1, 1], 2)
     ['A.\\nB.', 'B.\\nC.']
+    >>> len(split_windows(["A."] * MOST_WINDOWS, [1] * MOST_WINDOWS, 1))
+    8
     >>> split_windows(["A.", "B.", "C."], [5, 5, 6], 10)
     ['A.\\nB.', 'C.']
     """

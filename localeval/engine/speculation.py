@@ -43,7 +43,7 @@ def draft(written: Sequence[int], prompt: NgramIndex, context: NgramIndex) -> li
     Looked up in the item's prompt, then in `written` itself (its last occurrence), then in the context.
 
     >>> prompt, context = NgramIndex([1, 2, 3, 4, 5, 6]), NgramIndex([6, 7])
-    >>> [draft(written, prompt, context) for written in ([9, 2, 3], [9, 8, 9], [6], [7])]
+    >>> [draft(written, prompt, context) for written in ([9, 2, 3], [9, 1, 9, 8, 9], [6], [7])]
     [[4, 5, 6], [8, 9], [7], []]
     """
     for n in range(min(_MAX_NGRAM, len(written)), 0, -1):

@@ -29,8 +29,8 @@ def one_line(text: str) -> str:
 def shorten(text: object, limit: int = 200) -> str:
     """Prepare text from outside for a message: printable, on one line, at most `limit` characters.
 
-    >>> shorten("a\\x1b[31m\\nb")
-    'a [31m b'
+    >>> shorten("a\\x1b[31m\\nb"), shorten("tea leaf", 6)
+    ('a [31m b', 'tea l…')
     """
     line = one_line(printable(str(text)))
     return line if len(line) <= limit else line[: limit - 1] + "…"

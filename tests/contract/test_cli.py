@@ -215,7 +215,7 @@ def test_a_broken_or_missing_model_is_exit_3_with_its_path_or_the_remedy(tiny_pa
         ("--calibration nowhere.json", 2, "nowhere.json"),
         ("--embedder nowhere", 3, "nowhere"),
         ("-m faithfulness_hhem", 3, "hhem"),
-        ("-m faithfulness --fail-under context_recall=0", 2, "is not computed here (faithfulness)"),
+        ("-m faithfulness --fail-under context_recall=0", 2, "context_recall, which is not computed here"),
         ("--fail-under answer_relevance=0", 2, "answer_relevance"),
         ("--fail-on-drop nowhere", 2, "nowhere"),
         ("--junit out.xml", 2, "--fail-under"),

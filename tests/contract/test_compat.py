@@ -397,7 +397,6 @@ before = "langchain_core" in sys.modules
 sys.modules["langchain_core"] = None
 from localeval.compat import Faithfulness
 print(before, {"ragas", "pandas", "torch", "llama_cpp", "transformers"} & set(sys.modules))
-from tests.commands import said
 from tests.originals import HALF, INPUTS, judge
 metric = Faithfulness(judge(*HALF))
 print(metric.invoke(INPUTS), asyncio.run(metric.ainvoke(INPUTS, threshold=0.1)))

@@ -74,7 +74,9 @@ def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() ->
 def test_the_judge_sees_single_quotes_and_the_two_sentences_that_share_most_with_a_statement() -> None:
     engine = FakeEngine([{"statements": ["'Tea' from Arl needs rain."]}, {"verdict": 1.0}])
     contexts = ["Tea sells well. Tea grows in Arl.", "Coffee needs sun. It needs much rain."]
-    fake_judge(engine).score("faithfulness", sample('"Tea" from Arl needs rain.', contexts))
+    tea = sample('"Tea" from Arl needs rain.', contexts)
+    support: Any = evaluate([tea], ["faithfulness"], fake_judge(engine)).samples[0].records["support"]
+    assert support.verdicts[0].evidence.text == "Tea grows in Arl."
     assert engine.calls[0].items[0].endswith("Sentence: 'Tea' from Arl needs rain.")
     assert '"' not in engine.calls[0].context
     closest = "Closest in the documents: Tea grows in Arl. … It needs much rain."
@@ -106,13 +108,14 @@ def test_long_contexts_are_cut_into_windows_and_the_best_one_decides(n_ctx: int)
 
 
 def test_a_reason_is_asked_for_where_the_window_holds_its_evidence(n_ctx: int) -> None:
-    verdicts = [{"verdict": p} for p in (0.1, 0.1, 0.1, 0.1, 0.8, 0.8)]
+    verdicts = [{"verdict": p} for p in (0.1, 0.1, 0.1, 0.1, 0.5, 0.5)]
     engine = FakeEngine([*verdicts, {"reason": "It says little."}, {"reason": "It says so."}], n_ctx=n_ctx)
     answer = sample("Tea grows. Filler sentence number 3 says nothing.", [FILLER, "Tea grows."])
     result = evaluate([answer], ["faithfulness"], fake_judge(engine), statements="sentences", explain=True)
     first, last = engine.calls[-2:]
     assert ("number 3 says" in first.context, "Tea grows." in first.context) == (True, False)
     assert "Tea grows." in last.context
+    assert "is supported" in last.items[0]  # from the threshold on
     record: Any = result.samples[0].records["reasons"]
     assert record.reasons == ("It says so.", "It says little.")
 

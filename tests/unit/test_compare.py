@@ -103,6 +103,12 @@ def test_runs_without_a_common_metric_sample_or_score_have_nothing_to_compare() 
     assert "nothing to compare" in str(compare(result({"0": Score.undefined("no_statements")}), one))
 
 
+def test_what_moved_most_is_shown_with_the_scores_of_each_run() -> None:
+    text = str(compare(result(scored([1.0, 0.0], [0.9, 0.1])), result(scored([0.0, 0.0], [0.2, 0.1]))))
+    [moved] = [line.split()[1:] for line in text.splitlines() if "-0.700" in line]
+    assert moved == ["0", "1.000", "0.000", "0.900", "0.200", "-0.700"]
+
+
 def test_no_name_reaches_the_terminal_with_control_characters() -> None:
     evil = "x\x1b[2J\x9by[bold]"
     named = signature().model_copy(update={**changed("judge", name=evil), "metrics": {evil: "1"}})

@@ -28,6 +28,14 @@ def test_a_changed_line_is_put_aside_and_told_once(tmp_path: Path, caplog: pytes
             assert journal.get("a") is None
     assert caplog.text.count(f"{JOURNAL}, line 1: not what was written") == 1
     assert "酒" in (tmp_path / DAMAGED).read_text("utf-8")
+    with Journal(tmp_path) as journal:
+        journal.put("b", "support", "2", {"text": "tea"}, {"rows": 1})
+    with Journal(tmp_path / "other") as other:
+        other.copy(JournalFile(tmp_path / JOURNAL), "b")
+    assert (tmp_path / "other" / JOURNAL).read_bytes() == (tmp_path / JOURNAL).read_bytes()
+    (tmp_path / JOURNAL).write_bytes((tmp_path / JOURNAL).read_bytes().replace(b"tea", b"ale"))
+    with Journal(tmp_path):
+        assert all(word in (tmp_path / DAMAGED).read_text("utf-8") for word in ("酒", "ale"))
 
 
 def test_a_long_journal_gives_each_keys_latest_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ from tests.loopback import BYTES, FILE, HUB, SHA256, Hub, loopback_hub, move_in,
 WRONG = BYTES[:-1] + b"\0"
 HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, 0)
 FULL = Mock(isatty=lambda: False, write=Mock(side_effect=OSError(28, "No space left on device")))
+FULL_BEHIND_A_BUFFER = Mock(isatty=lambda: False, flush=FULL.write)
 
 
 @pytest.fixture
@@ -231,7 +232,7 @@ def test_each_file_comes_from_its_repository_and_unpinned_sums_are_kept(folder: 
     assert fetch("folder").sha256 == model.sha256
 
 
-@pytest.mark.parametrize("stderr", [None, FULL])
+@pytest.mark.parametrize("stderr", [None, FULL, FULL_BEHIND_A_BUFFER])
 def test_a_fetch_goes_on_where_stderr_is_closed_or_full_and_no_message_gets_into_the_data(
     stderr: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,6 +38,7 @@ def test_unknown_numbers_are_found() -> None:
         ("1.5 million, 3亿", ["1,500,000 and 300,000,000"], ()),
         ("According to passages 7, 8 and 9 and [6], it snows (Passage 5).", SNOW, ()),
         ("It falls on 2021-05-03.", ["May 3, 2021"], ("5",)),
+        ("It is 3.5 metres long.", ["3 of 5 metres"], ("3.5",)),
         ("It opened on 2021.05.12.", ["On 2021-05-12 it opened."], ()),
         ("大桥于１９６３年建成，全长１２６米。", BRIDGE, ("1963", "126")),
         ("总投资3.5亿元，20个桥墩，占70％。", BRIDGE, ("70",)),

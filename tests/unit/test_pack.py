@@ -377,7 +377,8 @@ def test_unpack_places_the_models_and_a_full_disk_is_told_with_the_folder(
 ) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(install, "install", Mock(side_effect=full))
-    assert said(InputError, install_pack, packed, Path("new")).startswith("new: No space left")
+    new = tmp_path / "new"
+    assert said(InputError, install_pack, packed, new).startswith(f"{new}: No space left")
     (tmp_path / "there").mkdir()
     store = move_in(monkeypatch, tmp_path / "there", toml_row("tiny", HUB))  # which is another machine's
     with loopback_hub(tiny__gguf=BYTES) as hub:
