@@ -47,14 +47,8 @@ COMMANDS = {
     "verify": ("runs", "Judge part of a run again, and compare the results."),
 }
 _ONLINE = ("models", "pack")  # may use the network; `models` refuses it in all subcommands but `fetch`
-_RESUMABLE = (
-    "evaluate",
-    "card",
-    "fit",
-    "pack",
-    "unpack",
-    "models fetch",
-)  # continue where the last call stopped
+# They continue where the last call stopped.
+_RESUMABLE = ("evaluate", "card", "fit", "pack", "unpack", "models fetch")
 
 
 class _Commands(click.Group):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from localeval.samples import ALIASES, Sample, read_samples
+from localeval.samples.readers import is_table
 
 
 class EvaluationDataset:
@@ -23,9 +24,8 @@ class EvaluationDataset:
     """
 
     def __init__(self, samples: Iterable[Any]) -> None:
-        is_table = any(hasattr(samples, name) for name in ("collect", "columns", "column_names"))
         is_sequence = hasattr(samples, "__iter__") or hasattr(samples, "__getitem__")
-        if is_table or isinstance(samples, Mapping) or not is_sequence:
+        if is_table(samples) or isinstance(samples, Mapping) or not is_sequence:
             samples = read_samples(samples)  # which refuses what is no data set
         rows = [as_columns(item) for item in samples]
         given = [row.get("id") if isinstance(row, Mapping) else getattr(row, "id", None) for row in rows]

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import Timeout
@@ -191,19 +192,19 @@ def _link_local(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
     # Not the path of downloads: resuming one there would write into the user's file.
     part = _part(entry, file).with_suffix(".given")
     part.unlink(missing_ok=True)
-    try:
+    with suppress(OSError):  # from another disk, or where the file system has no links
         os.link(source.resolve(), part)
-    except OSError:
-        try:
-            shutil.copyfile(source, part)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            if error.errno not in DISK_FULL:
-                raise
-            raise ModelError(
-                f"{source} can't be copied to {part.parent} ({error.strerror}); make room there, or set "
-                "LOCALEVAL_MODELS to a folder on another disk."
-            ) from error
+        return part
+    try:
+        shutil.copyfile(source, part)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        if error.errno not in DISK_FULL:
+            raise
+        raise ModelError(
+            f"{source} can't be copied to {part.parent} ({error.strerror}); make room there, or set "
+            "LOCALEVAL_MODELS to a folder on another disk."
+        ) from error
     return part
 
 

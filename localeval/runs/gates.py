@@ -112,7 +112,7 @@ def gates_against(result: Result, baseline: Result, where: str) -> tuple[list[Ou
 
 def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
     """Return a gate for each metric of the first run, `where`: in the second it is there and not worse."""
-    outcomes = []
+    outcomes, gate = [], f"no drop from {printable(where)}"
     for metric, comparison in compared.metrics.items():
         few = comparison.pairs < _LEAST_SHARE * comparison.scored[0]
         text = "no sample was scored in both runs"
@@ -122,10 +122,9 @@ def drop_gates(compared: Comparison, where: str) -> list[Outcome]:
             p = digits(comparison.value.p, SIGNIFICANT)
             text += f"({comparison.value.a:.4f} before, {comparison.value.b:.4f} now, p = {p})"
         missed = few or comparison.finding in ("worse", "differs", "nothing to compare")
-        outcomes.append(Outcome(f"{metric}: no drop from {printable(where)}", text, missed))
+        outcomes.append(Outcome(f"{metric}: {gate}", text, missed))
     for metric in compared.missing:
-        gate = f"{metric}: no drop from {printable(where)}"
-        outcomes.append(Outcome(gate, "it is not computed in this run", missed=True))
+        outcomes.append(Outcome(f"{metric}: {gate}", "it is not computed in this run", missed=True))
     return outcomes
 
 

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from localeval.errors import InputError
-from localeval.samples.readers import Row, Rows, file_rows, from_langsmith, source_name, table_rows
+from localeval.samples.readers import (
+    Row,
+    Rows,
+    file_rows,
+    from_langsmith,
+    is_table,
+    source_name,
+    table_rows,
+)
 from localeval.samples.sample import NAMES, Names, Sample
 from localeval.system.arguments import whole_number
 from localeval.system.files import SpooledLines, StoredSequence
@@ -139,13 +147,12 @@ def _rows_of(
         return file_rows(source, format_name, encoding, names), source_name(source), Path(source)
     if format_name is not None or encoding is not None:
         raise InputError("samples: format and encoding are of files; leave them out here.")
-    is_table = any(hasattr(source, name) for name in ("itertuples", "iter_rows", "to_pylist", "column_names"))
-    if is_table and not isinstance(source, Mapping):
+    if is_table(source) and not isinstance(source, Mapping):
         name = type(source).__name__
         return table_rows(source, name, names), name, None
     if isinstance(source, Sample | Mapping) or not isinstance(source, Iterable):
         shown, remedy = shorten(repr(source), 60), "put one into a list"
-        if is_table:  # a DatasetDict
+        if is_table(source):  # a DatasetDict
             remedy = f"give one of its splits: {shorten(', '.join(map(str, source)))}"
         raise InputError(f"samples: expected a path or a list of samples, not {shown}; {remedy}.")
     rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))

@@ -151,8 +151,9 @@ def _csv_rows(lines: Iterable[str], name: str, delimiters: str, names: Names) ->
         if line.strip():
             break
     # The delimiter is the one that is most frequent in the header.
-    delimiter = max(delimiters, key="".join(header_lines).count)
-    spaced = f'{delimiter} "' in "".join(header_lines)  # as in `"a", "b"`
+    head = "".join(header_lines)
+    delimiter = max(delimiters, key=head.count)
+    spaced = f'{delimiter} "' in head  # as in `"a", "b"`
     texts = chain(header_lines, lines)
     reader = csv.reader(texts, delimiter=delimiter, strict=True, skipinitialspace=spaced)
     header, number = list[str](), 0
@@ -202,6 +203,12 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
         raise InputError(
             f"{name}: can't be read as Parquet ({shorten(error)}); write the file again."
         ) from None
+
+
+def is_table(source: object) -> bool:
+    """Return whether it is a table, or a lazy one, of pandas, Polars, pyarrow or Hugging Face."""
+    names = ("collect", "itertuples", "iter_rows", "to_pylist", "column_names")
+    return any(hasattr(source, name) for name in names)
 
 
 def table_rows(table: Any, name: str, names: Names) -> Rows:

@@ -97,7 +97,7 @@ def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iter
         agreement=shown.known_agreement(result.signature),
         cost=cost,
         listed=listed,
-        misread={kind: len(ids) for kind, ids in misread(result).items()},
+        misread=misread(result),
         differ=differ,
         most_named=MOST_NOTED,
         details=details,
