@@ -55,8 +55,8 @@ def as_parquet(rows: Rows, path: Path) -> Path:
     return path
 
 
-def as_gzip(rows: Rows, path: Path) -> Path:
-    path.write_bytes(gzip.compress(write_rows(path, rows).read_bytes()))
+def packed(path: Path) -> Path:
+    path.write_bytes(gzip.compress(path.read_bytes()))
     return path
 
 
@@ -67,9 +67,10 @@ WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "csv": ("data.csv", as_csv),
     "csv as Excel writes it": ("data.csv", lambda rows, path: as_csv(rows, path, ",", "utf-8-sig")),
     "tsv in UTF-16": ("data.tsv", lambda rows, path: as_csv(rows, path, "\t", "utf-16")),
+    "packed csv": ("data.CSV.GZ", lambda rows, path: packed(as_csv(rows, path))),
     "parquet": ("data.parquet", as_parquet),
-    "gzip": ("data.jsonl.gz", as_gzip),
-    "gzip by another name": ("data.jsonl", as_gzip),
+    "gzip": ("data.jsonl.gz", lambda rows, path: packed(write_rows(path, rows))),
+    "gzip by another name": ("data.jsonl", lambda rows, path: packed(write_rows(path, rows))),
     "frame": ("", lambda rows, _: pd.DataFrame(complete(rows))),
     "frame of parquet": ("data.parquet", lambda rows, path: pd.read_parquet(as_parquet(rows, path))),
     "dataset": ("", lambda rows, _: datasets.Dataset.from_list(complete(rows)).to_iterable_dataset()),
@@ -396,6 +397,7 @@ def test_samples_are_chosen_by_their_ids_each_of_which_must_be_there_up_to_the_l
     assert read_samples([{"answer": "A"}, {"answer": "B"}], ids=[2])[0].response == "B"
     assert "no sample has the id s7x; did you mean s7?" in fault(NUMBERED, ids=["s1", "s7x"], sample=1)
     assert "among the first 3 has the id s3" in fault(NUMBERED, ids=["s0", "s3"], limit=3)
+    assert "among the first" not in fault(NUMBERED[:1], ids=["s3"], limit=5)
 
 
 BAD_CSV = (HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,x\nf,"C\nd,D,"[""x""]"\ne,E,[]\n').encode()
