@@ -60,17 +60,6 @@ def choose_metrics(names: Iterable[str]) -> list[Metric]:
     return [*chosen.values()]
 
 
-def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Options) -> None:
-    """Raise InputError if a metric needs a head and none was fitted for the judge."""
-    dependent = {"grounding", "support"} if options.support_by == "head" else {"grounding"}
-    for metric in metrics:
-        if not heads and not dependent.isdisjoint(metric.judgements):
-            raise InputError(
-                f"{metric.name} needs a head that was fitted for this judge, and there is none; make one "
-                "with `localeval fit` and give it with --head, or leave the metric out."
-            )
-
-
 def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
     """Return the undefined score of a sample that lacks a column or a context; None if it can be judged.
 
