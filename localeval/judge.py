@@ -210,7 +210,7 @@ class Judge:
         auxiliary = self._auxiliary_models_for(metrics, options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
-        return build_signature(models.model_copy(update=signatures), metrics, options)
+        return build_signature(models.model_copy(update=signatures), metrics, options, self.curves(options))
 
     def _auxiliary_models_for(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
         """Open the embedder and the classifier, each if the metrics need it."""
