@@ -10,8 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from localeval.errors import InputError
@@ -23,12 +25,6 @@ from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
 from localeval.text.display import shorten
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Weights = npt.NDArray[np.float64]
-
 MOST_UNKNOWN = 2  # unknown numbers of one statement that count: a list of ten says little more than two
 SCHEMA = 1  # of a calibration file
 # The largest slope of a fit, and the inverse of the smallest: a few labels without a mistake would give more.
@@ -38,6 +34,7 @@ STEEPEST = 8.0
 USUAL = 2.0
 # The verdicts on each response's statements, at least one, with raw probabilities.
 Responses = Sequence[Sequence[Verdict]]
+Weights = npt.NDArray[np.float64]
 
 
 class Curve(Fitted):
@@ -66,8 +63,6 @@ class Curve(Fitted):
         if not self.steps:
             lexical = self.coverage * coverage + self.unknown_number * min(unknown, MOST_UNKNOWN)
             return sigmoid(self.slope * logit(probability) + lexical + self.intercept)
-        import numpy as np
-
         raw, calibrated = np.array(self.steps).T
         return float(np.interp(probability, raw, calibrated))
 
@@ -234,7 +229,6 @@ def fit(responses: Responses, labels: Sequence[int]) -> Curve:
     It is a sigmoid of logits, fitted to smoothed targets (Platt 1999). Where all verdicts have full coverage
     and no unknown number it is Platt's scaling.
     """
-    import numpy as np
     from scipy.optimize import minimize  # type: ignore[import-untyped]
 
     verdicts = [verdict for response in responses for verdict in response]
