@@ -190,14 +190,12 @@ def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
 
 
 def heads_text(heads: Sequence[Head]) -> str:
-    """Return the text of a file of heads."""
     rows = ",\n".join(json.dumps(head.model_dump(mode="json"), ensure_ascii=False) for head in heads)
     return f'{{"heads": [\n{rows}\n]}}\n'
 
 
 @lru_cache(maxsize=1)
 def shipped_heads() -> tuple[Head, ...]:
-    """Read every head in this package."""
     files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
     head_files = [file for file in files if file.name.endswith(".head.json")]
     return tuple(head for file in head_files for head in _parsed(file.read_text(encoding="utf-8"), file.name))

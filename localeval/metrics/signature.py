@@ -184,6 +184,5 @@ def models_used(judgements: Sequence[Judgement], options: Options) -> set[str]:
 
 
 def answered_by(judgement: Judgement, options: Options) -> str:
-    """Return the model that answers a judgement."""
     by = "classifier" if options.support_by == "hhem" else "judge"
     return by if judgement.uses == "support" else judgement.uses

@@ -125,7 +125,6 @@ class Prompt(BaseModel):
 
 
 def join(contexts: Sequence[str]) -> str:
-    """Join contexts into one text, with newlines between them."""
     return "\n".join(contexts)
 
 

@@ -186,14 +186,12 @@ def curves_for(
 
 
 def calibrations_text(calibrations: Sequence[Calibration]) -> str:
-    """Return the text of a calibration file."""
     rows = [calibration.model_dump(mode="json") for calibration in calibrations]
     return json.dumps({"schema": SCHEMA, "calibrations": rows}, ensure_ascii=False, indent=1) + "\n"
 
 
 @lru_cache(maxsize=1)
 def shipped_calibrations() -> tuple[Calibration, ...]:
-    """Read every calibration in this package."""
     files = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
     matching = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]
     return tuple(x for file in matching for x in _parsed(file.read_text(encoding="utf-8"), file.name))
