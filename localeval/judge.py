@@ -29,7 +29,7 @@ from localeval.metrics.signature import (
     model_signature,
     models_used,
 )
-from localeval.metrics.summary import check_heads, choose_metrics, compute, undefined_reason
+from localeval.metrics.summary import choose_metrics, compute, undefined_reason
 from localeval.models import resolve
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER, DEFAULT_JUDGE
 from localeval.prompts.options import Options
@@ -113,9 +113,7 @@ class Judge:
         """
         self._check_open()
         row, choices = choose_metrics([metric])[0], Options.read(options)
-        if not isinstance(sample, Sample | Mapping):
-            raise InputError(f"score takes a Sample or a dict of its columns, not a {type(sample).__name__}.")
-        parsed = sample if isinstance(sample, Sample) else Sample.read(sample, "Sample")
+        parsed = Sample.read(sample, "Sample")
         if (undefined := undefined_reason(row, parsed)) is not None:
             return undefined
         self.ready([row], choices)
@@ -174,7 +172,13 @@ class Judge:
         """Check all that the metrics need. Raises ModelMissing, ModelBroken or InputError."""
         self._check_open()
         self.curves(options)
-        check_heads(metrics, self.heads(options), options)
+        by_head = {"grounding", "support"} if options.support_by == "head" else {"grounding"}
+        for metric in metrics:
+            if not by_head.isdisjoint(metric.judgements) and not self.heads(options):
+                raise InputError(
+                    f"{metric.name} needs a head that was fitted for this judge, and there is none; make one "
+                    "with `localeval fit` and give it with --head, or leave the metric out."
+                )
         for name, model in self._auxiliary_models_for(metrics, options).items():
             validate_signature(model, name)
 
@@ -193,7 +197,6 @@ class Judge:
             return ask(judgement, context, sample, records)
 
     def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
-        """Return the key of the record in a journal: a digest of all that can change it."""
         return key_of(judgement, context, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
@@ -206,7 +209,7 @@ class Judge:
         auxiliary = self._auxiliary_models_for(metrics, options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
-        return build_signature(models.model_copy(update=signatures), metrics, options)
+        return build_signature(models.model_copy(update=signatures), metrics, options, self.curves(options))
 
     def _auxiliary_models_for(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
         """Open the embedder and the classifier, each if the metrics need it."""

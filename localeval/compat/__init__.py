@@ -6,8 +6,7 @@ package ragas is never imported.
 
 from __future__ import annotations
 
-from localeval.compat.data import EvaluationDataset
-from localeval.compat.evaluation import EvaluationResult, RunConfig, evaluate
+from localeval.compat.evaluation import EvaluationDataset, EvaluationResult, RunConfig, evaluate
 from localeval.compat.export import to_original, to_ragas
 from localeval.compat.metrics import (
     AnswerRelevance,

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from localeval.compat.data import as_columns
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
 from localeval.judge import Judge
@@ -28,7 +27,7 @@ from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
 from localeval.report.text import MOST_NAMED
 from localeval.runs.result import SampleResult
-from localeval.samples import Sample
+from localeval.samples import ALIASES, Sample
 from localeval.text.display import join_some
 
 try:
@@ -66,6 +65,15 @@ def _with_models(judge: Judge, auxiliary_models: AuxiliaryModels) -> Judge:
     new_judge = copy.copy(judge)
     new_judge.auxiliary_models = auxiliary_models
     return new_judge
+
+
+def as_columns(source: Any) -> Any:
+    """Return a pydantic model (as of ragas), or another object with our fields, as a dict of its columns."""
+    if isinstance(source, Sample | Mapping):
+        return source
+    if callable(dump := getattr(source, "model_dump", None)):
+        return {name: value for name, value in dump().items() if value is not None}
+    return {name: getattr(source, name) for name in ALIASES if hasattr(source, name)} or source
 
 
 class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[misc]

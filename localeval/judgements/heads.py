@@ -8,8 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
@@ -17,10 +19,6 @@ from localeval.prompts.options import Options
 from localeval.system.versions import digest
 from localeval.text.display import shorten
 from localeval.text.overlap import TERM, source_terms, term_recall, unsupported_numbers
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 READING = "1"  # version of how a text is read: what precedes it, and which states are kept
 FORM = "2"  # version of a head: of what it computes from the states, and of `READING`, on which it was fitted
@@ -108,8 +106,6 @@ class Probe(Fitted):
 
     def of(self, states: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
         """Return a logit for each of the states: (states, width) -> (states,)."""
-        import numpy as np
-
         logits: npt.NDArray[np.float64] = (states * np.asarray(self.states)).sum(axis=1) + self.bias
         return logits
 
@@ -194,14 +190,12 @@ def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
 
 
 def heads_text(heads: Sequence[Head]) -> str:
-    """Return the text of a file of heads."""
     rows = ",\n".join(json.dumps(head.model_dump(mode="json"), ensure_ascii=False) for head in heads)
     return f'{{"heads": [\n{rows}\n]}}\n'
 
 
 @lru_cache(maxsize=1)
 def shipped_heads() -> tuple[Head, ...]:
-    """Read every head in this package."""
     files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
     head_files = [file for file in files if file.name.endswith(".head.json")]
     return tuple(head for file in head_files for head in _parsed(file.read_text(encoding="utf-8"), file.name))

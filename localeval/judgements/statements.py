@@ -63,8 +63,6 @@ class StatementsRecord(Record):
 
 
 class StatementsReply(BaseModel):
-    """What the model writes for one sentence."""
-
     statements: list[str]
 
 

@@ -61,5 +61,4 @@ def ask_in_windows(
 
 
 def probability_of_yes(reply: Reply[Any]) -> float:
-    """Return the probability of the verdict yes, 0 to 1."""
     return reply.probabilities["verdict"]["yes"]

@@ -1,7 +1,6 @@
 """The functions of the metrics: each computes a sample's score, 0 to 1, from its records.
 
-`value` counts what has a probability of at least `options.threshold`; `soft` uses the probabilities
-themselves. The table `METRICS` names the sources.
+`value` counts what has a probability of at least `options.threshold`; `soft` uses the probabilities.
 """
 
 from __future__ import annotations

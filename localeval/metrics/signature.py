@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, with_needs
-from localeval.judgements.calibration import Curves, curves_for, curves_to_json
+from localeval.judgements.calibration import Curves, curves_to_json
 from localeval.judgements.heads import head_digests, heads_for
 from localeval.metrics import Metric
 from localeval.prompts import LANGUAGES
@@ -146,17 +146,12 @@ def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signa
 
 
 def build_signature(
-    models: Signature, metrics: Sequence[Metric], options: Options, curves: Curves | None = None
+    models: Signature, metrics: Sequence[Metric], options: Options, curves: Curves
 ) -> Signature:
-    """Make the signature of these metrics, with the models, packages and machine of `models`.
-
-    `curves` are the calibration in use, if it is not what `curves_for` returns.
-    """
+    """Make the signature of these metrics, with the models, packages and machine of `models`."""
     judgements = judgements_of(metrics)
     names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
     heads = heads_for(models.judge["sha256"], options)
-    if curves is None:
-        curves = curves_for(models.judge["sha256"], options, heads)
     by_head = options.support_by in ("auto", "head") and names & {"support", "support_hhem"}
     return models.model_copy(
         update={
@@ -189,6 +184,5 @@ def models_used(judgements: Sequence[Judgement], options: Options) -> set[str]:
 
 
 def answered_by(judgement: Judgement, options: Options) -> str:
-    """Return the model that answers a judgement."""
     by = "classifier" if options.support_by == "hhem" else "judge"
     return by if judgement.uses == "support" else judgement.uses

@@ -15,6 +15,7 @@ from localeval.judgements import Failure
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import response_of
 from localeval.metrics import METRICS, Metric, Score
+from localeval.metrics.statistics import bootstrap_ci
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.text.display import shorten, suggested
@@ -58,17 +59,6 @@ def choose_metrics(names: Iterable[str]) -> list[Metric]:
     if not chosen:
         raise InputError('metrics is empty; give one at least, as ["faithfulness"].')
     return [*chosen.values()]
-
-
-def check_heads(metrics: Sequence[Metric], heads: Mapping[str, Any], options: Options) -> None:
-    """Raise InputError if a metric needs a head and none was fitted for the judge."""
-    dependent = {"grounding", "support"} if options.support_by == "head" else {"grounding"}
-    for metric in metrics:
-        if not heads and not dependent.isdisjoint(metric.judgements):
-            raise InputError(
-                f"{metric.name} needs a head that was fitted for this judge, and there is none; make one "
-                "with `localeval fit` and give it with --head, or leave the metric out."
-            )
 
 
 def undefined_reason(metric: Metric, sample: Sample) -> Score | None:
@@ -142,8 +132,6 @@ def summarize(scores: Iterable[Score]) -> Summary:
     >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.375, 0.875)
     """
-    from localeval.metrics.statistics import bootstrap_ci
-
     values, softs, count = array("d"), array("d"), Counter[str]()
     for score in scores:
         count[score.status] += 1

@@ -97,9 +97,8 @@ def _lines(file: Bytes, encoding: str | None) -> Generator[str, None, None]:
         encoding = encoding or json.detect_encoding(file.peek(4)[:4])
         text = io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="")
     except (LookupError, ValueError):
-        example = "gb18030, utf-16 or cp1252, say"
         raise InputError(
-            f"encoding {shorten(encoding)} is not known; give another one ({example})."
+            f"encoding {shorten(encoding)} is not known; give another one (gb18030, utf-16 or cp1252, say)."
         ) from None
     try:
         yield from chain([next(text, "").removeprefix("\ufeff")], text)
