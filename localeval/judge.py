@@ -197,6 +197,7 @@ class Judge:
             return ask(judgement, context, sample, records)
 
     def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
+        """Return the key of the record in a journal: a digest of all that can change it."""
         return key_of(judgement, context, sample, records, self.signature_of_engine())
 
     def signature_of_engine(self) -> dict[str, Any]:
