@@ -72,19 +72,6 @@ def _signals_held() -> Iterator[None]:
             signal.raise_signal(received_number)
 
 
-@contextmanager
-def _loading() -> Iterator[None]:
-    """Record llama.cpp's last log lines, for the message of a failed load; delay interrupts."""
-    _LOG_LINES.clear()
-    with _signals_held():
-        llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
-        try:
-            llama_cpp.llama_backend_init()
-            yield
-        finally:
-            llama_cpp.llama_log_set(_NO_LOG, ctypes.c_void_p(0))
-
-
 class Tokenizer:
     """The tokenizer and metadata of a GGUF file, read without its weights.
 
@@ -102,8 +89,14 @@ class Tokenizer:
         params = llama_cpp.llama_model_default_params()
         params.vocab_only = not weights
         params.n_gpu_layers, params.use_mmap = settings.n_gpu_layers, settings.mmap
-        with _loading():
-            self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+        _LOG_LINES.clear()
+        with _signals_held():
+            llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
+            try:
+                llama_cpp.llama_backend_init()
+                self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+            finally:
+                llama_cpp.llama_log_set(_NO_LOG, ctypes.c_void_p(0))
         if not self._model:
             reason = next((line for line in _LOG_LINES if "error" in line.lower()), "no reason given")
             raise ModelBroken(
