@@ -159,7 +159,6 @@ class Engine(TreeEngine):
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        """See `TreeEngine.generate`."""
         from localeval.engine.decoding import ReplyDecoder
         from localeval.engine.grammar import compile_schema
 
@@ -193,7 +192,6 @@ class Engine(TreeEngine):
         return [decoder.reply() for decoder in decoders]
 
     def read(self, context: str, item: str, layer: int) -> States:
-        """See `TreeEngine.read`."""
         llama, context_tokens, item_tokens = self.llama, self.tokens(context), self.tokens(item)
         chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)  # checks that they fit
         with self._decoding():
