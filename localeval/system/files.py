@@ -196,8 +196,6 @@ class StoredSequence(Sequence[Item]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:
     """Return whether both paths lead to the same existing file."""
