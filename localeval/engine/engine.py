@@ -61,8 +61,6 @@ class Engine(TreeEngine):
         self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
         self._spent = TokenUsage()
 
-    # Model
-
     def check(self) -> None:
         """Raise ModelBroken or InputError where loading would, as far as the vocabulary shows."""
         self.frame(PromptPrefix("", ()))
@@ -129,8 +127,6 @@ class Engine(TreeEngine):
                     "judges all again."
                 )
 
-    # Tokens
-
     def tokens(self, text: str) -> list[int]:
         return self._get_tokenizer().tokenize(text.encode("utf-8", "replace"))
 
@@ -145,8 +141,6 @@ class Engine(TreeEngine):
         return prefix in self._states or bool(
             self._prefix_cache and self._prefix_cache.has(self.frame(prefix).before)
         )
-
-    # Replies and states
 
     def generate(
         self,

@@ -275,8 +275,6 @@ class Llama(Tokenizer):
             llama_cpp.llama_free(context)
         super().close()
 
-    # Cache
-
     def clear(self, data: bool = False) -> None:
         """Remove all sequences; with `data` clear their cells too."""
         llama_cpp.llama_memory_clear(self._memory, data)
@@ -300,8 +298,6 @@ class Llama(Tokenizer):
         buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
         if llama_cpp.llama_state_seq_set_data(self._context, buffer, len(state), sequence) != len(state):
             raise EngineError("llama.cpp could not restore a sequence")
-
-    # Decoding
 
     def decode(self, tokens: Sequence[BatchToken]) -> list[Logits]:
         """Decode `tokens` in batches of at most n_batch; return the logits of those that want them, in order.
