@@ -87,7 +87,6 @@ class Engine(TreeEngine):
         return self._llama
 
     def close(self) -> None:
-        """Free the model."""
         if self._tokenizer:
             self._tokenizer.close()
         self._tokenizer = self._llama = self._in_cache = None
