@@ -148,7 +148,6 @@ class ReplyDecoder(Generic[T]):
         self._before_choice, self._fed_bytes = text, b"".join(self._pieces[token] for token in shared)
 
     def _append(self, token: int) -> None:
-        """Append a token to the reply and to `feed`."""
         self._state = self._schema.automaton.next(self._state, token)
         self._written += self._pieces[token]
         self._tokens.append(token)

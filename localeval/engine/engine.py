@@ -61,8 +61,6 @@ class Engine(TreeEngine):
         self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
         self._spent = TokenUsage()
 
-    # Model
-
     def check(self) -> None:
         """Raise ModelBroken or InputError where loading would, as far as the vocabulary shows."""
         self.frame(PromptPrefix("", ()))
@@ -89,7 +87,6 @@ class Engine(TreeEngine):
         return self._llama
 
     def close(self) -> None:
-        """Free the model."""
         if self._tokenizer:
             self._tokenizer.close()
         self._tokenizer = self._llama = self._in_cache = None
@@ -129,8 +126,6 @@ class Engine(TreeEngine):
                     "judges all again."
                 )
 
-    # Tokens
-
     def tokens(self, text: str) -> list[int]:
         return self._get_tokenizer().tokenize(text.encode("utf-8", "replace"))
 
@@ -146,8 +141,6 @@ class Engine(TreeEngine):
             self._prefix_cache and self._prefix_cache.has(self.frame(prefix).before)
         )
 
-    # Replies and states
-
     def generate(
         self,
         prefix: PromptPrefix,
@@ -159,7 +152,6 @@ class Engine(TreeEngine):
         temperature: float = 0.0,
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
-        """See `TreeEngine.generate`."""
         from localeval.engine.decoding import ReplyDecoder
         from localeval.engine.grammar import compile_schema
 
@@ -193,7 +185,6 @@ class Engine(TreeEngine):
         return [decoder.reply() for decoder in decoders]
 
     def read(self, context: str, item: str, layer: int) -> States:
-        """See `TreeEngine.read`."""
         llama, context_tokens, item_tokens = self.llama, self.tokens(context), self.tokens(item)
         chunks([len(item_tokens)], [0], len(context_tokens), self.settings.n_ctx, 1)  # checks that they fit
         with self._decoding():

@@ -2,7 +2,6 @@
 
 The automaton walks the *bytes* of the vocabulary: as text, partial characters would collapse, and Korean or
 emoji could not be written. Where only one text can follow (`{"reason":"`), it is *forced*: fed, not sampled.
-A `Literal` field is a `Choice` at a known state, where the probabilities of its options are read.
 """
 
 from __future__ import annotations
@@ -34,10 +33,6 @@ class Vocabulary:
             by_bytes.setdefault(piece, []).append(token)
         self.byte_token = {piece[0]: ids[0] for piece, ids in by_bytes.items() if len(piece) == 1}
         self.core = CoreVocabulary(end_token, by_bytes)
-
-
-# The shortest value of each JSON type that a free field has, to walk past it.
-_SHORTEST = {"string": b'""', "array": b"[]"}
 
 
 class Automaton:
@@ -129,7 +124,6 @@ def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledS
     """
     # No optional white space: with it no text would be forced.
     automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary)
-    properties = schema.model_json_schema()["properties"]
     choices: dict[int, Choice] = {}
     text = b"{"
     for name, info in schema.model_fields.items():
@@ -142,5 +136,5 @@ def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledS
             choices[state] = Choice(name, options, tuple(e[shared:] for e in encoded))
             text += encoded[0] + b","
         else:
-            text += _SHORTEST[properties[name]["type"]] + b","
+            text += b"[]," if get_origin(info.annotation) is list else b'"",'  # the shortest, to walk past it
     return CompiledSchema(schema, automaton, choices)

@@ -123,7 +123,6 @@ class Classifier:
         return {**{name: getattr(self, name) for name in names}, "packages": packages}
 
     def close(self) -> None:
-        """Free the model."""
         self._held = None
 
     def _loaded(self) -> tuple[Any, Reader]:

@@ -1,4 +1,4 @@
-"""llama.cpp through its C interface: the tokenizer of a GGUF file, and the model with its cache.
+"""llama.cpp through its C interface: the tokenizer of a GGUF file, the model with its cache, hidden states.
 
 Some misuse ends the process instead of raising: a file that llama.cpp fails on, which is probed first; a
 sequence or token out of range, or more outputs than a context has, which the engine never asks for.
@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ import numpy as np
 import numpy.typing as npt
 
 from localeval.engine.batching import BatchToken, even_size
-from localeval.engine.hidden_states import StateArray, StateTap
 from localeval.engine.interface import LEAST_CONTEXT, EngineError, EngineSettings
 from localeval.engine.probe import probe_model
 from localeval.errors import InputError, ModelBroken
@@ -72,19 +72,6 @@ def _signals_held() -> Iterator[None]:
             signal.raise_signal(received_number)
 
 
-@contextmanager
-def _loading() -> Iterator[None]:
-    """Record llama.cpp's last log lines, for the message of a failed load; delay interrupts."""
-    _LOG_LINES.clear()
-    with _signals_held():
-        llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
-        try:
-            llama_cpp.llama_backend_init()
-            yield
-        finally:
-            llama_cpp.llama_log_set(_NO_LOG, ctypes.c_void_p(0))
-
-
 class Tokenizer:
     """The tokenizer and metadata of a GGUF file, read without its weights.
 
@@ -102,8 +89,14 @@ class Tokenizer:
         params = llama_cpp.llama_model_default_params()
         params.vocab_only = not weights
         params.n_gpu_layers, params.use_mmap = settings.n_gpu_layers, settings.mmap
-        with _loading():
-            self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+        _LOG_LINES.clear()
+        with _signals_held():
+            llama_cpp.llama_log_set(_keep_log, ctypes.c_void_p(0))
+            try:
+                llama_cpp.llama_backend_init()
+                self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
+            finally:
+                llama_cpp.llama_log_set(_NO_LOG, ctypes.c_void_p(0))
         if not self._model:
             reason = next((line for line in _LOG_LINES if "error" in line.lower()), "no reason given")
             raise ModelBroken(
@@ -172,6 +165,54 @@ class Tokenizer:
         return bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
 
 
+@cache
+def _ggml() -> Any:
+    """Open the ggml library that llama.cpp has loaded; None where this build has no separate one."""
+    paths = sorted((Path(llama_cpp.__file__).parent / "lib").glob("libggml-base.*"))
+    if not paths:
+        return None
+    library = ctypes.CDLL(str(paths[0]))
+    tensor, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    library.ggml_get_name.argtypes, library.ggml_get_name.restype = [tensor], text
+    library.ggml_nbytes.argtypes, library.ggml_nbytes.restype = [tensor], size
+    library.ggml_backend_tensor_get.argtypes = [tensor, text, size, size]
+    library.ggml_backend_tensor_get.restype = None
+    return library
+
+
+class _StateTap:
+    """Copies a node of the graph that llama.cpp computes, by the `callback` of a context; must live as long.
+
+    node    the name of the node, after which nothing is computed; empty for none
+    copied  its bytes
+    """
+
+    def __init__(self) -> None:
+        # An exception in the callback would be ignored, and the graph computed on: `_on_node` raises none.
+        self.callback = llama_cpp.ggml_backend_sched_eval_callback(self._on_node)
+        self.node = self.copied = b""
+
+    def _on_node(self, tensor: int, ask: bool, _: Any) -> bool:
+        """Answer llama.cpp, which asks for each node whether to show it, and shows those it was asked to.
+
+        False for a shown node ends the graph, or the part of it that one device computes; in a later part the
+        first node is asked for, to end that too. With no node to copy, a single answer lets the graph run.
+        """
+        if not self.node:
+            return not ask
+        if self.copied:
+            return ask
+        ggml = _ggml()
+        matches = bool(ggml.ggml_get_name(tensor) == self.node)
+        if ask or not matches:
+            return matches
+        size = ggml.ggml_nbytes(tensor)
+        buffer = ctypes.create_string_buffer(size)
+        ggml.ggml_backend_tensor_get(tensor, buffer, 0, size)  # from a GPU's memory, too
+        self.copied = buffer.raw
+        return False
+
+
 class Llama(Tokenizer):
     """One GGUF model with one multi-sequence context. Not for two threads at a time."""
 
@@ -181,7 +222,7 @@ class Llama(Tokenizer):
         # More than context and items need, as it also bounds the outputs of a call.
         self.n_sequences = 2 * settings.width + 1
         self.seconds = 0.0  # inside llama_decode
-        self._tap = StateTap()
+        self._tap = _StateTap()
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = settings.n_ctx
         params.n_batch = params.n_ubatch = settings.n_batch
@@ -234,8 +275,6 @@ class Llama(Tokenizer):
             llama_cpp.llama_free(context)
         super().close()
 
-    # Cache
-
     def clear(self, data: bool = False) -> None:
         """Remove all sequences; with `data` clear their cells too."""
         llama_cpp.llama_memory_clear(self._memory, data)
@@ -260,8 +299,6 @@ class Llama(Tokenizer):
         if llama_cpp.llama_state_seq_set_data(self._context, buffer, len(state), sequence) != len(state):
             raise EngineError("llama.cpp could not restore a sequence")
 
-    # Decoding
-
     def decode(self, tokens: Sequence[BatchToken]) -> list[Logits]:
         """Decode `tokens` in batches of at most n_batch; return the logits of those that want them, in order.
 
@@ -274,19 +311,28 @@ class Llama(Tokenizer):
         batches = (tokens[start : start + size] for start in range(0, len(tokens), size))
         return [logits.copy() for batch in batches for logits in self._decode_batch(batch)]
 
-    def states(self, tokens: Sequence[BatchToken], layer: int) -> StateArray:
+    def states(self, tokens: Sequence[BatchToken], layer: int) -> npt.NDArray[np.float32]:
         """Return the residual stream after a layer for each of `tokens`: (tokens, width).
 
         No layer above it is computed, so the cells serve only `states` of this layer or lower ones.
-        Raises EngineError where this build exposes no hidden states.
+        Raises EngineError where this build exposes no hidden states, or one is not finite.
         """
+        if _ggml() is None:
+            raise EngineError("this build of llama.cpp exposes no hidden states")
+        node = f"l_out-{layer}"  # as the graphs of Qwen2, Qwen2.5 and Qwen3 name it
         size = even_size(len(tokens), self.settings.n_batch)
         states = []
         for start in range(0, len(tokens), size):
             batch = tokens[start : start + size]
-            with self._tap.reading(layer):
+            self._tap.node, self._tap.copied = node.encode(), b""
+            try:
                 self._decode_batch(batch)
-                states.append(self._tap.states(len(batch)))
+            finally:
+                self._tap.node = b""
+            flat = np.frombuffer(self._tap.copied, np.float32)
+            if not flat.size or flat.size % len(batch) or not np.isfinite(flat).all():
+                raise EngineError(f"llama.cpp showed no hidden states at {node}")
+            states.append(flat.reshape(len(batch), -1))
         return np.concatenate(states)
 
     def _decode_batch(self, tokens: Sequence[BatchToken]) -> list[Logits]:

@@ -40,7 +40,6 @@ _ADDRESS_SPACE = 6 << 30  # bytes besides weights: Python, libraries, stacks, bu
 MOST_EXAMPLES = 64  # a chat template is tried with 0 to so many; built-in prompts have up to 18
 # No debugger at an abort; no address space for idle threads.
 _VARIABLES = {"GGML_NO_BACKTRACE": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
-_ERRORS: dict[str, type[LocalevalError]] = {"InputError": InputError, "ModelError": ModelError}
 _CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 _PREFIX = PromptPrefix(
     "Answer.", (("One?", '{"word":"a","verdict":"yes"}'), ("Two?", '{"word":"b","verdict":"no"}'))
@@ -125,7 +124,7 @@ def _find_fault(path: Path, settings: EngineSettings, seconds: int, known: bool)
         )
     if child.returncode == 0 and (lines := child.stdout.splitlines()):
         kind, fault = json.loads(lines[-1])
-        return _ERRORS.get(kind, ModelBroken)(fault) if fault else None
+        return (InputError if kind == "InputError" else ModelBroken)(fault) if fault else None
     code = -child.returncode
     ending = next((s.name for s in signal.Signals if s == code), f"exit code {child.returncode}")
     if known and code in _CRASHES:
@@ -152,7 +151,7 @@ class _Answer(BaseModel):
 def load_and_ask(path: Path, settings: EngineSettings) -> None:
     """Load the model in this process, frame prompts of all lengths, and generate a reply to varied text.
 
-    Raises ModelBroken, InputError or ModelError for every failure.
+    Raises ModelBroken or InputError for every failure.
     """
     from localeval.engine.engine import Engine
 

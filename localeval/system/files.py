@@ -26,26 +26,8 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
-def _write_temporary(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> Path:
-    """Write `parts` to a temporary file next to `path`, in UTF-8 and synced to the disk, and return its path.
-
-    `errors` is `open`'s. Raises OSError, and whatever `parts` raises, and then leaves no file.
-    """
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.unlink(missing_ok=True)  # left by a killed call; "x" follows no link
-        with temporary.open("x", encoding="utf-8", errors=errors, newline="\n") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
-
-
 def atomic_write(path: Path, parts: Iterable[str], errors: str = "surrogatepass") -> None:
-    """Write all of `path`, or leave it as it was. Raises as `_write_temporary` does.
+    """Write all of `path`, or leave it as it was. Raises as `write_together` does.
 
     A link is followed; a pipe or a device, such as /dev/stdout, is written directly.
     """
@@ -72,11 +54,20 @@ def write_together(
 ) -> None:
     """Write files of a folder; once all are written, delete the `outdated` ones and move these into place.
 
-    Raises as `_write_temporary` does.
+    They are in UTF-8 and synced to the disk; `errors` is `open`'s. Raises OSError, and whatever the parts
+    raise, and leaves no temporary file.
     """
     moves: list[tuple[Path, Path]] = []
     try:
-        moves += ((_write_temporary(folder / name, parts, errors), folder / name) for name, parts in files)
+        for name, parts in files:
+            path = folder / name
+            temporary = path.with_name(f".{path.name}.part")
+            moves.append((temporary, path))
+            temporary.unlink(missing_ok=True)  # left by a killed call; "x" follows no link
+            with temporary.open("x", encoding="utf-8", errors=errors, newline="\n") as file:
+                file.writelines(parts)
+                file.flush()
+                os.fsync(file.fileno())
         for path in outdated:  # first, so that no outdated file is ever next to a new one
             path.unlink(missing_ok=True)
         for temporary, path in moves:
@@ -204,8 +195,6 @@ class StoredSequence(Sequence[Item]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def is_same(path: Path, other: str | os.PathLike[str]) -> bool:

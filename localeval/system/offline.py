@@ -54,7 +54,6 @@ class _Guard:
 
 
 def _format_address(address: Any) -> str:
-    """Format an address or a name for a message."""
     parts = address[:2] if isinstance(address, tuple) else (address,)
     return shorten(":".join(p.decode(errors="replace") if isinstance(p, bytes) else str(p) for p in parts))
 
