@@ -18,8 +18,7 @@ from localeval.judgements.journal import DAMAGED, JOURNAL, LOCK, Journal, Journa
 from localeval.report import tables
 from localeval.runs.config import CONFIG, RunConfig, find_config, load_config
 from localeval.runs.plan import PLAN, Plan
-from localeval.runs.result import Result, sample_sha256
-from localeval.runs.results_file import read_results, results_text
+from localeval.runs.result import Result, read_results, results_text, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system import files
 from localeval.text.display import shorten
