@@ -22,7 +22,7 @@ from localeval.runs.config import config_of
 from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
-from localeval.runs.shards import Shard, ShardFile, note_shard
+from localeval.runs.shards import ShardFile, note_shard, take_shard
 from localeval.runs.workers import choose_workers, threads_each
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
@@ -121,7 +121,7 @@ def _prepare(
     """Check the arguments and the run's folder, before a model is looked for."""
     choices = Options.read(options)
     dataset = samples if isinstance(samples, Samples) else read_samples(samples)
-    dataset, shard_file = (dataset, None) if shard is None else Shard.read(shard).take(dataset)
+    dataset, shard_file = (dataset, None) if shard is None else take_shard(shard, dataset)
     if output == "":
         raise InputError("output is empty; name a folder, or leave it out.")
     folder = None if output is None else Path(output)
