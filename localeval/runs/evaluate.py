@@ -19,7 +19,6 @@ from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.config import config_of
-from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
 from localeval.runs.shards import ShardFile, note_shard, take_shard
@@ -87,15 +86,16 @@ def evaluate(
         config, curves = config_of(loaded, choices, signature, skipped), loaded.curves(choices)
         run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
         pool = choose_workers(loaded, workers, ray)  # raises before a finished run in the folder goes
-        with Run.open(folder, dataset, config, loaded.fits) as run:
+        with run_folder.open_run(folder, dataset, config, loaded.fits) as (journal, config):
             if folder is not None:
                 note_shard(folder, shard_file)
+                if run_plan is not None:
+                    run_folder.keep_plan(folder, run_plan)
             if watch is not None and run_plan is not None:
-                run.keep_plan(run_plan)
                 watch.begin(run_plan)
             required = partial(judgements_of_sample, selected, choices)
-            scored = ScoredSamples(dataset, run.journal.lines, curves, choices.threshold)
-            with closing(pool.judge(dataset, required, choices, run.journal)) as judged:
+            scored = ScoredSamples(dataset, journal.lines, curves, choices.threshold)
+            with closing(pool.judge(dataset, required, choices, journal)) as judged:
                 for done, (index, records, keys) in enumerate(judged, 1):
                     scores = compute_all(selected, dataset[index], records, choices, curves)
                     scored.put(index, scores, records, keys)
@@ -103,7 +103,7 @@ def evaluate(
                         progress(done, dataset)
                     if watch is not None:
                         watch.took(done, dataset, scores, str(pool))
-            refused = None if before is None or not run.config.watched else attempts() - before + pool.refused
+            refused = None if before is None or not config.watched else attempts() - before + pool.refused
             network = Network(watched=refused is not None, refused=refused)
             result = Result(scored, config.metrics, signature, network=network, skipped=skipped)
             if folder is not None:

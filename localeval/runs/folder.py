@@ -103,34 +103,22 @@ def _question(sample: Sample) -> str:
     return "\n".join(sample.retrieved_contexts)
 
 
-class Run:
-    """A run in progress, in its folder; in memory without one. It is made by `open`."""
+@contextmanager
+def open_run(
+    folder: Path | None, samples: Sequence[Sample], config: RunConfig, fits: Callable[[], None]
+) -> Iterator[tuple[Journal, RunConfig]]:
+    """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
 
-    def __init__(self, folder: Path | None, journal: Journal, config: RunConfig) -> None:
-        self.folder, self.journal, self.config = folder, journal, config
-
-    @classmethod
-    @contextmanager
-    def open(
-        cls, folder: Path | None, samples: Sequence[Sample], config: RunConfig, fits: Callable[[], None]
-    ) -> Iterator[Run]:
-        """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
-
-        Before the results are deleted, `fits` is called; it raises where the run could not replace them.
-        Raises FolderError where another process writes to the folder, or it can't be written.
-        """
-        with Journal(folder) as locked_journal:
-            if folder is not None:
-                previous = find_config(folder)
-                config = config.after(previous) if previous else config
-                _write_inputs(folder, samples, config, fits)
-            yield cls(folder, locked_journal, config)
-
-    def keep_plan(self, run_plan: Plan) -> None:
-        """Write plan.json, unless the run continues and has the plan of its beginning."""
-        if self.folder is not None and not (run_plan.kept and (self.folder / PLAN).exists()):
-            with files.writing(self.folder):
-                files.atomic_write(self.folder / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
+    Yields the journal, in memory without a folder, and the configuration after earlier calls in the folder.
+    Before the results are deleted, `fits` is called; it raises where the run could not replace them.
+    Raises FolderError where another process writes to the folder, or it can't be written.
+    """
+    with Journal(folder) as journal:
+        if folder is not None:
+            previous = find_config(folder)
+            config = config.after(previous) if previous else config
+            _write_inputs(folder, samples, config, fits)
+        yield journal, config
 
 
 def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits: Callable[[], None]) -> None:
@@ -172,6 +160,13 @@ def _read_stored(folder: Path) -> Sequence[Sample]:
     with suppress(InputError):
         return read_samples(folder / SAMPLES)
     return []
+
+
+def keep_plan(folder: Path, run_plan: Plan) -> None:
+    """Write plan.json, unless the run continues and has the plan of its beginning."""
+    if not (run_plan.kept and (folder / PLAN).exists()):
+        with files.writing(folder):
+            files.atomic_write(folder / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
 
 
 def finish(folder: Path, result: Result) -> None:

@@ -19,7 +19,7 @@ from localeval.errors import InputError, NotComparable
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import differences
 from localeval.runs.config import load_config, read_model
-from localeval.runs.folder import SHARD, Run, check, finish, load
+from localeval.runs.folder import SHARD, check, finish, load, open_run
 from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, writing
@@ -105,14 +105,14 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             )
     configs = [load_config(folder) for folder in folders]
     config = configs[0].model_copy(update={"watched": all(c.watched for c in configs)})
-    with Run.open(output, samples, config, lambda: None) as run:
+    with open_run(output, samples, config, lambda: None) as (journal, _):
         note_shard(output, None)
-        scored = ScoredSamples(samples, run.journal.lines, first_item.curves, first_item.threshold)
+        scored = ScoredSamples(samples, journal.lines, first_item.curves, first_item.threshold)
         for index, part, i in order:
             item = results[part].samples[i]
             for key in item.keys.values():
-                if run.journal.get(key) is None:
-                    run.journal.copy(journals[part], key)
+                if journal.get(key) is None:
+                    journal.copy(journals[part], key)
             scored.put(index, item.scores, {}, item.keys)
         refused = [result.network.refused for result in results]
         network = Network(
