@@ -11,7 +11,6 @@ import platform
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -48,7 +47,6 @@ from localeval.text.display import printable, shorten
 
 CheckStatus = Literal["ok", "fault", "absent"]
 
-MINIMUM_PYTHON = (3, 10)
 MINIMUM_FREE = 1_000_000_000  # bytes, where runs are written: a full disk loses work
 IMPORT_TIMEOUT = 300  # seconds, for all packages
 
@@ -196,8 +194,7 @@ def _require(condition: bool, description: str, remedy: str) -> str:
 
 
 def _python(_: CheckContext) -> str:
-    description = f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
-    return _require(sys.version_info >= MINIMUM_PYTHON, description, "localeval needs Python 3.10 or newer")
+    return f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
 
 
 def _packages(_: CheckContext) -> str:
