@@ -18,7 +18,6 @@ from localeval.metrics.summary import choose_metrics, compute_all, judgements_of
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.config import config_of
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
 from localeval.runs.shards import ShardFile, note_shard, take_shard
@@ -83,7 +82,7 @@ def evaluate(
     with _load_judge(judge, 0 if ray else threads) as loaded:
         selected = _available_metrics(selected, metrics is not None, loaded, choices)
         signature, skipped = loaded.signature(selected, choices), run_folder.skipped(folder, dataset)
-        config, curves = config_of(loaded, choices, signature, skipped), loaded.curves(choices)
+        config, curves = run_folder.config_of(loaded, choices, signature, skipped), loaded.curves(choices)
         run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
         pool = choose_workers(loaded, workers, ray)  # raises before a finished run in the folder goes
         with run_folder.open_run(folder, dataset, config, loaded.fits) as (journal, config):

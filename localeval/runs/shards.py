@@ -18,8 +18,7 @@ from pydantic import BaseModel
 from localeval.errors import InputError, NotComparable
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import differences
-from localeval.runs.config import load_config, read_model
-from localeval.runs.folder import SHARD, check, finish, load, open_run
+from localeval.runs.folder import SHARD, check, finish, load, load_config, open_run, read_model
 from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, writing

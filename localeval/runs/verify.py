@@ -22,7 +22,6 @@ from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_of_sample
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
 from localeval.runs.rescore import KeyedRecord, Keys, RecordLookup
 from localeval.samples import Sample
@@ -147,7 +146,7 @@ def _stored_judgements(
     return judgements, left_out
 
 
-def _load_own_judge(folder: str | Path, config: RunConfig, used: set[str]) -> Judge:
+def _load_own_judge(folder: str | Path, config: run_folder.RunConfig, used: set[str]) -> Judge:
     """Load the run's own judge. An auxiliary model that is not in `used` may be any."""
     auxiliary: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
