@@ -10,7 +10,6 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -88,10 +87,6 @@ class RunConfig(BaseModel):
         same = {k: v for k, v in before.beside.items() if getattr(before, k) == getattr(self, k)}
         watched = self.watched and before.watched
         return self.model_copy(update={"beside": same | self.beside, "watched": watched})
-
-    def lines(self) -> list[str]:
-        """Return the lines of the file."""
-        return (json.dumps(self.model_dump(), indent=1) + "\n").splitlines(keepends=True)
 
 
 def config_of(judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]) -> RunConfig:
@@ -228,10 +223,11 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits:
     def lines() -> Iterator[str]:
         return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
 
+    config = json.dumps(new.model_dump(), indent=1) + "\n"
     # The configuration first: with it, the folder belongs to a run.
-    contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: new.lines, SAMPLES: lines}
+    contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: lambda: [config], SAMPLES: lines}
     with files.writing(folder):
-        changed = [name for name, text in contents.items() if not _has_lines(folder / name, text())]
+        changed = [name for name, parts in contents.items() if not _has_parts(folder / name, parts())]
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
         if changed and finished:
             fits()
@@ -250,12 +246,12 @@ def _warn_of_lost_results(folder: Path, samples: Sequence[Sample], new: RunConfi
         LOG.warning("%s: the run's results of %s go; all judgements stay in its journal.", folder, what)
 
 
-def _has_lines(path: Path, lines: Iterable[str]) -> bool:
-    """Return whether the file consists of exactly these lines."""
+def _has_parts(path: Path, parts: Iterable[str]) -> bool:
+    """Return whether the file consists of exactly these parts."""
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return all(stored == (line and line.encode()) for stored, line in zip_longest(file, lines))
+        return all(file.read(len(part)) == part for part in map(str.encode, parts)) and not file.read(1)
 
 
 def _read_stored(folder: Path) -> Sequence[Sample]:
