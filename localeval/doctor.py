@@ -28,6 +28,7 @@ from pydantic import BaseModel
 
 from localeval import models
 from localeval.engine import probe
+from localeval.engine.embedder import Embedder
 from localeval.engine.engine import Engine
 from localeval.engine.hhem import Classifier
 from localeval.engine.interface import physical_cores
@@ -340,8 +341,6 @@ def _sample(name: str) -> Sample:
 
 def _embedder(context: CheckContext) -> str:
     """Check that texts with a similar meaning are closer than others."""
-    from localeval.engine.embedder import Embedder  # not at the top: it imports numpy
-
     name = _model_here(context.embedder, "embedder")
     with closing(Embedder.load(name)) as embedder:
         vectors = [embedder.embed(texts) for texts in NEAR_AND_FAR]

@@ -22,6 +22,8 @@ from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
+from localeval.report.tables import to_pandas
+from localeval.report.text import as_text
 from localeval.samples import Sample, Skipped
 from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
 from localeval.system.versions import digest
@@ -227,8 +229,6 @@ class Result:
 
         >>> result.to_pandas()[["id", "faithfulness", "faithfulness_soft"]]        # doctest: +SKIP
         """
-        from localeval.report.tables import to_pandas
-
         return to_pandas(self)
 
     def to_html(self, path: str | Path, **options: Any) -> None:
@@ -244,8 +244,6 @@ class Result:
         return html.notebook(self)
 
     def __str__(self) -> str:
-        from localeval.report.text import as_text
-
         return as_text(self)
 
 
