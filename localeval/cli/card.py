@@ -99,7 +99,6 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     from localeval.judgements.heads import FittedFor, heads_text
     from localeval.runs import head_fit
     from localeval.runs.card.agreement import Figure
-    from localeval.runs.card.labels import label
 
     if len({os.path.realpath(path) for path in labelled}) < len(labelled):
         raise InputError("a file of labels is given twice; give each once.")
@@ -109,7 +108,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
         for sample in read_samples(path)
     ]
     where = ", ".join(labelled)
-    answers = head_fit.labelled(samples, [label(sample, where) for sample in samples], where)
+    answers = head_fit.labelled(samples, where)
     cache = user_cache_path("localeval") / "states"
     with Judge.load(**judge) as loaded, live_line(quiet, "Reading") as progress:
         fitted_for = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])

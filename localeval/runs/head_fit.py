@@ -26,6 +26,7 @@ from localeval.judgements.grounding import LONG, Places, split_words
 from localeval.prompts import LANGUAGES
 from localeval.runs.card.agreement import Bootstrap, folds, rounded
 from localeval.runs.card.labels import check_groups, extra, group
+from localeval.runs.card.labels import label as read_label
 from localeval.runs.evaluate import Progress
 from localeval.samples import Sample
 from localeval.system.files import writing_to
@@ -104,19 +105,19 @@ def layer_of(engine: TreeEngine, layer: int | None) -> int:
     return round(DEPTH * layers) - 1 if layer is None else layer
 
 
-def labelled(samples: Sequence[Sample], labels: Sequence[int], where: str) -> list[Labelled]:
+def labelled(samples: Sequence[Sample], where: str) -> list[Labelled]:
     """Choose the answers in English or Chinese that have contexts to compare them with.
 
-    Raises InputError for an invalid marked span, and for too few answers.
+    Raises InputError for an invalid label or marked span, and for too few answers.
     """
     answers = []
-    for sample, label in zip(samples, labels, strict=True):
-        text = response_of(sample)
+    for sample in samples:
+        text, value = response_of(sample), read_label(sample, where)
         if has_words(text) and sample.retrieved_contexts and language(text) in LANGUAGES:
             marked = _marked(sample, where)
-            if not marked and label == 0:
+            if not marked and value == 0:
                 marked = None  # wrong, and nobody marked where
-            answers.append(Labelled(sample, label, group(sample), language(text), marked))
+            answers.append(Labelled(sample, value, group(sample), language(text), marked))
     check_enough(answers, where)
     return answers
 
