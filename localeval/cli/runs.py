@@ -22,7 +22,7 @@ from localeval.runs import verify as verification
 from localeval.runs.compare import compare as compare_runs
 from localeval.runs.gates import Bound, Outcome, as_junit, drop_gates, gates_against
 from localeval.runs.rescore import rescore as rescore_run
-from localeval.runs.result import Result
+from localeval.runs.result import Result, results_text
 from localeval.runs.shards import merge as merge_runs
 from localeval.system.files import atomic_write, writing_to
 from localeval.system.terminal import say
@@ -153,7 +153,8 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
         if output.resolve() == (run / folder.RESULTS).resolve():
             folder.finish(run, result)
         else:
-            folder.write_results(output, result)
+            with writing_to(output, "scores"):
+                atomic_write(output, results_text(result))
         say(f"scores: {output}")
     gates.enforce(result)
 

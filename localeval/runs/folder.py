@@ -276,12 +276,6 @@ def finish(folder: Path, result: Result) -> None:
     write_report(folder, result, folder / REPORT)
 
 
-def write_results(path: Path, result: Result) -> None:
-    """Write the result of a run to any file, in the form of results.json. Raises InputError."""
-    with files.writing_to(path, "scores"):
-        files.atomic_write(path, results_text(result))
-
-
 def write_report(folder: Path, result: Result, path: Path) -> None:
     """Write the HTML page of a run, with the cost of all judgements in its journal. Raises InputError."""
     from localeval.report import html
