@@ -11,7 +11,6 @@ import platform
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -29,6 +28,7 @@ from pydantic import BaseModel
 
 from localeval import models
 from localeval.engine import probe
+from localeval.engine.embedder import Embedder
 from localeval.engine.engine import Engine
 from localeval.engine.hhem import Classifier
 from localeval.engine.interface import physical_cores
@@ -48,7 +48,6 @@ from localeval.text.display import printable, shorten
 
 CheckStatus = Literal["ok", "fault", "absent"]
 
-MINIMUM_PYTHON = (3, 10)
 MINIMUM_FREE = 1_000_000_000  # bytes, where runs are written: a full disk loses work
 IMPORT_TIMEOUT = 300  # seconds, for all packages
 
@@ -196,8 +195,7 @@ def _require(condition: bool, description: str, remedy: str) -> str:
 
 
 def _python(_: CheckContext) -> str:
-    description = f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
-    return _require(sys.version_info >= MINIMUM_PYTHON, description, "localeval needs Python 3.10 or newer")
+    return f"{platform.python_version()}, {platform.python_implementation()} on {platform.platform()}"
 
 
 def _packages(_: CheckContext) -> str:
@@ -343,8 +341,6 @@ def _sample(name: str) -> Sample:
 
 def _embedder(context: CheckContext) -> str:
     """Check that texts with a similar meaning are closer than others."""
-    from localeval.engine.embedder import Embedder  # not at the top: it imports numpy
-
     name = _model_here(context.embedder, "embedder")
     with closing(Embedder.load(name)) as embedder:
         vectors = [embedder.embed(texts) for texts in NEAR_AND_FAR]

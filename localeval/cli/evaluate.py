@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from localeval.cli.options import JUDGING, OutputFolder, option, split_options, take_options
-from localeval.cli.results import GATES, Gates, show
+from localeval.cli.runs import GATES, Gates, show
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.metrics.score import explain

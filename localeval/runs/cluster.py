@@ -59,6 +59,7 @@ class Actor(Worker):
     def __init__(self, judge: Judge) -> None:
         import ray
 
+        self._ray = ray
         settings = judge.engine.settings
         options = {"num_cpus": settings.n_threads, "num_gpus": int(settings.n_gpu_layers != 0)}
         remote: Any = ray.remote(_RemoteJudge).options(**options)
@@ -66,30 +67,22 @@ class Actor(Worker):
 
     def ready(self) -> None:
         """Wait until the cluster has room for the actor. Raises WorkerLost where it can't be started."""
-        import ray
-        from ray.exceptions import RayError
-
         try:
-            ray.get(self._actor.ready.remote())
-        except RayError as error:
+            self._ray.get(self._actor.ready.remote())
+        except self._ray.exceptions.RayError as error:
             raise WorkerLost(f"{shorten(error)}; is localeval on its machine?") from error
 
     def judge(self, task: Task) -> Answer:
-        import ray
-        from ray.exceptions import RayError, RayTaskError
-
         try:
-            return cast("Answer", ray.get(self._actor.judge.remote(task)))
-        except RayTaskError as error:
+            return cast("Answer", self._ray.get(self._actor.judge.remote(task)))
+        except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
-        except RayError as error:  # the actor, its process or its machine is gone
+        except self._ray.exceptions.RayError as error:  # the actor, its process or its machine is gone
             raise WorkerLost from error
 
     def stop(self) -> None:
-        import ray
-
         with suppress(Exception):  # it may be gone already, and the cluster with it
-            ray.kill(self._actor)
+            self._ray.kill(self._actor)
 
 
 class _RemoteJudge:
@@ -108,14 +101,11 @@ class _RemoteJudge:
         import ray
 
         if self._judge is None:
-            self._judge = self._load_judge()
+            self._judge = self._load_judge(ray.util.get_node_ip_address())
         node = ray.get_runtime_context().get_node_id()
         return answer(self._judge, task)._replace(node=node)
 
-    def _load_judge(self) -> Judge:
-        import ray
-
-        node = ray.util.get_node_ip_address()
+    def _load_judge(self, node: str) -> Judge:
         try:
             judge = self._load()
         except ModelError as error:

@@ -18,11 +18,9 @@ from localeval.metrics.summary import choose_metrics, compute_all, judgements_of
 from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.config import config_of
-from localeval.runs.folder import Run
 from localeval.runs.plan import LOOKED_AT, SMALLER, Plan, make_plan
 from localeval.runs.result import Network, Result, ScoredSamples
-from localeval.runs.shards import Shard, ShardFile, note_shard
+from localeval.runs.shards import ShardFile, note_shard, take_shard
 from localeval.runs.workers import choose_workers, threads_each
 from localeval.samples import Sample, Samples, Source, check_columns, read_samples
 from localeval.system.offline import attempts, is_offline
@@ -84,18 +82,19 @@ def evaluate(
     with _load_judge(judge, 0 if ray else threads) as loaded:
         selected = _available_metrics(selected, metrics is not None, loaded, choices)
         signature, skipped = loaded.signature(selected, choices), run_folder.skipped(folder, dataset)
-        config, curves = config_of(loaded, choices, signature, skipped), loaded.curves(choices)
+        config, curves = run_folder.config_of(loaded, choices, signature, skipped), loaded.curves(choices)
         run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
         pool = choose_workers(loaded, workers, ray)  # raises before a finished run in the folder goes
-        with Run.open(folder, dataset, config, loaded.fits) as run:
+        with run_folder.open_run(folder, dataset, config, loaded.fits) as (journal, config):
             if folder is not None:
                 note_shard(folder, shard_file)
+                if run_plan is not None:
+                    run_folder.keep_plan(folder, run_plan)
             if watch is not None and run_plan is not None:
-                run.keep_plan(run_plan)
                 watch.begin(run_plan)
             required = partial(judgements_of_sample, selected, choices)
-            scored = ScoredSamples(dataset, run.journal.lines, curves, choices.threshold)
-            with closing(pool.judge(dataset, required, choices, run.journal)) as judged:
+            scored = ScoredSamples(dataset, journal.lines, curves, choices.threshold)
+            with closing(pool.judge(dataset, required, choices, journal)) as judged:
                 for done, (index, records, keys) in enumerate(judged, 1):
                     scores = compute_all(selected, dataset[index], records, choices, curves)
                     scored.put(index, scores, records, keys)
@@ -103,7 +102,7 @@ def evaluate(
                         progress(done, dataset)
                     if watch is not None:
                         watch.took(done, dataset, scores, str(pool))
-            refused = None if before is None or not run.config.watched else attempts() - before + pool.refused
+            refused = None if before is None or not config.watched else attempts() - before + pool.refused
             network = Network(watched=refused is not None, refused=refused)
             result = Result(scored, config.metrics, signature, network=network, skipped=skipped)
             if folder is not None:
@@ -121,7 +120,7 @@ def _prepare(
     """Check the arguments and the run's folder, before a model is looked for."""
     choices = Options.read(options)
     dataset = samples if isinstance(samples, Samples) else read_samples(samples)
-    dataset, shard_file = (dataset, None) if shard is None else Shard.read(shard).take(dataset)
+    dataset, shard_file = (dataset, None) if shard is None else take_shard(shard, dataset)
     if output == "":
         raise InputError("output is empty; name a folder, or leave it out.")
     folder = None if output is None else Path(output)

@@ -10,28 +10,125 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import zip_longest
 from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from localeval.errors import FolderError, InputError
+from localeval.judge import Judge
 from localeval.judgements.journal import DAMAGED, JOURNAL, LOCK, Journal, JournalFile, head_of
+from localeval.metrics.signature import Signature
+from localeval.prompts.options import Options
 from localeval.report import tables
-from localeval.runs.config import CONFIG, RunConfig, find_config, load_config
 from localeval.runs.plan import PLAN, Plan
-from localeval.runs.result import Result, sample_sha256
-from localeval.runs.results_file import read_results, results_text
+from localeval.runs.result import Result, read_results, results_text, sample_sha256
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system import files
+from localeval.system.offline import is_offline
 from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
 
-SAMPLES, RESULTS, REPORT = "samples.jsonl", "results.json", "report.html"
+CONFIG, SAMPLES, RESULTS, REPORT = "run.json", "samples.jsonl", "results.json", "report.html"
 SHARD = "shard.json"
 CARD, CALIBRATION = "card.json", "calibration.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
 FILES = (LOCK, JOURNAL, DAMAGED, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
 """All files of a run, and those of a card."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class EngineConfig(BaseModel):
+    """What determines a record: the sha256 of the judge's model, settings, package versions."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    model: str
+    settings: dict[str, Any]
+
+
+class RunConfig(BaseModel):
+    """The content of run.json.
+
+    judge     a catalog name, or the path of a GGUF file; embedder and classifier likewise, of a folder
+    options   those of `localeval.prompts.options.Options`, files as their text
+    signature what the scores depend on
+    beside    signatures of embedder and classifier, where metrics of any call in this folder used them
+    skipped   the rows of the data that could not be read and were left out, on request
+    watched   whether every process that judged here refused the network and counted the attempts
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    metrics: list[str]
+    judge: str
+    embedder: str
+    classifier: str
+    engine: EngineConfig
+    options: dict[str, Any]
+    signature: Signature
+    beside: dict[str, dict[str, Any]] = {}
+    skipped: list[Skipped] = []
+    watched: bool = True
+
+    @field_validator("options")
+    @classmethod
+    def _options_of_this_version(cls, options: dict[str, Any]) -> dict[str, Any]:
+        try:
+            Options.read(options)
+        except InputError as error:
+            raise ValueError(error) from error
+        return options
+
+    def after(self, before: RunConfig) -> RunConfig:
+        """Merge in what still holds of an earlier call in the same folder."""
+        same = {k: v for k, v in before.beside.items() if getattr(before, k) == getattr(self, k)}
+        watched = self.watched and before.watched
+        return self.model_copy(update={"beside": same | self.beside, "watched": watched})
+
+
+def config_of(judge: Judge, options: Options, signature: Signature, skipped: Sequence[Skipped]) -> RunConfig:
+    """Return the configuration of a run that begins now."""
+    return RunConfig(
+        metrics=list(signature.metrics),
+        judge=judge.source,
+        **judge.auxiliary_models.sources(),
+        engine=EngineConfig(**judge.signature_of_engine()),
+        options=vars(options),
+        signature=signature,
+        beside={kind: model for kind in ("embedder", "classifier") if (model := getattr(signature, kind))},
+        skipped=list(skipped),
+        watched=is_offline(),
+    )
+
+
+def load_config(folder: Path) -> RunConfig:
+    """Read the configuration of a run. Raises InputError where there is none, or one of another form."""
+    return read_model(folder / CONFIG, RunConfig, "run's folder", "evaluate -o")
+
+
+def read_model(path: Path, model: type[M], kind: str, command: str) -> M:
+    """Read the JSON file that marks a folder as a `kind`, as `command` writes it. Raises InputError."""
+    folder = path.parent
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{folder}: this is no {kind} ({path.name} can't be read); give one that `{command}` wrote."
+        ) from error
+    subject = f"{folder}: this is no {kind} for this version: its {path.name}"
+    with files.parsing(subject, "give the run's `evaluate` command again."):
+        # Not model_validate_json, which refuses a path that is not UTF-8.
+        return model.model_validate(json.loads(text))
+
+
+def find_config(folder: Path) -> RunConfig | None:
+    """Read the configuration of a run; None where there is none of this version."""
+    with suppress(InputError):
+        return load_config(folder)
+    return None
 
 
 def is_run(folder: Path) -> bool:
@@ -104,44 +201,33 @@ def _question(sample: Sample) -> str:
     return "\n".join(sample.retrieved_contexts)
 
 
-class Run:
-    """A run in progress, in its folder; in memory without one. It is made by `open`."""
+@contextmanager
+def open_run(
+    folder: Path | None, samples: Sequence[Sample], config: RunConfig, fits: Callable[[], None]
+) -> Iterator[tuple[Journal, RunConfig]]:
+    """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
 
-    def __init__(self, folder: Path | None, journal: Journal, config: RunConfig) -> None:
-        self.folder, self.journal, self.config = folder, journal, config
-
-    @classmethod
-    @contextmanager
-    def open(
-        cls, folder: Path | None, samples: Sequence[Sample], config: RunConfig, fits: Callable[[], None]
-    ) -> Iterator[Run]:
-        """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
-
-        Before the results are deleted, `fits` is called; it raises where the run could not replace them.
-        Raises FolderError where another process writes to the folder, or it can't be written.
-        """
-        with Journal(folder) as locked_journal:
-            if folder is not None:
-                previous = find_config(folder)
-                config = config.after(previous) if previous else config
-                _write_inputs(folder, samples, config, fits)
-            yield cls(folder, locked_journal, config)
-
-    def keep_plan(self, run_plan: Plan) -> None:
-        """Write plan.json, unless the run continues and has the plan of its beginning."""
-        if self.folder is not None and not (run_plan.kept and (self.folder / PLAN).exists()):
-            with files.writing(self.folder):
-                files.atomic_write(self.folder / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
+    Yields the journal, in memory without a folder, and the configuration after earlier calls in the folder.
+    Before the results are deleted, `fits` is called; it raises where the run could not replace them.
+    Raises FolderError where another process writes to the folder, or it can't be written.
+    """
+    with Journal(folder) as journal:
+        if folder is not None:
+            previous = find_config(folder)
+            config = config.after(previous) if previous else config
+            _write_inputs(folder, samples, config, fits)
+        yield journal, config
 
 
 def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits: Callable[[], None]) -> None:
     def lines() -> Iterator[str]:
         return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
 
+    config = json.dumps(new.model_dump(), indent=1) + "\n"
     # The configuration first: with it, the folder belongs to a run.
-    contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: new.lines, SAMPLES: lines}
+    contents: dict[str, Callable[[], Iterable[str]]] = {CONFIG: lambda: [config], SAMPLES: lines}
     with files.writing(folder):
-        changed = [name for name, text in contents.items() if not _has_lines(folder / name, text())]
+        changed = [name for name, parts in contents.items() if not _has_parts(folder / name, parts())]
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
         if changed and finished:
             fits()
@@ -160,12 +246,12 @@ def _warn_of_lost_results(folder: Path, samples: Sequence[Sample], new: RunConfi
         LOG.warning("%s: the run's results of %s go; all judgements stay in its journal.", folder, what)
 
 
-def _has_lines(path: Path, lines: Iterable[str]) -> bool:
-    """Return whether the file consists of exactly these lines."""
+def _has_parts(path: Path, parts: Iterable[str]) -> bool:
+    """Return whether the file consists of exactly these parts."""
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return all(stored == (line and line.encode()) for stored, line in zip_longest(file, lines))
+        return all(file.read(len(part)) == part for part in map(str.encode, parts)) and not file.read(1)
 
 
 def _read_stored(folder: Path) -> Sequence[Sample]:
@@ -175,18 +261,19 @@ def _read_stored(folder: Path) -> Sequence[Sample]:
     return []
 
 
+def keep_plan(folder: Path, run_plan: Plan) -> None:
+    """Write plan.json, unless the run continues and has the plan of its beginning."""
+    if not (run_plan.kept and (folder / PLAN).exists()):
+        with files.writing(folder):
+            files.atomic_write(folder / PLAN, [json.dumps(run_plan.to_dict(), indent=1) + "\n"])
+
+
 def finish(folder: Path, result: Result) -> None:
     """Write results.json and the tables, all or none of them, then the report. Raises FolderError."""
     with files.writing(folder):
         # The results last: they mark the run as finished.
         files.write_together(folder, [*tables.as_csv(result), (RESULTS, results_text(result))])
     write_report(folder, result, folder / REPORT)
-
-
-def write_results(path: Path, result: Result) -> None:
-    """Write the result of a run to any file, in the form of results.json. Raises InputError."""
-    with files.writing_to(path, "scores"):
-        files.atomic_write(path, results_text(result))
 
 
 def write_report(folder: Path, result: Result, path: Path) -> None:

@@ -20,7 +20,6 @@ from localeval.metrics.signature import build_signature
 from localeval.metrics.summary import choose_metrics, compute_all, scorable
 from localeval.prompts.options import ARITHMETIC, Options
 from localeval.runs import folder as run_folder
-from localeval.runs.config import EngineConfig
 from localeval.runs.result import Result, ScoredSamples
 from localeval.samples import Sample
 from localeval.text.display import join_some
@@ -101,7 +100,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
 class RecordLookup:
     """Find the records of a run in its journal, by the keys in its results where it is finished."""
 
-    def __init__(self, folder: Path, context: JudgeContext, engine: EngineConfig) -> None:
+    def __init__(self, folder: Path, context: JudgeContext, engine: run_folder.EngineConfig) -> None:
         self.lines = JournalFile(folder / JOURNAL)
         self.result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
         self._context, self._engine = context, engine.model_dump()

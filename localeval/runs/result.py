@@ -1,25 +1,34 @@
-"""The result of `evaluate`: every score, the records behind it, the means and the signature."""
+"""The result of `evaluate`: scores, the records behind them, means and signature; as results.json too.
+
+The fields of results.json: localeval/runs/README.md. It has one sample per line, so that it is read in parts.
+"""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from localeval.errors import InputError
-from localeval.judgements.calibration import Curves, calibrate
+from localeval.judgements import JUDGEMENTS
+from localeval.judgements.calibration import Curves, calibrate, curves_of
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import Summary, summarize
+from localeval.report.tables import to_pandas
+from localeval.report.text import as_text
 from localeval.samples import Sample, Skipped
 from localeval.system.files import SpooledLines, StoredSequence, atomic_write, writing_to
 from localeval.system.versions import digest
+
+_SAMPLES, _END = ' "samples": [\n', " ]\n"  # lines of results.json, around those of the samples
 
 
 class Network(BaseModel):
@@ -220,8 +229,6 @@ class Result:
 
         >>> result.to_pandas()[["id", "faithfulness", "faithfulness_soft"]]        # doctest: +SKIP
         """
-        from localeval.report.tables import to_pandas
-
         return to_pandas(self)
 
     def to_html(self, path: str | Path, **options: Any) -> None:
@@ -237,6 +244,73 @@ class Result:
         return html.notebook(self)
 
     def __str__(self) -> str:
-        from localeval.report.text import as_text
-
         return as_text(self)
+
+
+class _Row(BaseModel):
+    id: str
+    sha256: str | None = None  # shows whether a text was edited since; an older version did not write it
+    scores: dict[str, Score]
+    records: dict[str, str]
+
+
+class _Summary(BaseModel):
+    higher_is_better: StrictBool | None = None  # nor this
+
+
+class _Head(BaseModel):
+    schema_: Literal[1] = Field(alias="schema")
+    signature: Signature
+    metrics: list[str]
+    summary: dict[str, _Summary] = {}
+    network: Network = Network()
+    skipped: list[Skipped] = []
+
+
+def results_text(result: Result) -> Iterator[str]:
+    """Yield the text of results.json, in parts."""
+    yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
+    for i, item in enumerate(result.samples):
+        row = item.to_dict() | {"records": dict(item.keys)}
+        yield (",\n  " if i else "  ") + json.dumps(row, ensure_ascii=False)
+    yield f"\n{_END}}}\n"
+
+
+def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
+    """Read a result of these samples from the lines of results.json; its records are in `journal`.
+
+    Raises ValueError or KeyError for another form, or for results of other samples.
+    """
+    text = "".join(takewhile(lambda line: line != _SAMPLES, lines))
+    if text.endswith(",\n"):
+        fields = json.loads(text[:-2] + "}")
+        rest = takewhile(lambda line: line != _END, lines)
+        rows: Iterator[Any] = (json.loads(line.rstrip().removesuffix(",")) for line in rest)
+    else:  # the file was reformatted, and is read at once
+        fields = json.loads(text)
+        rows = iter(fields["samples"])
+    head = _Head.model_validate(fields)
+    scored = ScoredSamples(samples, journal, curves_of(head.signature.calibration), head.signature.threshold)
+    for index, (sample, entry) in enumerate(zip_longest(samples, rows)):
+        if sample is None or entry is None or entry["id"] != sample.id:
+            raise ValueError("its samples are not those of samples.jsonl")
+        row = _Row.model_validate(entry)
+        if row.sha256 not in (None, sample_sha256(sample)):
+            raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
+        if unknown := sorted(row.records.keys() - JUDGEMENTS.keys()):
+            raise ValueError(f"there is no judgement {unknown[0]!r}")
+        if missing := sorted(set(head.metrics) - row.scores.keys()):
+            raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
+        scored.put(index, {name: score.checked() for name, score in row.scores.items()}, {}, row.records)
+    return Result(
+        scored,
+        head.metrics,
+        head.signature,
+        network=head.network,
+        skipped=head.skipped,
+        higher_is_better={
+            name: metric.higher_is_better
+            for name, metric in head.summary.items()
+            if metric.higher_is_better is not None
+        },
+    )

@@ -12,15 +12,13 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from localeval.errors import InputError, NotComparable
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import differences
-from localeval.runs.config import load_config, read_model
-from localeval.runs.folder import SHARD, Run, check, finish, load
+from localeval.runs.folder import SHARD, check, finish, load, load_config, open_run, read_model
 from localeval.runs.result import Network, Result, ScoredSamples, sample_sha256
 from localeval.samples import Samples
 from localeval.system.files import atomic_write, writing
@@ -28,46 +26,6 @@ from localeval.system.versions import digest
 from localeval.text.display import shorten
 
 LOG = logging.getLogger("localeval")
-
-
-class Shard(NamedTuple):
-    """Part `number` of `of` parts, counted from 1.
-
-    >>> Shard.read("2/5")
-    Shard(number=2, of=5)
-    """
-
-    number: int
-    of: int
-
-    @classmethod
-    def read(cls, text: str) -> Shard:
-        """Parse `2/5`. Raises InputError for another form."""
-        match = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", str(text))
-        if match is None or int(match[1]) > int(match[2]):
-            raise InputError(
-                f"shard is {shorten(repr(text))}; give the part and the number of parts, as 2/5."
-            )
-        return cls(int(match[1]), int(match[2]))
-
-    def take(self, samples: Samples) -> tuple[Samples, ShardFile]:
-        """Return the samples of this part, chosen by a hash of their ids alone, and its `ShardFile`.
-
-        Raises InputError where no sample falls into the part.
-        """
-        indices, pairs = [], []
-        for index, sample in enumerate(samples):
-            pairs.append((sample.id, sample_sha256(sample)))
-            id_hash = hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()
-            if int.from_bytes(id_hash[:8], "big") % self.of == self.number - 1:
-                indices.append(index)
-        if not indices:
-            raise InputError(
-                f"{samples.name}: no sample falls into shard {self.number}/{self.of}; choose fewer parts."
-            )
-        return samples.choose(indices), ShardFile(
-            number=self.number, of=self.of, places=indices, samples=len(pairs), ids=digest(pairs)
-        )
 
 
 class ShardFile(BaseModel):
@@ -78,6 +36,27 @@ class ShardFile(BaseModel):
     places: list[int]
     samples: int
     ids: str
+
+
+def take_shard(text: str, samples: Samples) -> tuple[Samples, ShardFile]:
+    """Return the samples of a part, such as `2/5`, chosen by a hash of their ids alone, and its `ShardFile`.
+
+    Raises InputError for another form, and where no sample falls into the part.
+    """
+    match = re.fullmatch(r"([1-9][0-9]{0,6})/([1-9][0-9]{0,6})", str(text))
+    if match is None or int(match[1]) > int(match[2]):
+        raise InputError(f"shard is {shorten(repr(text))}; give the part and the number of parts, as 2/5.")
+    number, of = int(match[1]), int(match[2])
+    indices, pairs = [], []
+    for index, sample in enumerate(samples):
+        pairs.append((sample.id, sample_sha256(sample)))
+        id_hash = hashlib.sha256(sample.id.encode("utf-8", "surrogatepass")).digest()
+        if int.from_bytes(id_hash[:8], "big") % of == number - 1:
+            indices.append(index)
+    if not indices:
+        raise InputError(f"{samples.name}: no sample falls into shard {text}; choose fewer parts.")
+    shard_file = ShardFile(number=number, of=of, places=indices, samples=len(pairs), ids=digest(pairs))
+    return samples.choose(indices), shard_file
 
 
 def note_shard(folder: Path, shard_file: ShardFile | None) -> None:
@@ -125,14 +104,14 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             )
     configs = [load_config(folder) for folder in folders]
     config = configs[0].model_copy(update={"watched": all(c.watched for c in configs)})
-    with Run.open(output, samples, config, lambda: None) as run:
+    with open_run(output, samples, config, lambda: None) as (journal, _):
         note_shard(output, None)
-        scored = ScoredSamples(samples, run.journal.lines, first_item.curves, first_item.threshold)
+        scored = ScoredSamples(samples, journal.lines, first_item.curves, first_item.threshold)
         for index, part, i in order:
             item = results[part].samples[i]
             for key in item.keys.values():
-                if run.journal.get(key) is None:
-                    run.journal.copy(journals[part], key)
+                if journal.get(key) is None:
+                    journal.copy(journals[part], key)
             scored.put(index, item.scores, {}, item.keys)
         refused = [result.network.refused for result in results]
         network = Network(

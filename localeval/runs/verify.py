@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,9 @@ from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_of_sample
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
-from localeval.runs.config import RunConfig
 from localeval.runs.evaluate import Progress
 from localeval.runs.rescore import KeyedRecord, Keys, RecordLookup
 from localeval.samples import Sample
-from localeval.text.display import shorten
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ def verify(
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
     """
-    if isinstance(share, bool) or not (isinstance(share, Real) and 0 < share <= 1):
-        raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
+    if not 0 < share <= 1:
+        raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read_run(path)
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)
@@ -147,7 +144,7 @@ def _stored_judgements(
     return judgements, left_out
 
 
-def _load_own_judge(folder: str | Path, config: RunConfig, used: set[str]) -> Judge:
+def _load_own_judge(folder: str | Path, config: run_folder.RunConfig, used: set[str]) -> Judge:
     """Load the run's own judge. An auxiliary model that is not in `used` may be any."""
     auxiliary: dict[str, Any] = {}
     for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import platform
 import signal
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from threading import RLock, Thread
@@ -255,11 +255,14 @@ class Workers:
         threads: list[Thread] = []
         submitted = finished = 0
         try:
-            for item in self._pending(samples, required, options, journal):
-                if not isinstance(item, Task):
-                    yield item  # all its records are in the journal
+            for index, sample in enumerate(samples):
+                names = required(sample)
+                records, keys, missing = self._look_up(sample, names, journal)
+                if missing is None:
+                    yield index, records, keys
                     continue
-                self._tasks.put((item, 1))
+                stored = {key: journal.get(key) or {} for key in keys.values()}
+                self._tasks.put((Task(index, sample, names, stored, options), 1))
                 submitted += 1
                 if len(threads) < self._number:
                     threads.append(Thread(target=self._run_worker, daemon=True))
@@ -332,19 +335,6 @@ class Workers:
             if find_believed(journal, JUDGEMENTS[judgement], key) is None:  # else a sample has the same texts
                 journal.put(*line)
         return task.position, answer.records, answer.keys
-
-    def _pending(
-        self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
-    ) -> Iterator[Task | Judged]:
-        """Yield a task for each sample, or its result where the journal holds all of it."""
-        for index, sample in enumerate(samples):
-            names = required(sample)
-            records, keys, missing = self._look_up(sample, names, journal)
-            if missing is None:
-                yield index, records, keys
-            else:
-                stored = {key: journal.get(key) or {} for key in keys.values()}
-                yield Task(index, sample, names, stored, options)
 
     def _look_up(
         self, sample: Sample, required: Sequence[str], journal: Journal

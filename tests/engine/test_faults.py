@@ -15,8 +15,7 @@ from localeval import Judge, Sample, evaluate, plan
 from localeval.errors import FolderError, ModelBroken
 from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
-from localeval.runs.config import CONFIG
-from localeval.runs.folder import REPORT, RESULTS, SAMPLES
+from localeval.runs.folder import CONFIG, REPORT, RESULTS, SAMPLES
 from localeval.runs.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 

@@ -15,8 +15,7 @@ from localeval.engine.interface import EngineError
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.judgements.journal import JOURNAL
-from localeval.runs.config import CONFIG
-from localeval.runs.folder import RESULTS, finish
+from localeval.runs.folder import CONFIG, RESULTS, finish
 from localeval.runs.verify import Verified, verify
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
