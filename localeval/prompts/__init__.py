@@ -18,7 +18,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+)
 
 from localeval.errors import InputError, PromptError
 from localeval.system.arguments import describe
@@ -87,6 +95,7 @@ class Prompt(BaseModel):
     examples: list[Example] = []
     context_once: bool = Field(default=False, alias="branch_once")
     sha256: str
+    _prefixes: dict[tuple[Any, ...], PromptPrefix] = PrivateAttr(default_factory=dict)  # a cache
 
     def render_context(self, /, **texts: str) -> str:
         return fill(self.context, texts)
@@ -100,9 +109,12 @@ class Prompt(BaseModel):
         An example's item is of the kind `item`, with `schema`, unless its `leaf` names another kind, whose
         schema is in `others`.
         """
-        fields = {kind: model.model_fields for kind, model in {item: schema, **others}.items()}
-        turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
-        return PromptPrefix(self.system, tuple(turns))
+        key = (item, schema, *others.items())
+        if key not in self._prefixes:
+            fields = {kind: [*model.model_fields] for kind, model in {item: schema, **others}.items()}
+            turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
+            self._prefixes[key] = PromptPrefix(self.system, tuple(turns))
+        return self._prefixes[key]
 
     def turns(
         self, example: Example, usual: str, fields: Mapping[str, Iterable[str]]
