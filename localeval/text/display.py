@@ -46,15 +46,15 @@ def suggested(name: str, options: Sequence[str]) -> str:
     return f"did you mean {matches[0]}?" if matches else f"choose from: {', '.join(options)}."
 
 
-def digits(number: float, limit: float) -> str:
-    """Format `number` with four decimals, or with all where rounding would move it across `limit`.
+def digits(number: float, limit: float, decimals: int = 2) -> str:
+    """Format `number` with two decimals, or with as many as show on which side of `limit` it is.
 
-    >>> digits(0.75996, 0.8), digits(0.79996, 0.8)
-    ('0.7600', '0.79996')
+    >>> digits(0.726, 0.5), digits(0.496, 0.5), digits(0.79996, 0.8, 4)
+    ('0.73', '0.496', '0.79996')
     """
-    rounded = round(number, 4)
-    same_side = (rounded < limit, rounded > limit) == (number < limit, number > limit)
-    return f"{number:.4f}" if same_side else str(number)
+    while ((rounded := round(number, decimals)) < limit, rounded > limit) != (number < limit, number > limit):
+        decimals += 1
+    return f"{number:.{decimals}f}"
 
 
 def join_some(names: Sequence[str], most: int) -> str:

@@ -86,8 +86,12 @@ def test_a_few_labels_without_one_mistake_give_a_sane_curve() -> None:
     """Without a prior an evidence that parts 12 labels would weigh all that it may."""
     bad = [(verdicts(0.6)[0].model_copy(update={"unknown_numbers": ("70",)}),)] * 6
     assert -4 < calibration.fit([*[verdicts(0.6)] * 6, *bad], [1] * 6 + [0] * 6).unknown_number < -0.5
-    plain = calibration.fit([verdicts(0.9)] * 20 + [verdicts(0.2)] * 20, [1] * 20 + [0] * 20)
-    assert plain.apply(0.2) < 0.1 < 0.9 < plain.apply(0.9)
+
+
+def test_labels_without_a_mistake_are_fitted_to_the_targets_of_platt() -> None:
+    """Of n labels 1 the target is (n + 1) / (n + 2), of n labels 0 it is 1 / (n + 2) (Platt 1999)."""
+    plain = calibration.fit([verdicts(0.9)] * 20 + [verdicts(0.1)] * 8, [1] * 20 + [0] * 8)
+    assert (plain.apply(0.9), plain.apply(0.1)) == pytest.approx((21 / 22, 1 / 10), abs=1e-3)
 
 
 def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:

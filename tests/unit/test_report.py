@@ -26,7 +26,7 @@ from localeval.report.tables import SCORES, STATEMENTS, cell
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.injection import KINDS
 from tests.commands import said
-from tests.reports import HOSTILE, METRICS_SHOWN, Page, hostile, large, plain, small
+from tests.reports import HOSTILE, METRICS_SHOWN, Page, hostile, judged, large, plain, small
 
 FULL = Score(1.0, 1.0)
 
@@ -133,6 +133,12 @@ def test_the_list_shows_a_score_as_the_tables_do() -> None:
     result = plain({"a": {"faithfulness": Score(0.0414597, 0.2634993)}})
     [[*_, (value, soft)]] = rows_of(page_of(result))
     assert all(f"{shown:.3f}" in str(result) for shown in (value, soft))
+
+
+def test_a_probability_just_below_the_threshold_is_not_shown_as_the_threshold() -> None:
+    sample = small().samples[1].sample
+    text = text_of(Result([judged(sample, [0.4961, 0.726])], METRICS_SHOWN, small().signature))
+    assert ("0.496 not supported" in text, "0.73 supported" in text) == (True, True)
 
 
 def test_both_languages_say_the_same_things() -> None:

@@ -25,6 +25,7 @@ from localeval.report.html import shown
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
 from localeval.report.text import misread, number, span
 from localeval.system.files import atomic_write, writing_to
+from localeval.text.display import digits
 from localeval.text.injection import Injection, find_injections
 from localeval.text.language import language
 
@@ -203,5 +204,5 @@ def _environment() -> Environment:
     environment.globals.update(reason=shown.reason, file=shown.own_file)
     environment.globals.update(longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
     environment.filters.update(shown=shown.show_controls, cut=shown.truncate, clock=shown.clock)
-    environment.filters.update(number=number, span=span, digest=_digest)
+    environment.filters.update(number=number, span=span, digest=_digest, digits=digits)
     return environment
