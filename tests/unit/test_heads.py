@@ -65,11 +65,12 @@ def test_answers_of_one_group_are_refused_before_anything_is_read() -> None:
 
 
 def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
-    thought = "<think>I say: Tea grows. It sings.</think>Tea grows. It sings."
-    start = thought.rindex("It sings")
-    spans = [{"start": start, "end": start + 9}]
-    marked = head_fit.labelled(answers(300, response=thought, hallucination_spans=spans), "x")[0]
-    assert [marked.label_of(s, 2) for s in marked.sentences()] == [1, 0]
+    for thought in ("", "<think>I say: Tea grows. It sings.</think>"):
+        text = f"{thought}Tea grows. It sings."
+        start = text.rindex("It sings")
+        spans = [{"start": start, "end": start + 9}]
+        marked = head_fit.labelled(answers(300, response=text, hallucination_spans=spans), "x")[0]
+        assert [marked.label_of(s, 2) for s in marked.sentences()] == [1, 0]
     unmarked = head_fit.labelled(answers(300, hallucination_spans=[]), "x")[0]
     assert [unmarked.label_of(s, 2) for s in unmarked.sentences()] == [-1, -1]  # wrong, and nobody said where
 
