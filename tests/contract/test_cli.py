@@ -230,6 +230,22 @@ def test_a_run_and_its_plan_are_refused_before_anything_is_judged(
     assert not Path("run").exists()
 
 
+def test_only_a_command_that_keeps_its_work_is_said_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli.commands, "main", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(signal, "signal", Mock())
+    for words, goes_on in (
+        ("evaluate d.csv", 1),
+        ("evaluate d.csv --plan", 0),
+        ("models fetch", 1),
+        ("list", 0),
+    ):
+        with pytest.raises(SystemExit, match="130"):
+            cli.main(words.split())
+        assert ("goes on from there" in capsys.readouterr().err) == goes_on
+
+
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.Signals, code: int) -> None:
     journal = Path("run/journal.jsonl")
