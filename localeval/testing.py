@@ -80,8 +80,8 @@ def assert_score(
         for text, verdict in verdicts:
             if verdict.probability < choices.threshold:
                 evidence = f'evidence: "{verdict.evidence.text}"' if verdict.evidence else "no evidence"
-                line = f'not supported ({name}, {digits(verdict.probability, choices.threshold)}): "{text}"; {evidence}'
-                lines.append(printable(line))
+                probability = digits(verdict.probability, choices.threshold)
+                lines.append(printable(f'not supported ({name}, {probability}): "{text}"; {evidence}'))
     raise AssertionError("\n".join(lines))
 
 
