@@ -70,7 +70,7 @@ def assert_score(
     # `score` left its judgements in memory: the judge is not asked again.
     records = judge.judge(Sample.read(sample, "Sample"), METRICS[metric].judgements, choices, judge.memory)
     crossed = at_least if score.value < at_least else at_most
-    lines = [f"{metric} is {digits(score.value, crossed, 4)}; {expected}."]
+    lines = [f"{metric} is {digits(score.value, crossed)}; {expected}."]
     for name, record in calibrate(records, judge.curves(choices)).items():
         verdicts: list[tuple[str, Any]] = []
         if isinstance(record, SupportRecord):
@@ -80,7 +80,7 @@ def assert_score(
         for text, verdict in verdicts:
             if verdict.probability < choices.threshold:
                 evidence = f'evidence: "{verdict.evidence.text}"' if verdict.evidence else "no evidence"
-                probability = digits(verdict.probability, choices.threshold)
+                probability = digits(verdict.probability, choices.threshold, 2)
                 lines.append(printable(f'not supported ({name}, {probability}): "{text}"; {evidence}'))
     raise AssertionError("\n".join(lines))
 

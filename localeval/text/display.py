@@ -46,11 +46,11 @@ def suggested(name: str, options: Sequence[str]) -> str:
     return f"did you mean {matches[0]}?" if matches else f"choose from: {', '.join(options)}."
 
 
-def digits(number: float, limit: float, decimals: int = 2) -> str:
-    """Format `number` with two decimals, or with as many as show on which side of `limit` it is.
+def digits(number: float, limit: float, decimals: int = 4) -> str:
+    """Format `number` with so many decimals, or with as many as show on which side of `limit` it is.
 
-    >>> digits(0.726, 0.5), digits(0.496, 0.5), digits(0.79996, 0.8, 4)
-    ('0.73', '0.496', '0.79996')
+    >>> digits(0.75996, 0.8), digits(0.79996, 0.8), digits(0.496, 0.5, 2)
+    ('0.7600', '0.79996', '0.496')
     """
     while ((rounded := round(number, decimals)) < limit, rounded > limit) != (number < limit, number > limit):
         decimals += 1
