@@ -276,19 +276,29 @@ def results_text(result: Result) -> Iterator[str]:
     yield f"\n{_END}}}\n"
 
 
+def _split(lines: Iterator[str]) -> tuple[Any, Iterator[Any]]:
+    """Return the head and an iterator over the samples; a file that was reformatted is read at once."""
+    head = "".join(takewhile(lambda line: line != _SAMPLES, lines))
+    if head.endswith(",\n"):
+        return json.loads(head[:-2] + "}"), _rows(lines)
+    document = json.loads(head)
+    return document, iter(document["samples"])
+
+
+def _rows(lines: Iterator[str]) -> Iterator[Any]:
+    for line in lines:
+        if line == _END:
+            return
+        yield json.loads(line.rstrip().removesuffix(","))
+    raise ValueError("it ends in the middle")
+
+
 def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: JournalFile) -> Result:
     """Read a result of these samples from the lines of results.json; its records are in `journal`.
 
     Raises ValueError or KeyError for another form, or for results of other samples.
     """
-    text = "".join(takewhile(lambda line: line != _SAMPLES, lines))
-    if text.endswith(",\n"):
-        fields = json.loads(text[:-2] + "}")
-        rest = takewhile(lambda line: line != _END, lines)
-        rows: Iterator[Any] = (json.loads(line.rstrip().removesuffix(",")) for line in rest)
-    else:  # the file was reformatted, and is read at once
-        fields = json.loads(text)
-        rows = iter(fields["samples"])
+    fields, rows = _split(lines)
     head = _Head.model_validate(fields)
     scored = ScoredSamples(samples, journal, curves_of(head.signature.calibration), head.signature.threshold)
     for index, (sample, entry) in enumerate(zip_longest(samples, rows)):

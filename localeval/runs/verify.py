@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import Progress
 from localeval.runs.rescore import KeyedRecord, Keys, RecordLookup
 from localeval.samples import Sample
+from localeval.text.display import shorten
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ def verify(
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
     """
-    if not 0 < share <= 1:
-        raise InputError(f"share is {share}; choose a number above 0 and up to 1.")
+    if isinstance(share, bool) or not (isinstance(share, Real) and 0 < share <= 1):
+        raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read_run(path)
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)
