@@ -8,10 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
@@ -19,6 +17,10 @@ from localeval.prompts.options import Options
 from localeval.system.versions import digest
 from localeval.text.display import shorten
 from localeval.text.overlap import TERM, source_terms, term_recall, unsupported_numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 READING = "1"  # version of how a text is read: what precedes it, and which states are kept
 FORM = "2"  # version of a head: of what it computes from the states, and of `READING`, on which it was fitted
@@ -106,6 +108,8 @@ class Probe(Fitted):
 
     def of(self, states: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
         """Return a logit for each of the states: (states, width) -> (states,)."""
+        import numpy as np
+
         logits: npt.NDArray[np.float64] = (states * np.asarray(self.states)).sum(axis=1) + self.bias
         return logits
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from localeval.errors import InputError
 from localeval.judgements.context import JudgeContext, Record
 from localeval.judgements.questions import Drawn
@@ -30,6 +28,8 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
 
     Raises InputError if the caller's own embedder returns no vectors.
     """
+    import numpy as np
+
     draws: tuple[Drawn, ...] = records["questions"].draws
     if not draws:
         return SimilarityRecord(cosines=())

@@ -15,7 +15,6 @@ from localeval.judgements import Failure
 from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.context import response_of
 from localeval.metrics import METRICS, Metric, Score
-from localeval.metrics.statistics import bootstrap_ci
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.text.display import shorten, suggested
@@ -132,6 +131,8 @@ def summarize(scores: Iterable[Score]) -> Summary:
     >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.375, 0.875)
     """
+    from localeval.metrics.statistics import bootstrap_ci
+
     values, softs, count = array("d"), array("d"), Counter[str]()
     for score in scores:
         count[score.status] += 1

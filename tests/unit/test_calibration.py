@@ -12,6 +12,7 @@ import pytest
 from localeval import InputError, evaluate, rescore
 from localeval.judgements import JUDGEMENTS, calibration, support
 from localeval.judgements.calibration import Curve, calibrate, calibrations_for, calibrations_text, conditions
+from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.heads import FittedFor, heads_for, logit, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
@@ -57,7 +58,7 @@ def responses(number: int, longest: int, curve: Curve) -> tuple[list[tuple[Verdi
         return verdict.model_copy(update={"coverage": draw.random(), "unknown_numbers": unknown})
 
     raw = [tuple(draw_verdict() for _ in range(draw.randint(1, longest))) for _ in range(number)]
-    shares = calibration.full_support_probabilities(raw, [curve] * number)
+    shares = full_support_probabilities(raw, [curve] * number)
     return raw, [int(draw.random() < share) for share in shares]
 
 
@@ -77,7 +78,7 @@ def test_a_curve_moves_the_threshold_of_the_value_and_leaves_the_record_raw() ->
 
 def test_a_fit_finds_the_curve_of_its_labels() -> None:
     curve = Curve(slope=1.2, coverage=2, unknown_number=-2, intercept=-1)
-    fitted = calibration.fit(*responses(3000, 5, curve))
+    fitted = fit(*responses(3000, 5, curve))
     assert fitted.slope == pytest.approx(curve.slope, rel=0.15)
     assert (fitted.coverage, fitted.unknown_number, fitted.intercept) == pytest.approx((2, -2, -1), abs=0.3)
 
@@ -85,21 +86,21 @@ def test_a_fit_finds_the_curve_of_its_labels() -> None:
 def test_a_few_labels_without_one_mistake_give_a_sane_curve() -> None:
     """Without a prior an evidence that parts 12 labels would weigh all that it may."""
     bad = [(verdicts(0.6)[0].model_copy(update={"unknown_numbers": ("70",)}),)] * 6
-    assert -4 < calibration.fit([*[verdicts(0.6)] * 6, *bad], [1] * 6 + [0] * 6).unknown_number < -0.5
+    assert -4 < fit([*[verdicts(0.6)] * 6, *bad], [1] * 6 + [0] * 6).unknown_number < -0.5
 
 
 def test_labels_without_a_mistake_are_fitted_to_the_targets_of_platt() -> None:
     """Of n labels 1 the target is (n + 1) / (n + 2), of n labels 0 it is 1 / (n + 2) (Platt 1999)."""
-    plain = calibration.fit([verdicts(0.9)] * 20 + [verdicts(0.1)] * 8, [1] * 20 + [0] * 8)
+    plain = fit([verdicts(0.9)] * 20 + [verdicts(0.1)] * 8, [1] * 20 + [0] * 8)
     assert (plain.apply(0.9), plain.apply(0.1)) == pytest.approx((21 / 22, 1 / 10), abs=1e-3)
 
 
 def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
     raw, labels = responses(60, 3, STRICT)
     parts = [i % 3 for i in range(60)]
-    curves = calibration.cross_fitted_curves(raw, labels, parts)
+    curves = cross_fitted_curves(raw, labels, parts)
     turned = [1 - label if parts[i] == 0 else label for i, label in enumerate(labels)]
-    turned_curves = calibration.cross_fitted_curves(raw, turned, parts)
+    turned_curves = cross_fitted_curves(raw, turned, parts)
     assert [curves[i] == turned_curves[i] for i in range(3)] == [True, False, False]
 
 

@@ -14,14 +14,8 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.calibration import (
-    RAW,
-    Calibration,
-    conditions,
-    cross_fitted_curves,
-    fit,
-    full_support_probabilities,
-)
+from localeval.judgements.calibration import RAW, Calibration, conditions
+from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
 from localeval.judgements.context import response_of
 from localeval.judgements.heads import FittedFor
 from localeval.judgements.sentence_relevance import NeededRecord

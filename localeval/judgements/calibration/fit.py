@@ -1,0 +1,76 @@
+"""Fit a curve to labels of responses. A module of its own, as applying a curve needs no numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from localeval.judgements.calibration import MOST_UNKNOWN, Curve, all_supported
+from localeval.judgements.heads import LEAST, logit
+from localeval.judgements.support import Verdict
+
+# The largest slope, and the inverse of the smallest: a few labels without a mistake would give more.
+STEEPEST = 8.0
+# The standard deviation of the normal prior on the weights of lexical evidence: a hundred labels outweigh it,
+# ten do not.
+USUAL = 2.0
+# The verdicts on each response's statements, at least one, with raw probabilities.
+Responses = Sequence[Sequence[Verdict]]
+Weights = npt.NDArray[np.float64]
+
+
+def fit(responses: Responses, labels: Sequence[int]) -> Curve:
+    """Fit the curve under which P(all supported) agrees best with `labels`; both labels must occur.
+
+    It is a sigmoid of logits, fitted to smoothed targets (Platt 1999). Where all verdicts have full coverage
+    and no unknown number it is Platt's scaling.
+    """
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
+    verdicts = [verdict for response in responses for verdict in response]
+    plain = all(v.coverage == 1 and not v.unknown_numbers for v in verdicts)
+    features = np.array(
+        [(logit(v.probability), v.coverage, min(len(v.unknown_numbers), MOST_UNKNOWN), 1.0) for v in verdicts]
+    )
+    lengths = np.array([len(response) for response in responses])
+    starts = np.cumsum(lengths) - lengths
+    good, bad = sum(labels), len(labels) - sum(labels)
+    targets = np.where(np.asarray(labels) == 1, (good + 1) / (good + 2), 1 / (bad + 2))
+    penalty = np.array([0, USUAL**-2, USUAL**-2, 0]) / len(labels)
+
+    def loss_and_gradient(weights: Weights) -> tuple[float, Weights]:
+        logits = features @ weights
+        logs = np.add.reduceat(-np.logaddexp(0, -logits), starts) / np.sqrt(lengths)
+        share = np.clip(np.exp(logs), LEAST, 1 - LEAST)
+        loss = -(targets * np.log(share) + (1 - targets) * np.log(1 - share)).mean()
+        by_log = ((1 - targets) * share / (1 - share) - targets) / np.sqrt(lengths) / len(lengths)
+        by_weights = (np.repeat(by_log, lengths) / (1 + np.exp(logits))) @ features
+        return float(loss + penalty @ weights**2 / 2), by_weights + penalty * weights
+
+    bound = 0 if plain else 20
+    bounds = [(1 / STEEPEST, STEEPEST), (0, bound), (-bound, 0), (-20 - bound, 20)]
+    settings = {"jac": True, "bounds": bounds, "method": "L-BFGS-B", "options": {"ftol": 1e-14, "gtol": 1e-9}}
+    initial = (1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 0.0, -1.0)
+    fits = [minimize(loss_and_gradient, start, **settings) for start in initial]
+    best = min(fits, key=lambda x: float(x.fun)).x
+    # Four decimals are more than labels determine, and are the same on every machine.
+    slope, coverage, unknown, intercept = (round(float(weight), 4) for weight in best)
+    return Curve(slope=slope, coverage=coverage, unknown_number=unknown, intercept=intercept)
+
+
+def cross_fitted_curves(responses: Responses, labels: Sequence[int], folds: Sequence[int]) -> list[Curve]:
+    """Return for each response the curve fitted on the other folds; both labels must occur there."""
+    curves = {}
+    for fold in set(folds):
+        others = [i for i, other in enumerate(folds) if other != fold]
+        curves[fold] = fit([responses[i] for i in others], [labels[i] for i in others])
+    return [curves[fold] for fold in folds]
+
+
+def full_support_probabilities(responses: Responses, curves: Sequence[Curve]) -> list[float]:
+    """Return P(all supported) of each response under its curve."""
+    return [
+        all_supported([curve.apply_to(v) for v in row]) for row, curve in zip(responses, curves, strict=True)
+    ]
