@@ -97,7 +97,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     in the user's cache folder, about 3 KB a token, so that a second call goes on.
     """
     from localeval.judgements.heads import FittedFor, heads_text
-    from localeval.runs import head_fit
+    from localeval.runs import head_fit, head_states
     from localeval.runs.card.agreement import Figure
 
     if len({os.path.realpath(path) for path in labelled}) < len(labelled):
@@ -108,15 +108,15 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
         for sample in read_samples(path)
     ]
     where = ", ".join(labelled)
-    answers = head_fit.labelled(samples, where)
+    answers = head_states.labelled(samples, where)
     cache = user_cache_path("localeval") / "states"
     with Judge.load(**judge) as loaded, live_line(quiet, "Reading") as progress:
         fitted_for = FittedFor(name=loaded.model["name"], sha256=loaded.model["sha256"])
-        layer = head_fit.layer_of(loaded.engine, layer)
-        states = head_fit.compute_states(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
+        layer = head_states.layer_of(loaded.engine, layer)
+        states = head_states.compute_states(loaded.engine, fitted_for.sha256, layer, answers, cache, progress)
     if too_long := len(answers) - len(states):
         say(f"{where}: {too_long} of {len(answers)} answers are left out, too long with their contexts")
-        head_fit.check_enough(states, where)
+        head_states.check_enough(states, where)
     heads = []
     for head in head_fit.fit(states, fitted_for, layer):
         figures = ", ".join(f"{name} {Figure(*figure)}" for name, figure in head.figures.items())

@@ -8,8 +8,8 @@ import pytest
 from localeval import InputError, Sample
 from localeval.engine.interface import States
 from localeval.judgements.heads import Contexts, FittedFor
-from localeval.runs import head_fit
-from localeval.runs.head_fit import Reading
+from localeval.runs import head_fit, head_states
+from localeval.runs.head_states import Reading
 
 
 def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
@@ -61,7 +61,7 @@ def answers(number: int, **changed: Any) -> list[Sample]:
 def test_answers_of_one_group_are_refused_before_anything_is_read() -> None:
     chinese = {"response": "茶长在山上。", "retrieved_contexts": ["茶。"], "group": "drcd"}
     with pytest.raises(InputError, match=r"answers in zh with label 0 are of one group \(drcd\)"):
-        head_fit.labelled([*answers(200), *answers(100, **chinese)], "x")
+        head_states.labelled([*answers(200), *answers(100, **chinese)], "x")
 
 
 def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
@@ -69,13 +69,13 @@ def test_what_was_marked_wrong_stands_in_what_is_judged() -> None:
         text = f"{thought}Tea grows. It sings."
         start = text.rindex("It sings")
         spans = [{"start": start, "end": start + 9}]
-        marked = head_fit.labelled(answers(300, response=text, hallucination_spans=spans), "x")[0]
+        marked = head_states.labelled(answers(300, response=text, hallucination_spans=spans), "x")[0]
         assert [marked.label_of(s, 2) for s in marked.sentences()] == [1, 0]
-    unmarked = head_fit.labelled(answers(300, hallucination_spans=[]), "x")[0]
+    unmarked = head_states.labelled(answers(300, hallucination_spans=[]), "x")[0]
     assert [unmarked.label_of(s, 2) for s in unmarked.sentences()] == [-1, -1]  # wrong, and nobody said where
 
 
 @pytest.mark.parametrize("marked", [{}, "", [{"start": 0.5, "end": 3}], [{"start": True, "end": 3}], [3]])
 def test_marks_that_are_no_list_of_whole_places_are_refused(marked: Any) -> None:
     with pytest.raises(InputError, match="hallucination_spans"):
-        head_fit.labelled(answers(300, hallucination_spans=marked), "x")
+        head_states.labelled(answers(300, hallucination_spans=marked), "x")
