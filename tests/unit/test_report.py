@@ -166,7 +166,7 @@ def test_the_language_is_that_of_most_samples_and_models_that_read_english_alone
         assert f"the only language of {model}: 1" in text_of(result)
     assert '<html lang="zh">' in page_of(result)
     assert "the only language of" not in text_of(small())
-    result.samples[2].sample.__dict__["user_input"] = "Is tea green?"
+    assert '<html lang="en">' in page_of(small())
     result.samples = result.samples[:2]
     assert '<html lang="en">' in page_of(result)  # one of each
 
