@@ -76,7 +76,7 @@ class _LineOffsets:
     def get(self, key: str) -> int | None:
         if (key_hash := hash(key)) in self._latest:
             return self._latest[key_hash]
-        i = int(np.searchsorted(self._hashes, key_hash, side="right")) - 1  # the last of equal ones
+        i = int(self._hashes.searchsorted(key_hash, side="right")) - 1  # the last of equal ones
         return int(self._offsets[i]) if i >= 0 and self._hashes[i] == key_hash else None
 
     def put(self, key: str, offset: int) -> None:

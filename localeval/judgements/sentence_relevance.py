@@ -75,7 +75,8 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> NeededRe
     answerable, *probabilities = map(probability_of_yes, replies)
     return NeededRecord(
         sentences=tuple(
-            NeededSentence(**dict(s), probability=p) for s, p in zip(sentences, probabilities, strict=True)
+            NeededSentence(text=s.text, context=s.context, start=s.start, end=s.end, probability=p)
+            for s, p in zip(sentences, probabilities, strict=True)
         ),
         answerable=answerable,
         windows=count,

@@ -66,7 +66,7 @@ class SampleResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the id, the digest of the texts, and the scores as plain JSON values."""
-        scores = {name: asdict(score) for name, score in self.scores.items()}
+        scores = {name: vars(score) for name, score in self.scores.items()}
         return {"id": self.sample.id, "sha256": sample_sha256(self.sample), "scores": scores}
 
     def calibrated(self) -> Mapping[str, Any]:

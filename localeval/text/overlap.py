@@ -130,8 +130,10 @@ def terms(text: str) -> frozenset[str]:
     >>> sorted(terms("Tea 青岚茶"))
     ['tea', '岚茶', '青岚']
     """
-    result = set[str]()
-    for run in TERM.findall(text.lower()):
+    result, runs = set[str](), TERM.findall(text.lower())
+    if text.isascii():
+        return frozenset(runs)
+    for run in runs:
         if len(run) > 1 and "㐀" <= run[0] <= "﫿":
             result.update(map("".join, pairwise(run)))
         else:
