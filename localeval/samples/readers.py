@@ -212,9 +212,10 @@ def is_table(source: object) -> bool:
 
 def table_rows(table: Any, name: str, names: Names) -> Rows:
     """Yield the rows of a pandas, Polars, pyarrow or Hugging Face table. A named pandas index is a column."""
-    form = getattr(table, "format", {})  # of a Dataset, which may give its rows as tables
-    if form.get("type") in ("arrow", "pandas", "polars"):
-        table = table.with_format(None, columns=form["columns"])
+    form = getattr(table, "format", {})  # of a Dataset, which may give its rows as tables, as may its stream
+    if hasattr(table, "with_format") and form.get("type") != "custom":
+        selection = {"columns": form["columns"]} if form else {}
+        table = table.with_format(None, **selection)
     rows: Iterable[Mapping[str, Any]] = table
     columns: list[Any] = []
     if hasattr(table, "iter_rows"):

@@ -213,7 +213,8 @@ DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
 def test_rows_of_langsmith_are_read_as_they_are(inputs: Any, outputs: Any, reference: Any) -> None:
     row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
     dataset = datasets.Dataset.from_list([row])
-    for source in ([row], dataset, dataset.with_format("arrow"), dataset.with_format("pandas")):
+    formats = [dataset.with_format(name) for name in (None, "arrow", "pandas")]
+    for source in ([row], *formats, dataset.to_iterable_dataset().with_format("arrow")):
         assert dumped(source) == [dump("1", Q, A, C, G)]
     as_ours = dataset.with_transform(lambda rows: {"answer": [A] * len(rows["inputs"])})
     assert dumped(as_ours) == [dump("1", None, A, None, None)]
