@@ -56,11 +56,11 @@ class _Doubting(FakeEngine):
 
 
 def test_one_unsupported_word_decides_its_sentence_and_only_it_is_marked() -> None:
-    result = evaluate([MILL], ["groundedness"], fake_judge(_Doubting([])), head=SHORT_HEAD)
+    result = evaluate([MILL], ["groundedness"], fake_judge(_Doubting([])), head=heads_text([head(bias=0)]))
     built, made = record_of(result).sentences
-    assert built.probability == pytest.approx(sigmoid(1.0))
-    # The soft minimum of four words of logit 1 and one of 1 - 9.
-    assert made.probability == pytest.approx(sigmoid(-log((4 * exp(-1.0) + exp(8.0)) / 5)))
+    assert built.probability == 1 / 2  # from there on it is not doubtful
+    # The soft minimum of four words of logit 0 and one of -9.
+    assert made.probability == pytest.approx(sigmoid(-log((4 + exp(9.0)) / 5)))
     assert (built.spans, made.spans) == ((), ((42, 45),))
     assert made.start + made.sentence.index("oak") == 42
 
@@ -110,7 +110,8 @@ def test_a_run_is_kept_and_scored_again_with_its_head_and_doubtful_words_are_mar
     judge = fake_judge(FakeEngine([]))
     result = evaluate([MILL], ["groundedness"], judge, tmp_path, head=heads_text([doubting]))
     assert result.signature.heads == {"en": doubting.sha256}
-    (before,), (after,) = result.scores, rescore(tmp_path, threshold=0.1).scores
+    [before] = result.scores
+    [after] = rescore(tmp_path, threshold=before["groundedness"].soft).scores
     assert (before["groundedness"].value, after["groundedness"].value) == (0.0, 1.0)
     assert before["groundedness"].soft == after["groundedness"].soft
     rows = (tmp_path / "statements.csv").read_text(encoding="utf-8").splitlines()

@@ -35,6 +35,10 @@ def useful(*shares: float) -> dict[str, Any]:
     return {"useful": UsefulRecord(contexts=shares, against="reference")}
 
 
+def compared(response: list[float], reference: list[float]) -> dict[str, Any]:
+    return {"response_in_reference": verdicts(*response), "reference_in_response": verdicts(*reference)}
+
+
 def drawn(cosines: tuple[float, ...], sufficient: float, *of_draws: float) -> dict[str, Any]:
     draws = tuple(Drawn(question="Q?", sufficient=p) for p in of_draws or [sufficient] * len(cosines))
     questions = QuestionsRecord(draws=draws, distinct=1 / len(draws), sufficient=sufficient)
@@ -47,40 +51,41 @@ def score(name: str, records: Mapping[str, Any], **options: Any) -> Score:
 
 # Worked values: (metric, its records, options) -> value, soft
 
-CORRECT = {"response_in_reference": verdicts(0.9, 0.8, 0.1, 0.2), "reference_in_response": verdicts(0.7, 0.3)}
-SILENT = {"response_in_reference": verdicts(), "reference_in_response": verdicts(0.0, 0.0)}
+CORRECT = compared([0.9, 0.8, 0.1, 0.2], [0.7, 0.3])
+SILENT = compared([], [0.0, 0.0])
 # Four statements: supported and right, supported and wrong, right only, neither.
-FOUR = {"support": verdicts(0.9, 0.8, 0.1, 0.2), "response_in_reference": verdicts(0.7, 0.4, 0.9, 0.1)}
-RECALL = {"reference_in_contexts": verdicts(0.9, 0.8, 0.2), "reference_in_response": verdicts(0.9, 0.1, 0.9)}
+FOUR = {"support": verdicts(0.9, 0.5, 0.1, 0.2), "response_in_reference": verdicts(0.7, 0.4, 0.5, 0.1)}
+RECALL = {"reference_in_contexts": verdicts(0.9, 0.5, 0.2), "reference_in_response": verdicts(0.5, 0.1, 0.9)}
 NO_RECALL = {**RECALL, "reference_in_contexts": verdicts(0.1, 0.1, 0.1)}
 ZERO_RECALL = {**RECALL, "reference_in_contexts": verdicts(0.0, 0.0, 0.0)}
-ASKED = drawn((0.8, 0.4), 0.6, 0.9, 0.2)
+ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
 
 
 @pytest.mark.parametrize(
     ("name", "records", "options", "value", "soft"),
     [
-        ("full_support", {"support": verdicts(0.9, 0.8, 0.6)}, {}, 1, (0.9 * 0.8 * 0.6) ** (1 / 3**0.5)),
+        ("full_support", {"support": verdicts(0.9, 0.8, 0.5)}, {}, 1, (0.9 * 0.8 * 0.5) ** (1 / 3**0.5)),
         ("faithfulness", {"support": verdicts(0.75, 0.5, 0.25)}, {}, 2 / 3, 1 / 2),  # 0.5 counts as yes
         ("factual_correctness", CORRECT, {"mode": "precision"}, 2 / 4, 2 / 4),
         ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),
         ("factual_correctness", CORRECT, {"threshold": 0.25, "beta": 2.0}, 5 * 2 / 4 / (2 + 1), 1 / 2),
         ("factual_correctness", SILENT, {}, 0, 0),
-        ("context_recall", RECALL, {}, 2 / 3, 1.9 / 3),
-        ("context_utilization", RECALL, {}, 1 / 2, (0.9 * 0.9 + 0.8 * 0.1 + 0.2 * 0.9) / 1.9),
-        ("noise_sensitivity", FOUR, {}, 1 / 4, (0.9 * 0.3 + 0.8 * 0.6 + 0.1 * 0.1 + 0.2 * 0.9) / 4),
-        ("hallucination", FOUR, {}, 1 / 4, (0.1 * 0.3 + 0.2 * 0.6 + 0.9 * 0.1 + 0.8 * 0.9) / 4),
-        ("self_knowledge", FOUR, {}, 1 / 4, (0.1 * 0.7 + 0.2 * 0.4 + 0.9 * 0.9 + 0.8 * 0.1) / 4),
+        *(("factual_correctness", compared([p], [r]), {}, 0, 0) for p, r in ((0, 1), (1, 0), (0, 0))),
+        ("context_recall", RECALL, {}, 2 / 3, 1.6 / 3),
+        ("context_utilization", RECALL, {}, 1 / 2, (0.9 * 0.5 + 0.5 * 0.1 + 0.2 * 0.9) / 1.6),
+        ("noise_sensitivity", FOUR, {}, 1 / 4, (0.9 * 0.3 + 0.5 * 0.6 + 0.1 * 0.5 + 0.2 * 0.9) / 4),
+        ("hallucination", FOUR, {}, 1 / 4, (0.1 * 0.3 + 0.5 * 0.6 + 0.9 * 0.5 + 0.8 * 0.9) / 4),
+        ("self_knowledge", FOUR, {}, 1 / 4, (0.1 * 0.7 + 0.5 * 0.4 + 0.9 * 0.5 + 0.8 * 0.1) / 4),
         # Needed are the most probable sentence and those near it; below 0.7 the contexts can't answer.
         ("context_relevance", needed(0.9, 0.8, 0.1, 0.3), {}, 1 / 3, 0.9 * 0.4),
         ("context_relevance", needed(0.9, 0.4, 0.1, 0.38), {}, 2 / 3, 0.9 * 0.88 / 3),
         ("context_relevance", needed(0.4, 0.8, 0.9), {}, 0, 0.4 * 0.85),
-        ("context_precision", useful(1.0, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (1 + 2 / 3) / 2),
+        ("context_precision", useful(0.5, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (0.5 * 0.5 + 1.5 / 3) / 1.5),
         ("context_precision", useful(0.0, 0.0), {}, 0, 0),
-        ("answer_relevance", ASKED, {"relevance": "question"}, 1.2 / 2, 0.6 * 1.2 / 2),
+        ("answer_relevance", ASKED, {"relevance": "question"}, 1.2 / 2, 0.5 * 1.2 / 2),
         ("answer_relevance", ASKED, {"relevance": "draws"}, 0.8 / 2, (0.8 * 0.9 + 0.4 * 0.2) / 2),
         ("answer_relevance", ASKED, {"relevance": "ragas"}, 1.2 / 2, 0.9 * 1.2 / 2),
-        ("answer_relevance", ASKED, {"threshold": 0.7}, 0, 0.36),
+        ("answer_relevance", ASKED, {"threshold": 0.7}, 0, 0.3),
         ("answer_relevance", drawn((1.5, -0.1), 1.0), {}, 0.7, 0.7),  # only the mean is clipped
     ],
 )
