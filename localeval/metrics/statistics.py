@@ -105,8 +105,8 @@ def _corrected_level(bias: float, skew: float, z: float) -> float:
 def _student_t(freedom: int) -> float:
     """Return the 97.5 % point of Student's t, to 0.01 (Abramowitz and Stegun 1964, 26.7.5).
 
-    >>> round(_student_t(29), 3)
-    2.045
+    >>> round(_student_t(4), 2), round(_student_t(29), 3)
+    (2.77, 2.045)
     """
     if freedom <= len(_STUDENT_T):
         return _STUDENT_T[freedom - 1]

@@ -65,6 +65,15 @@ def test_of_few_values_too_the_interval_holds_the_known_mean_about_as_often_as_i
     assert sum(low <= 4 / 6 <= high for low, high in intervals) / 300 >= 0.90
 
 
+def test_the_ends_of_a_skewed_interval_lie_where_the_second_order_says() -> None:
+    """Of the mean, in standard errors: skew / (6 sqrt n) x (2 t^2 + 1), and t to either side (Hall 1988)."""
+    values = ((np.arange(100) + 0.5) / 100) ** 9
+    error, t = values.std(ddof=1) / 10, 1.984  # of 99 degrees of freedom
+    shift = ((values - values.mean()) ** 3).mean() / values.std() ** 3 / 60 * (2 * t**2 + 1)
+    ends = [(end - values.mean()) / error for end in bootstrap_ci(values.tolist()) or ()]
+    assert ends == pytest.approx([shift - t, shift + t], abs=0.06)  # of 2,000 draws
+
+
 @pytest.mark.parametrize(
     "draw",
     [two_noisy, lambda g: two_shares(g, 9), lambda g: two_shares(g, 1)],
@@ -96,6 +105,8 @@ def test_the_p_value_of_few_differences_counts_every_choice_of_signs() -> None:
     [
         # mean 0.5, standard deviation 0.1, 4.303 standard errors of 0.1 / sqrt(3) to either side: Student's
         ([0.4, 0.5, 0.6], (0.5 - 0.2484, 0.5 + 0.2484)),
+        ([0.5, 0.52], (0.51 - 0.1271, 0.51 + 0.1271)),  # 12.706 standard errors of 0.01
+        ([0.4, 0.6] * 2, (0.5 - 0.1837, 0.5 + 0.1837)),  # 3.182 of 0.2 / sqrt(12)
         # Of n = 10 without a miss the exact 95 % interval is 0.6915 to 1 (Clopper and Pearson 1934).
         ([1.0] * 10, (0.6915, 1.0)),
         ([0.0, 5e-324] * 5, (0.0, 0.3085)),  # they differ in their last bits alone
