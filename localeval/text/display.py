@@ -42,7 +42,7 @@ def suggested(name: str, options: Sequence[str]) -> str:
     >>> suggested("faithfullness", ["faithfulness", "answer_relevance"])
     'did you mean faithfulness?'
     """
-    matches = difflib.get_close_matches(name, options, n=1)
+    matches = difflib.get_close_matches(name, options)
     return f"did you mean {matches[0]}?" if matches else f"choose from: {', '.join(options)}."
 
 
@@ -60,8 +60,8 @@ def digits(number: float, limit: float, decimals: int = 4) -> str:
 def join_some(names: Sequence[str], most: int) -> str:
     """Join the first `most` names with commas, made printable, and append how many more there are.
 
-    >>> join_some(["a", "b", "c"], 2)
-    'a, b and 1 more'
+    >>> join_some(["a", "b", "c"], 2), join_some(["a", "b"], 2)
+    ('a, b and 1 more', 'a, b')
     """
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(printable, names[:most])) + rest
