@@ -120,8 +120,8 @@ class SoftMinimum(Fitted):
     The soft minimum, -log(mean of exp(-sharpness x z)) / sharpness, is z itself for one part and near the
     lowest for several.
 
-    >>> SoftMinimum(sharpness=1.0).of([2.0])
-    2.0
+    >>> SoftMinimum().of([2.0]), SoftMinimum(slope=3.0, bias=1.0).of([2.0])
+    (2.0, 7.0)
     """
 
     sharpness: float = Field(default=1.0, gt=0)

@@ -15,7 +15,9 @@ MILL = "**The mill was built in 1700**"
 
 
 def claims(text: str) -> list[str]:
-    return [s.text for s in extract_claims(text)]
+    found = extract_claims(text)
+    assert [text[s.start : s.end] for s in found] == [s.text for s in found]
+    return [s.text for s in found]
 
 
 def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:

@@ -19,10 +19,12 @@ def test_the_tokens_of_a_place_are_those_that_share_a_byte_with_it() -> None:
 
 
 def test_overlap_counts_words_runs_numbers_and_names_that_the_contexts_lack() -> None:
-    overlap = Contexts(["The mill on the Arl was built in 1820."]).overlap("Then Bob built the mill in 1920.")
-    assert (overlap.terms, overlap.runs) == (2 / 4, 0 / 5)  # of bob, built, mill, 1920
+    mill = Contexts(["The mill on the Arl was built in 1820."])
+    overlap = mill.overlap("Then Bob says the mill on the Arl was new in 1920.")
+    assert (overlap.terms, overlap.runs) == (2 / 6, 4 / 10)  # of bob, says, mill, arl, new, 1920
     assert (overlap.numbers, overlap.names) == (1, 1)
-    assert overlap.length == pytest.approx(np.log(8))
+    assert overlap.length == pytest.approx(np.log(13))
+    assert mill.overlap("at Ann, Bob, Cid, Dan: 11, 22, 33, 44")[2:4] == (3, 3)  # more say no more
     assert Contexts(["青岚茶场创办于1958年。"]).overlap("青岚茶场").runs == 1.0  # by characters
 
 
