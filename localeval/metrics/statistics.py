@@ -49,7 +49,7 @@ def bootstrap_ci(
         ]
     )
     below = float((means < mean).mean() + (means == mean).mean() / 2)
-    bias = _NORMAL.inv_cdf(min(max(below, 1 / DRAWS), 1 - 1 / DRAWS))
+    bias = _NORMAL.inv_cdf(below)
     deviations = data - mean
     skew = float((deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5))
     width = _student_t(n - 1) * (n / (n - 1)) ** 0.5
@@ -96,10 +96,7 @@ def _batch_sizes(rows: int, width: int) -> Iterator[int]:
 def _corrected_level(bias: float, skew: float, z: float) -> float:
     """Return the level of the quantile of drawn means that is the interval's end at `z` normal deviations."""
     shifted = bias + z
-    denominator = 1 - skew * shifted
-    if denominator <= 0:  # so skewed that the end lies beyond every draw
-        return 0.0 if z < 0 else 1.0
-    return _NORMAL.cdf(bias + shifted / denominator)
+    return _NORMAL.cdf(bias + shifted / (1 - skew * shifted))  # |skew| < 1/6, |shifted| < 4
 
 
 def _student_t(freedom: int) -> float:
