@@ -133,7 +133,14 @@ class StatementFilter:
         self._weights = {term: math.log(1 + len(self._terms) / count) for term, count in counts.items()}
 
     def choose(self, i: int, reply: Reply[StatementsReply]) -> tuple[Sequence[str], str]:
-        """Return the statements of sentence `i`, and why they are not as the model wrote them (or "")."""
+        """Return the statements of sentence `i`, and why they are not as the model wrote them (or "").
+
+        >>> rain = Reply(StatementsReply(statements=["Rain falls in May."]), "", {})
+        >>> StatementFilter(["Tea sings.", "Rain falls in May."]).choose(0, rain)
+        (['Tea sings.'], 'strays')
+        >>> StatementFilter(["Rain falls in May 1962."]).choose(0, rain)
+        (['Rain falls in May 1962.'], 'details')
+        """
         whole, written = one_line(self._sentences[i]), [*map(one_line, reply.value.statements)]
         texts = [text for text in written if is_claim(text) and not self.strays(text, i)]
         # What was written may fail `is_claim` only because a title at its end is a question, or because the
@@ -195,8 +202,14 @@ def _is_subsumed(text: str, other: str) -> bool:
     False
     >>> _is_subsumed("Tea is safe.", "Tea is not safe."), _is_subsumed("Bob left.", "Bob's wife left.")
     (False, False)
-    >>> _is_subsumed("It costs 3 dollars.", "It costs 3,000 dollars.")
+    >>> _is_subsumed("Ann met Bob.", "Ann met Bob's wife.")
     False
+    >>> _is_subsumed("It costs three dollars.", "It costs three thousand dollars.")
+    False
+    >>> _is_subsumed("他在三日到访。", "他在十三日到访。"), _is_subsumed("桥于5月通车。", "望澜桥于5月正式通车。")
+    (False, True)
+    >>> _is_subsumed("It opened on 12 May.", "It opened on 12 May 1962.")
+    True
     """
     words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())
     added: list[list[str]] = [[]]  # runs of further words: before, between and after the words of `text`
@@ -209,7 +222,7 @@ def _is_subsumed(text: str, other: str) -> bool:
         return False
     for i, run in enumerate(added):
         # "Bob's wife left", "Ann met Bob's wife" and "The wife of Bob left" are about somebody else than Bob.
-        possessive = i < len(words) and "of" in run[1:] and _ARTICLES.issuperset(words[:i])
+        possessive = "of" in run[1:] and _ARTICLES.issuperset(words[:i])
         if possessive or run[:1] in (["s"], ["的"]) or _MEANING_CHANGERS & set(run):
             return False
         # A number next to a number makes a different one: 2 becomes 2.1, 3 becomes 3,000, 三 becomes 十三.
