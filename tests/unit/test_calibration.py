@@ -84,9 +84,11 @@ def test_a_fit_finds_the_curve_of_its_labels() -> None:
 
 
 def test_a_few_labels_without_one_mistake_give_a_sane_curve() -> None:
-    """Without a prior an evidence that parts 12 labels would weigh all that it may."""
-    bad = [(verdicts(0.6)[0].model_copy(update={"unknown_numbers": ("70",)}),)] * 6
-    assert -4 < fit([*[verdicts(0.6)] * 6, *bad], [1] * 6 + [0] * 6).unknown_number < -0.5
+    """With the targets 7/8 and 1/8 of 12 labels, and the prior, a weight w is 2 logit(7/8 - w / 24)."""
+    for field, value in (("unknown_numbers", ("70",)), ("coverage", 0.0)):
+        bad = [(verdicts(0.5)[0].model_copy(update={field: value}),)] * 6
+        fitted = fit([*[verdicts(0.5)] * 6, *bad], [1] * 6 + [0] * 6)
+        assert abs(getattr(fitted, field.removesuffix("s"))) == pytest.approx(2.45, abs=0.01)
 
 
 def test_labels_without_a_mistake_are_fitted_to_the_targets_of_platt() -> None:

@@ -76,10 +76,12 @@ def test_runs_that_differ_are_refused_by_name_of_the_field() -> None:
 
 
 def test_threads_machine_and_versions_of_packages_only_warn() -> None:
-    run = result(scored([0.5, 0.5]))
+    models = {name: {"sha256": "3" * 64, "device": "cpu"} for name in ("embedder", "classifier")}
     engines = changed("engine", n_threads=64), changed("engine", mmap=False)
-    for fields in (*engines, changed("packages", numpy="0.1"), {"machine": "Plan 9"}):
-        comparison = compare(run, result(scored([0.5, 0.5]), **fields))
+    devices = [{name: {**models[name], "device": "cuda"}} for name in models]
+    for fields in (*engines, *devices, changed("packages", numpy="0.1"), {"machine": "Plan 9"}):
+        runs = (result(scored([0.5, 0.5]), **{**models, **of_run}) for of_run in ({}, fields))
+        comparison = compare(*runs)
         assert (comparison.forced, "surroundings" in comparison.warnings[0]) == ((), True)
     # What one run used alone, and a model's name, have no part in the comparison.
     alone = {"embedder": {"name": "x", "sha256": "3" * 64}, **changed("judge", name="other")}
