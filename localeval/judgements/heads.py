@@ -198,7 +198,7 @@ def heads_text(heads: Sequence[Head]) -> str:
     return f'{{"heads": [\n{rows}\n]}}\n'
 
 
-@lru_cache(maxsize=1)
+@lru_cache
 def shipped_heads() -> tuple[Head, ...]:
     files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
     head_files = [file for file in files if file.name.endswith(".head.json")]

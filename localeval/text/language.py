@@ -81,7 +81,7 @@ def script(text: str) -> str:
     return "latin" if latin >= 0.5 * letters else "other"
 
 
-@lru_cache(maxsize=1)
+@lru_cache
 def _detector() -> Any:
     """Load py3langid's detector on first use: that takes a second, and most English texts need none.
 

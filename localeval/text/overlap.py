@@ -75,9 +75,9 @@ def rank_sentences(
     prove support; a statement that shares none has no sentence.
 
     >>> tea = context_sentences(["Tea grows on hills. Coffee grows too. Tea needs rain."])
-    >>> ranked = rank_sentences(["Tea on hills needs rain.", "Tea grows."], tea, 2)
+    >>> ranked = rank_sentences(["Tea on hills needs rain.", "Tea grows.", "Zebras!"], tea, 2)
     >>> [[sentence.text for sentence in closest] for closest in ranked]
-    [['Tea grows on hills.', 'Tea needs rain.'], ['Tea grows on hills.']]
+    [['Tea grows on hills.', 'Tea needs rain.'], ['Tea grows on hills.'], []]
     """
     if not statements:
         return []  # no index is needed
@@ -173,6 +173,8 @@ def term_recall(statement: str, premise: SourceTerms) -> float:
 
     >>> term_recall("The tea of Arl grows in pots.", source_terms(["Tea grows.", "Arl is a hill."]))
     0.75
+    >>> term_recall("大桥有桥墩。", source_terms(["大桥有二十个桥墩。"]))  # 大桥, 桥有 and 桥墩, not 有桥
+    0.75
     """
     statement_terms = terms(statement) - STOP
     return len(statement_terms & premise.terms) / len(statement_terms) if statement_terms else 1.0
@@ -245,7 +247,7 @@ def omits_content(sentence: str, statements: Sequence[str]) -> bool:
 def long_numbers(text: str) -> frozenset[str]:
     """Return the `numbers` of two digits or more: a single digit may count passages or list items.
 
-    >>> sorted(long_numbers("Passage 12: 1,200 to 1,500 people, 3.5% of 7"))
-    ['1200', '1500', '3.5']
+    >>> sorted(long_numbers("Passage 12: 1,200 to 1,500 people, 35% of 7"))
+    ['1200', '1500', '35']
     """
     return frozenset(number for number in numbers(text) if len(number) > 1)

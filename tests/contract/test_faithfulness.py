@@ -73,13 +73,14 @@ def test_a_refusal_that_repeats_a_number_of_its_question_makes_no_statement() ->
 
 def test_the_judge_sees_single_quotes_and_the_two_sentences_that_share_most_with_a_statement() -> None:
     engine = FakeEngine([{"statements": ["'Tea' from Arl needs rain."]}, {"verdict": 1.0}])
-    contexts = ["Tea sells well. Tea grows in Arl.", "Coffee needs sun. It needs much rain."]
+    contexts = ["Coffee needs sun. It needs much rain.", "Tea sells well. Tea from Arl grows."]
     tea = sample('"Tea" from Arl needs rain.', contexts)
     support: Any = evaluate([tea], ["faithfulness"], fake_judge(engine)).samples[0].records["support"]
-    assert support.verdicts[0].evidence.text == "Tea grows in Arl."
+    evidence = support.verdicts[0].evidence
+    assert (evidence.context, contexts[1][evidence.start : evidence.end]) == (1, "Tea from Arl grows.")
     assert engine.calls[0].items[0].endswith("Sentence: 'Tea' from Arl needs rain.")
     assert '"' not in engine.calls[0].context
-    closest = "Closest in the documents: Tea grows in Arl. … It needs much rain."
+    closest = "Closest in the documents: It needs much rain. … Tea from Arl grows."
     assert engine.calls[1].items[0].splitlines() == [closest, "Statement: 'Tea' from Arl needs rain."]
 
 

@@ -87,6 +87,7 @@ ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
         ("answer_relevance", ASKED, {"relevance": "ragas"}, 1.2 / 2, 0.9 * 1.2 / 2),
         ("answer_relevance", ASKED, {"threshold": 0.7}, 0, 0.3),
         ("answer_relevance", drawn((1.5, -0.1), 1.0), {}, 0.7, 0.7),  # only the mean is clipped
+        ("answer_relevance", drawn((1.5, 0.9), 1.0), {}, 1, 1),
     ],
 )
 def test_a_metric_is_the_fraction_that_it_is_defined_as(

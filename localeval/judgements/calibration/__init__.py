@@ -183,7 +183,7 @@ def calibrations_text(calibrations: Sequence[Calibration]) -> str:
     return json.dumps({"schema": SCHEMA, "calibrations": rows}, ensure_ascii=False, indent=1) + "\n"
 
 
-@lru_cache(maxsize=1)
+@lru_cache
 def shipped_calibrations() -> tuple[Calibration, ...]:
     """Read every calibration in this package."""
     files = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
