@@ -206,7 +206,7 @@ def _is_subsumed(text: str, other: str) -> bool:
     False
     >>> _is_subsumed("It costs three dollars.", "It costs three thousand dollars.")
     False
-    >>> _is_subsumed("他在三日到访。", "他在十三日到访。"), _is_subsumed("桥于5月通车。", "望澜桥于5月正式通车。")
+    >>> _is_subsumed("他在三日到访。", "他在十三日到访。"), _is_subsumed("桥建成。", "望澜桥正式建成。")
     (False, True)
     >>> _is_subsumed("It opened on 12 May.", "It opened on 12 May 1962.")
     True

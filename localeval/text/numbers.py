@@ -134,7 +134,7 @@ def _in_words(text: str) -> Iterator[int]:
             total = 0
         elif word != "and":
             total = part = 0
-        if total + part:
+        if total or part:
             yield total + part
 
 
