@@ -32,7 +32,7 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         ("# The mill\nIt is red.", ["It is red."]),
         ("**Colours**\n- Red\n- Blue", ["Red", "Blue"]),
         ("1. **Colours**\n   - Red\n2. **Shapes**\n   - Round", ["Red", "Round"]),
-        ("| Year | Event |\n|---|:---|\n| 1820 | Mill |", ["| 1820 | Mill |"]),
+        ("| Year |\n|---|\n| 1820 |\n| 1821 |", ["| 1820 |", "| 1821 |"]),
         ("**Who built it?**\nIt was Ann.", ["It was Ann."]),
         # except where a heading or a mention is all that an answer says.
         ("### Berlin is the capital of France.", ["Berlin is the capital of France."]),
