@@ -76,8 +76,8 @@ ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
         ("noise_sensitivity", FOUR, {}, 1 / 4, (0.9 * 0.3 + 0.5 * 0.6 + 0.1 * 0.5 + 0.2 * 0.9) / 4),
         ("hallucination", FOUR, {}, 1 / 4, (0.1 * 0.3 + 0.5 * 0.6 + 0.9 * 0.5 + 0.8 * 0.9) / 4),
         ("self_knowledge", FOUR, {}, 1 / 4, (0.1 * 0.7 + 0.5 * 0.4 + 0.9 * 0.5 + 0.8 * 0.1) / 4),
-        # Needed are the most probable sentence and those near it; below 0.7 the contexts can't answer.
-        ("context_relevance", needed(0.9, 0.8, 0.1, 0.3), {}, 1 / 3, 0.9 * 0.4),
+        # Needed are the most probable one and those near it, from 0.25 on; below 0.7 the contexts can't answer.
+        ("context_relevance", needed(0.9, 0.25, 0.24), {}, 1 / 2, 0.9 * 0.49 / 2),
         ("context_relevance", needed(0.9, 0.4, 0.1, 0.38), {}, 2 / 3, 0.9 * 0.88 / 3),
         ("context_relevance", needed(0.4, 0.8, 0.9), {}, 0, 0.4 * 0.85),
         ("context_precision", useful(0.5, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (0.5 * 0.5 + 1.5 / 3) / 1.5),
@@ -140,6 +140,7 @@ def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_i
     embedder = FakeEmbedder({QUESTION: (1, 0), other: (3, 4)})
     result = evaluate([FULL], ["answer_relevance"], fake_judge(engine, embedder), questions=3)
     assert result.scores[0]["answer_relevance"].soft == pytest.approx(0.8 * (1 + 1 + 3 / 5) / 3)
+    assert result.to_dict()["samples"][0]["records"]["questions"]["distinct"] == 2 / 3
     asked, draw = engine.calls
     assert QUESTION in asked.items[0]
     assert QUESTION not in draw.context + "".join(draw.items)
