@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -147,7 +148,9 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     assert [v.probability for v in calibrated.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
     assert Curve(**calibrated.signature.calibration["en"]) == STRICT
     assert ("raw" in str(calibrated), "probabilities of support are raw" in str(raw)) == (False, True)
-    assert ["|calibration:" in str(result.signature) for result in (calibrated, raw)] == [True, False]
+    for result, part in ((calibrated, r"\|calibration:\w{8}"), (raw, "")):
+        form = rf"faithfulness\.1\|judge:fake@0{{8}}\|prompts:\w{{8}}{part}\|statements=sentences\|ctx:.*"
+        assert re.fullmatch(form, str(result.signature))
     text = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["options"]["calibration"]
     assert evaluate_tea(judge, tmp_path, calibration=text).signature == calibrated.signature
 
