@@ -8,8 +8,9 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from localeval import METRICS, Score, evaluate
+from localeval import METRICS, Sample, Score, evaluate
 from localeval.errors import InputError
+from localeval.judgements import JUDGEMENTS, JudgeContext
 from localeval.judgements.context_usefulness import UsefulRecord
 from localeval.judgements.questions import Drawn, QuestionsRecord
 from localeval.judgements.sentence_relevance import NeededRecord, NeededSentence
@@ -78,7 +79,6 @@ ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
         ("self_knowledge", FOUR, {}, 1 / 4, (0.1 * 0.7 + 0.5 * 0.4 + 0.9 * 0.5 + 0.8 * 0.1) / 4),
         # Needed are the most probable and those near it, from 0.25 on; below 0.7 the contexts can't answer.
         ("context_relevance", needed(0.9, 0.25, 0.24), {}, 1 / 2, 0.9 * 0.49 / 2),
-        ("context_relevance", needed(0.9, 0.4, 0.1, 0.38), {}, 2 / 3, 0.9 * 0.88 / 3),
         ("context_relevance", needed(0.4, 0.8, 0.9), {}, 0, 0.4 * 0.85),
         ("context_precision", useful(0.5, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (0.5 * 0.5 + 1.5 / 3) / 1.5),
         ("context_precision", useful(0.0, 0.0), {}, 0, 0),
@@ -222,12 +222,20 @@ def test_a_missing_or_empty_column_is_undefined_by_its_name(name: str) -> None:
             assert idle(name, {**FULL, column: contexts}) == Score.undefined("no_contexts")
     for response in ("", "...", "<think>Hm.</think>") if name in OF_RESPONSE else ():
         assert idle(name, {**FULL, "response": response}) == Score.undefined("no_statements")
-
-
-def test_context_precision_needs_a_reference_or_response() -> None:
-    for reference, response in ((None, ""), ("---", "<think>Hm.</think>")):
+    for reference, response in ((None, ""), ("---", "<think>Hm.</think>")) if METRICS[name].either else ():
         sample = {**FULL, "reference": reference, "response": response}
-        assert idle("context_precision", sample) == Score.undefined("missing_reference")
+        assert idle(name, sample) == Score.undefined("missing_reference")
+
+
+def test_a_record_hangs_on_the_prompt_in_the_language_of_its_text() -> None:
+    context = JudgeContext(FakeEngine([]), Options(), Mock(), Mock())
+    sample = Sample(
+        user_input="茶？", response="茶长在山上。", reference="Tea grows.", retrieved_contexts=["茶"]
+    )
+    of_chinese = ["statements", "support", "response_in_reference", "questions", "needed", "useful"]
+    for name in (*of_chinese, "reference_statements", "reference_in_response"):
+        prompt = Options().prompt(JUDGEMENTS[name].prompts[0], "zh" if name in of_chinese else "en")
+        assert JUDGEMENTS[name].key_fields(context, sample)["prompt"] == prompt.sha256
 
 
 def test_a_response_that_claims_nothing_recalls_nothing() -> None:

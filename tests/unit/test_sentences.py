@@ -80,11 +80,17 @@ def test_a_long_line_is_split_as_its_parts_are(prose: str, monkeypatch: pytest.M
     assert texts_of(prose) == expected
 
 
-def test_abbreviations_decimals_and_windows_end_no_sentence_and_references_belong_to_it() -> None:
+def test_marks_within_a_sentence_and_windows_do_not_end_it_and_references_belong_to_it() -> None:
     for text in (
         "Prices rose by 3.5% in the U.S. market, or $4.50 (approx. 4 euros) a piece.",
         "Dr. Smith met Mrs. Jones and J. Doe at No. 5 on Jan. 5 as Acme Inc. closed.",
         "Some fruits, e.g. apples, are sweet: open report.pdf or visit example.com now.",
+        "The mill was built in 1700, see https://arl.org/x?id=5 for more.",
+        "The film Who Is Ann? was shot in the mill in 1700.",
+        "Use `obj?.name` to read the name of 1700.",
+        "The mill was built ca. 1820 by Ann Lee.",
+        "The lake covers 12 sq. km and holds 300 lbs. of fish.",
+        "He lives in Ft. Worth and met Pres. Lee there.",
         "Bees dance.[1, 2, 3, 4, 5, 6, 7]",
         "He saw " + "one thing and " * 100 + "left.",  # longer than a window
     ):
@@ -97,8 +103,7 @@ def test_chinese_does_not_break_inside_short_quotes(budget: int, monkeypatch: py
     for text, expected in (
         ("他说:“我来了。你呢?”然后走了。", ["他说:“我来了。你呢?”", "然后走了。"]),
         ("他问：「去吗？去。」，没人答。", ["他问：「去吗？去。」，没人答。"]),
-        ("“走吧。”他说", ["“走吧。”", "他说"]),
-        ("他问了“走吗？”就读《去吗？》一书。天黑了。", ["他问了“走吗？”就读《去吗？》一书。", "天黑了。"]),
+        ("《去吗？》是书\n“走吧。”他问了“走吗？”就走", ["《去吗？》是书", "“走吧。”", "他问了“走吗？”就走"]),
         ("他走了。（没人知道。）天黑了。", ["他走了。", "（没人知道。）", "天黑了。"]),
         ("他说：“她答『好。』就走。”后来下雨。", ["他说：“她答『好。』就走。”", "后来下雨。"]),
         ('她说:"来吧。快跑。"雨停了。', ['她说:"来吧。快跑。"', "雨停了。"]),
