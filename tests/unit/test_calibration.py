@@ -67,6 +67,7 @@ def test_a_curve_moves_the_threshold_of_the_value_and_leaves_the_record_raw() ->
     curve = Curve(unknown_number=-1.5, coverage=2, intercept=-1)  # an unknown number counts twice at most
     assert [curve.apply(0.5, 0.5, k) for k in range(4)] == [sigmoid(x) for x in (0, -1.5, -3, -3)]
     assert STRICT.apply(sigmoid(0.5)) == pytest.approx(0.5)
+    assert [Curve().apply(p) for p in (0, 1)] == pytest.approx([1e-6, 1 - 1e-6])  # nothing is sure
     raw = records(0.9, 0.6, 0.55, 0.1)
     score = faithfulness(calibrate(raw, {"en": STRICT}))
     assert score.value == 1 / 4
