@@ -106,6 +106,7 @@ def test_of_two_sentences_shown_the_one_that_most_statements_have_comes_first() 
     statements = ["Arl grows tea that needs rain.", "It needs much rain."]
     both = ["It needs much rain. … Tea grows in Arl.", "It needs much rain."]
     assert closest_evidence(statements, contexts) == both
+    assert closest_evidence(["Arl sleeps."], ["Tea grows in Arl."]) == ["Tea grows in Arl."]
     assert closest_evidence(statements[:1], contexts) == ["Tea grows in Arl. … It needs much rain."]
 
 
