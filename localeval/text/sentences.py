@@ -126,7 +126,8 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
         elif mark:
             fence = "" if fence else mark[1]
         elif position >= last or not _LONE_NUMBER.fullmatch(line):
-            words = start + next(_MARKER.finditer(line)).end()  # which finds at least nothing
+            marker = _MARKER.match(line)
+            words = start + (marker.end() if marker else 0)
             yield words, start + len(line), not text.startswith("|", words)
 
 
