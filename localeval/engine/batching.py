@@ -23,6 +23,11 @@ def chunks(feeds: Sequence[int], budgets: Sequence[int], stem: int, n_ctx: int, 
     [range(0, 2), range(2, 3)]
     >>> chunks([10, 10, 10], [26, 26, 26], stem=800, n_ctx=9000, width=2)
     [range(0, 2), range(2, 3)]
+    >>> chunks([10], [26], stem=900, n_ctx=1000, width=2)
+    [range(0, 1)]
+    >>> chunks([10], [26], stem=901, n_ctx=1000, width=2)
+    Traceback (most recent call last):
+    localeval.engine.interface.ContextTooLong: 1001 tokens, 1000 possible
     """
     ranges: list[range] = []
     left = 0
@@ -103,8 +108,8 @@ def count_beyond(nodes: Sequence[Node], asked: Sequence[int]) -> int:
 def shared_length(sequences: Sequence[Sequence[int]]) -> int:
     """Return the length of the longest common beginning of the sequences.
 
-    >>> shared_length([b"not so", b"no"])
-    2
+    >>> shared_length([b"not so", b"no"]), shared_length([b"not so", b"nor"])
+    (2, 2)
     """
     columns = enumerate(zip(*sequences, strict=False))
     return next((i for i, column in columns if len(set(column)) > 1), min(map(len, sequences)))
@@ -120,7 +125,7 @@ def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> 
     ['A.\\nB.', 'B.\\nC.']
     >>> len(split_windows(["A."] * MOST_WINDOWS, [1] * MOST_WINDOWS, 1))
     8
-    >>> split_windows(["A.", "B.", "C."], [5, 5, 6], 10)
+    >>> split_windows(["A.", "B.", "C."], [2, 7, 4], 10)
     ['A.\\nB.', 'C.']
     """
     if not room:
@@ -136,7 +141,7 @@ def split_windows(sentences: Sequence[str], sizes: Sequence[int], room: int) -> 
             end += 1
         windows.append(join(sentences[start:end]))
         # The next window repeats this one's last sentence, unless no other sentence would fit.
-        overlap = end < len(sentences) and end - 1 > start and sizes[end - 1] + sizes[end] <= room
+        overlap = end < len(sentences) and sizes[end - 1] + sizes[end] <= room
         start = end - 1 if overlap else end
     if not windows or len(windows) > MOST_WINDOWS:
         raise ContextTooLong(

@@ -174,6 +174,8 @@ def trim_incomplete(text: bytes) -> bytes:
     b'{"s":["a"'
     >>> trim_incomplete(b'{"reason":"half a wo')
     b'{"reason":"half a wo'
+    >>> trim_incomplete(b'{"reason":"so\\\\'), trim_incomplete(b'{"reason":"so\\\\\\\\')
+    (b'{"reason":"so', b'{"reason":"so\\\\\\\\')
     """
     text = text.decode("utf-8", "ignore").encode()
     lists, last = _scan(text)

@@ -273,7 +273,7 @@ class Engine(TreeEngine):
                 logits = self.llama.decode(batch)
                 for i in unfinished:
                     decoder, drafted = chunk[i], len(chunk[i].draft)
-                    decoder.advance(logits[: 1 + drafted])
+                    decoder.advance(logits)
                     logits = logits[1 + drafted :]
                     lengths[i] += decoder.kept
                     if decoder.kept < drafted:  # the rest of the draft was wrong

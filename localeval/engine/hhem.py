@@ -144,8 +144,8 @@ class Classifier:
 def batches(rows: Sequence[list[int]], batch_size: int) -> list[list[list[int]]]:
     """Group the rows in order into batches of `batch_size`, fewer where they are long.
 
-    >>> [len(batch) for batch in batches([[1] * 20] * 3 + [[1] * 4000] * 2, 2)]
-    [2, 1, 1, 1]
+    >>> [len(batch) for batch in batches([[1] * 20] * 3 + [[1] * 2048] * 2 + [[1] * 2049] * 2, 2)]
+    [2, 2, 1, 1, 1]
     """
     result: list[list[list[int]]] = []
     for row in rows:

@@ -37,7 +37,12 @@ class ContextTooLong(EngineError):
 
 @dataclass(frozen=True, config=STRICT)
 class EngineSettings(Settings):
-    """Settings of an engine, part of every score's signature. Raises InputError for a value out of range."""
+    """Settings of an engine, part of every score's signature. Raises InputError for a value out of range.
+
+    >>> different = {}, {"n_gpu_layers": 1}, {"cache_type": "q8_0"}, {"n_batch": 64, "flash_attention": True}
+    >>> [(row.n_batch, row.flash_attention) for row in (EngineSettings(**given) for given in different)]
+    [(256, False), (512, True), (256, True), (64, True)]
+    """
 
     n_ctx: Whole = Field(
         default=8192,
@@ -84,13 +89,15 @@ class EngineSettings(Settings):
             raise InputError(f"n_batch is {self.n_batch}; choose 32 to n_ctx ({self.n_ctx}), or 0.")
 
 
-def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+def physical_cores(
+    quota: Path = Path("/sys/fs/cgroup/cpu.max"), cpus: Path = Path("/sys/devices/system/cpu")
+) -> int:
     """Count the physical cores this process may use (logical ones where Linux shows none); at least 1.
 
     Limited to the processor time that a container is allowed (`quota`, of cgroup v2).
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed]
+    siblings = [cpus / f"cpu{cpu}" / "topology" / "thread_siblings_list" for cpu in allowed]
     cores = len({path.read_text() if path.exists() else str(path) for path in siblings})
     try:
         microseconds, period = map(int, quota.read_text().split())  # "max" where there is no limit
@@ -135,7 +142,15 @@ class States(NamedTuple):
     ends: tuple[int, ...]
 
     def tokens(self, start: int, end: int) -> slice:
-        """Return the tokens that overlap the bytes from `start` to `end`; at least one."""
+        """Return the tokens that overlap the bytes from `start` to `end`; at least one.
+
+        >>> import numpy as np
+        >>> states = States(np.zeros((3, 1)), ends=(2, 5, 9))
+        >>> [(tokens.start, tokens.stop) for tokens in (states.tokens(2, 5), states.tokens(1, 6))]
+        [(1, 2), (0, 3)]
+        >>> states.tokens(5, 5)
+        slice(2, 3, None)
+        """
         first = bisect_right(self.ends, start)
         return slice(first, max(first + 1, bisect_left(self.ends, end) + 1))
 
@@ -149,6 +164,10 @@ class TokenUsage(NamedTuple):
     decoded                 tokens of a reply that the model chose
     guessed                 draft tokens that the model did not choose
     seconds                 time inside llama_decode
+
+    >>> usage = TokenUsage(1, 2, 4, 8, 16, 32, 64, seconds=0.5)
+    >>> usage.given, usage.total, TokenUsage().plus(read=3)[:-1], TokenUsage().seconds
+    (79, 127, (0, 0, 0, 0, 0, 0, 3), 0.0)
     """
 
     prefix: int = 0

@@ -49,6 +49,9 @@ def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> in
     >>> tiny = {"block_count": 2, "embedding_length": 64, "attention.head_count": 4}
     >>> cache_bytes(lambda name: tiny.get(name, 0), 100, "f16")
     51200
+    >>> del tiny["attention.head_count"]  # one head
+    >>> cache_bytes(lambda name: tiny.get(name, 0), 100, "f16")
+    51200
     """
     heads = number("attention.head_count") or 1
     width = number("embedding_length") // heads

@@ -42,9 +42,11 @@ def draft(written: Sequence[int], prompt: NgramIndex, context: NgramIndex) -> li
 
     Looked up in the item's prompt, then in `written` itself (its last occurrence), then in the context.
 
-    >>> prompt, context = NgramIndex([1, 2, 3, 4, 5, 6]), NgramIndex([6, 7])
-    >>> [draft(written, prompt, context) for written in ([9, 2, 3], [9, 1, 9, 8, 9], [6], [7])]
-    [[4, 5, 6], [8, 9], [7], []]
+    >>> prompt, context = NgramIndex([3, 5, 2, 3, 4, 1, 2, 3, 6]), NgramIndex([6, 7])
+    >>> [draft(written, prompt, context) for written in ([1, 2, 3], [0, 2, 3], [3], [5, 2, 3, 4], [6], [7])]
+    [[6], [4, 1, 2, 3, 6], [5, 2, 3, 4, 1, 2], [1, 2, 3, 6], [7], []]
+    >>> draft([9, 0, 9, 8, 9], prompt, context), draft([9, *range(10, 20), 9], prompt, context)
+    ([8, 9], [10, 11, 12, 13, 14, 15])
     """
     for n in range(min(_MAX_NGRAM, len(written)), 0, -1):
         end = tuple(written[-n:])
@@ -65,10 +67,10 @@ def call_size(items: int, width: int) -> int:
     2, 119 for 4, 198 for 7, 259 for 12, 306 for 15, 262 for 16, 450 for 32, 881 for 64. The table is fixed,
     since bits depend on the size of a call.
 
-    >>> [call_size(items, width=32) for items in (1, 5, 10, 32)]
-    [4, 16, 32, 64]
+    >>> [call_size(items, width=32) for items in (2, 3, 8, 9, 20, 21)], call_size(8, width=4)
+    ([4, 16, 16, 32, 32, 64], 8)
     """
-    return min(next((size for most, size in _CALL_SIZES if items <= most), 2 * width), 2 * width)
+    return min([2 * width, *(size for most, size in _CALL_SIZES if items <= most)])
 
 
 def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
@@ -76,9 +78,13 @@ def trim_drafts(drafts: Sequence[list[int]], width: int) -> None:
 
     Every draft keeps its first token before any keeps its second.
 
-    >>> drafts = [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], [1, 2]]
-    >>> trim_drafts(drafts, width=32); [len(draft) for draft in drafts]
-    [6, 5, 2]
+    >>> def kept(*sizes):
+    ...     trim_drafts(drafts := [[0] * size for size in sizes], width=32)
+    ...     return [len(draft) for draft in drafts]
+    >>> kept(6, 6, 2), kept(6, 5, 0), kept(5, 5, 0)
+    ([6, 5, 2], [6, 5, 0], [1, 0, 0])
+    >>> kept(2, 3, 0, 0, 0, 0, 0), kept(2, 3, 0, 0, 0, 0, 0, 0)
+    ([0, 0, 0, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0, 0, 0])
     """
 
     def deal(left: int) -> list[int]:

@@ -14,11 +14,12 @@ from localeval import Judge, Sample, evaluate
 from localeval.engine.hhem import MAX_PAIR_TOKENS, WINDOW, Classifier
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import InputError, ModelBroken
+from tests.commands import said
 from tests.loopback import HUB, move_in, toml_row
 
 # What flan-t5-base's config.json says, with small numbers.
 CONFIG: dict[str, Any] = {"model_type": "t5", "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
-CONFIG |= {"d_ff": 32, "d_kv": 4, "d_model": 16, "num_heads": 2, "num_layers": 2, "vocab_size": 120}
+CONFIG |= {"d_ff": 32, "d_kv": 4, "d_model": 16, "num_heads": 2, "num_layers": 2, "vocab_size": 103}
 BIAS = "t5.classifier.bias"
 PAIRS = [
     ("Tea is grown in Assam.", "Tea grows."),
@@ -175,6 +176,7 @@ def test_a_broken_folder_is_refused_in_one_sentence(
 
 
 def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    assert "tape" in said(InputError, Classifier.load, folder, device="tape")
     failing = Classifier.load(folder)
     encoder = Mock(side_effect=RuntimeError("out of memory\nTried to allocate"))
     monkeypatch.setattr(failing, "_held", (encoder, failing._loaded()[1]))

@@ -67,7 +67,7 @@ def test_every_item_gets_a_legal_reply(tiny: Engine, schema: type[BaseModel], te
             if temperature == 0:
                 assert getattr(reply.value, name) == max(shares, key=lambda option: shares[option])
     [cut] = tiny.generate(PREFIX, "context", ["item"], ReasonedReply, budget=0)
-    assert (cut.truncated, cut.value.reason) == ("budget", "")
+    assert (cut.truncated, cut.value.reason, cut.decoded) == ("budget", "", 0)
 
 
 def test_an_item_has_the_same_bits_in_any_company_and_engine(tiny_path: Path) -> None:
@@ -120,8 +120,10 @@ def test_text_that_does_not_fit_is_refused_or_asked_in_chunks(tiny: Engine, tiny
     before = tiny.spent.total
     words = "word " * 9000
     assert "8192 possible" in said(ContextTooLong, tiny.generate, PREFIX, words, ["item"], DirectReply)
-    said(ContextTooLong, tiny.read, words, "item", 0)
+    room = 8192 - 64 - tiny.count("item")  # 64 are left for what a reply has besides its text
+    said(ContextTooLong, tiny.read, "w" * (room + 1), "item", 0)
     assert tiny.spent.total == before
+    assert len(tiny.read("w" * room, "item", 0).ends) == tiny.count("item")
     asked = ["x" * 2000 + str(i) for i in range(9)]
     assert len(tiny.generate(PREFIX, "context", asked, DirectReply)) == 9
     with closing(Engine(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=1))) as engine:
@@ -129,7 +131,7 @@ def test_text_that_does_not_fit_is_refused_or_asked_in_chunks(tiny: Engine, tiny
     assert min(first.decoded, second.decoded) > 0  # an item at a time, drafts included
 
 
-def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) -> None:
+def test_what_cant_judge_is_refused(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     templates = (None, "{% for", "{{ messages[0].content }}", "{{ ''.__class__.__mro__ }}", TWICE)
     for path, why in (
         *((write_tiny_model(tmp_path / f"{i}.gguf", t), "chat template") for i, t in enumerate(templates)),
@@ -139,10 +141,14 @@ def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) 
         refused = pytest.raises(ModelBroken, match=rf"{path.name}.*{why}")
         with closing(Engine(path, EngineSettings(n_threads=1))) as engine, refused:
             engine.generate(PREFIX, "context", ["item"], DirectReply)
-    short = write_tiny_model(tmp_path / "short.gguf", trained=1024)
-    assert "trained on 16384" in said(InputError, Engine(tiny_path, EngineSettings(n_ctx=32768)).check)
-    refusal = said(InputError, Engine(short, EngineSettings(n_ctx=2048)).check)
-    assert re.search("trained on 1024 .*another model", refusal)
+    short = write_tiny_model(tmp_path / "short.gguf", trained=2047)
+    enough = write_tiny_model(tmp_path / "enough.gguf", trained=2048)
+    limits = ((tiny_path, "at most 16384"), (short, "another model"), (enough, "at most 2048"))
+    for path, remedy in limits:
+        assert remedy in said(InputError, Engine(path, EngineSettings(n_ctx=16385)).check)
+    monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: False)
+    assert "n_gpu_layers is 1" in said(InputError, Engine(enough, EngineSettings(n_gpu_layers=1)).check)
+    Engine(enough, EngineSettings(n_ctx=2048)).check()
     with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:  # it puts none
         assert engine.generate(PREFIX, "context", ["item"], DirectReply)[0].value.verdict in ("yes", "no")
 
@@ -151,7 +157,7 @@ def test_a_model_that_can_not_judge_is_refused(tiny_path: Path, tmp_path: Path) 
 # How Qwen3's hybrid models are told not to think: an empty thought opens the answer.
 THINKING = CHATML.replace(
     "<|im_start|>assistant\n{% endif %}",
-    "<|im_start|>assistant\n{% if enable_thinking is defined and enable_thinking is false %}"
+    "<|im_start|>assistant\n  {% if enable_thinking is defined and enable_thinking is false %}\n"
     "<think>\n\n</think>\n\n{% endif %}{% endif %}",
 )
 TURNS = PromptPrefix("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))

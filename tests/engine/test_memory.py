@@ -1,5 +1,6 @@
 """A model that does not fit is refused with the figures, before the machine swaps."""
 
+import os
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -12,15 +13,20 @@ from localeval.engine.memory import OVERHEAD, available, cache_bytes
 from localeval.errors import InputError
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
+from tests.commands import said
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
-STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\n"
+STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\nodd\n"
 MACHINES = [
     ("", None, None, None),  # a system that does not tell
     (MEMINFO, "max", STAT, 4_096_000_000),
     (MEMINFO, "3000000000", None, 2_000_000_000),  # an old kernel
     (MEMINFO, "3000000000", STAT, 2_900_000_000),  # files that were read give way
+    (MEMINFO, "3000000000", STAT.replace(" 6", " 16"), 3_000_000_000),  # measured a moment later
+    (MEMINFO, "500000000", None, 0),  # over its limit
 ]
+BOUNDS = [("n_ctx", 2048, 1 << 20), ("n_threads", 0, 1024), ("n_gpu_layers", -1, 1000), ("width", 1, 120)]
+BOUNDS += [("n_batch", 32, 8192), ("n_batch", 0, 0)]
 
 
 @pytest.mark.parametrize(("meminfo", "limit", "stat", "free"), MACHINES)
@@ -40,7 +46,9 @@ def test_the_cache_has_the_size_that_llama_cpp_logs() -> None:
     model |= {"attention.head_count_kv": 8, "attention.key_length": 128}
     for value_length, mebibytes in ((128, 1152), (64, 864)):
         model["attention.value_length"] = value_length
-        assert cache_bytes(lambda name: model.get(name, 0), 8192, "f16") == mebibytes * 1024**2
+        size = cache_bytes(lambda name: model.get(name, 0), 8192, "f16")
+        assert size == mebibytes * 1024**2
+        assert cache_bytes(lambda name: model.get(name, 0), 8192, "q8_0") == size * 34 / 64  # a block of 32
 
 
 def test_the_states_of_prefixes_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
@@ -69,9 +77,20 @@ def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pyt
         engine.close()
 
 
-def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> None:
-    cores = physical_cores(tmp_path / "none")
-    assert cores >= 1
-    for quota, limit in (("1000 100000", 1), ("150000 100000", 2), ("max 100000", 4096)):
+def test_threads_are_the_cores_that_may_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3, 4}, raising=False)
+    for cpu, siblings in enumerate(("0-1", "0-1", "2,4")):  # of the others Linux tells nothing
+        (tmp_path / f"cpu{cpu}" / "topology").mkdir(parents=True)
+        (tmp_path / f"cpu{cpu}" / "topology" / "thread_siblings_list").write_text(f"{siblings}\n")
+    assert physical_cores(tmp_path / "none", tmp_path) == 4
+    for quota, cores in (("1000 100000", 1), ("0 100000", 1), ("150000 100000", 2), ("max 100000", 4)):
         (tmp_path / "cpu.max").write_text(f"{quota}\n")
-        assert physical_cores(tmp_path / "cpu.max") == min(cores, limit)
+        assert physical_cores(tmp_path / "cpu.max", tmp_path) == cores
+
+
+@pytest.mark.parametrize(("name", "least", "most"), BOUNDS)
+def test_a_setting_out_of_its_bounds_is_refused_by_its_name(name: str, least: int, most: int) -> None:
+    for value in (least, most):
+        EngineSettings.read({"n_ctx": 1 << 20, name: value})
+    for value in (least - 1, most + 1):
+        assert name in said(InputError, EngineSettings.read, {"n_ctx": 1 << 20, name: value})

@@ -1,6 +1,7 @@
 """What a run is told to take is what it takes: prompts to the row, replies and time by an estimate."""
 
 import json
+from collections import Counter
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import METRICS, Judge, Plan, evaluate, plan
-from localeval.engine.benchmark import Speed
+from localeval.engine.batching import BatchToken
+from localeval.engine.benchmark import Speed, measure
 from localeval.engine.engine import Engine
-from localeval.engine.interface import ContextTooLong, EngineError
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TokenUsage
+from localeval.engine.llama import Llama
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
@@ -31,6 +34,7 @@ CHOICES = [
     ("faithfulness", {"statements": "sentences"}),
     ("context_relevance,context_precision", {}),
     ("faithfulness", {"statements": "sentences", "verdict": "reasoned"}),
+    ("groundedness", {"head": HEADS}),
 ]
 
 
@@ -48,14 +52,17 @@ def tiny_judge(tiny: Engine) -> Judge:
 def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, options: dict[str, Any]) -> None:
     """Counted by the schedule's own rules, also where the items are too many for one chunk."""
     samples = [s for s in SHIPPED if s.id in ("en-supported", "zh-contradicted", "en-no-contexts")]
+    samples.insert(
+        1, samples[0].model_copy(update={"id": "more", "response": "Tea."})
+    )  # of the same contexts
     tiny_judge.engine._states.clear()  # type: ignore[attr-defined]  # prefixes of other tests
     tiny_judge.engine._in_cache = None  # type: ignore[attr-defined]
     estimate = planned(tiny_judge, samples, metrics, **options).spent
     before = tiny_judge.engine.spent
     evaluate(samples, metrics.split(","), tiny_judge, **options)
     spent = tiny_judge.engine.spent.since(before)
-    assert (estimate.prefix, estimate.context, estimate.items) == (spent.prefix, spent.context, spent.items)
-    assert spent.items > 0
+    assert (*estimate[:3], estimate.read) == (*spent[:3], spent.read)  # of prefix, context and items
+    assert spent.items + spent.read > 0
     if "verdict" not in options:
         assert estimate.forced == spent.forced
 
@@ -154,9 +161,32 @@ def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytes
         assert plan([more], ["faithfulness"], judge).speed is None
 
 
-def test_the_command_prints_the_plan_and_judges_nothing(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("width", "behind", "texts"), [(32, 100, 32), (8, 0, 16)])
+def test_the_speed_is_of_the_faster_of_two_rounds_after_a_warm_up(
+    width: int, behind: int, texts: int, tiny_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And of calls behind that many tokens: 512 of one text, then 8 with one of each text, and 8 with one."""
+    decode, calls = Llama.decode, Counter[tuple[Any, ...]]()
+
+    def note(llama: Llama, batch: list[BatchToken]) -> Any:
+        logits = decode(llama, batch)
+        calls[len(batch), batch[0].sequences, batch[-1].sequences, len(logits)] += 1
+        return logits
+
+    seconds = [1, 1024, 512, 1, 512, 768, 1, 24, 32]  # three rounds of each kind
+    readings = [reading for taken in seconds for reading in (9, 9 + taken)]
+    clock = Mock(perf_counter=Mock(side_effect=readings))
+    monkeypatch.setattr("localeval.engine.benchmark.time", clock)
+    monkeypatch.setattr("localeval.engine.probe.IN_CHILD", True)
+    monkeypatch.setattr(Llama, "decode", note)
+    speed = measure(tiny_path, EngineSettings(n_ctx=2048, n_threads=1, width=width), behind)
+    assert speed == Speed(prefill=512 / 512, token=512 / 8 / texts, step=24 / 8)
+    rounds = {(512, (0,), (0,), 1): 3, (texts, (1,), (texts,), texts): 24, (1, (1,), (1,), 1): 24}
+    assert calls == rounds | ({(behind, (0,), (0,), 0): 1} if behind else {})
+    assert speed.cost(TokenUsage(read=100)) == pytest.approx(100 * 16 / 28, rel=0.02)  # layers that are read
+
+
+def test_the_command_only_plans(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data.jsonl").write_text(json.dumps(TEA) + "\n")
     monkeypatch.setattr("localeval.engine.benchmark.measure", lambda *_: Speed(0.01, 0.02, 0.05))
     command = ("evaluate", "data.jsonl", "--judge", tiny_path, "--n-ctx", "16384", "--plan")

@@ -123,9 +123,8 @@ def test_too_long_answers_are_counted_and_the_rest_has_to_be_enough(tiny_path: P
     assert "145 answers with label 1 and 145 with label 0 are too few" in done.stderr
 
 
-def test_rows_without_id_and_group_are_not_of_one_group_with_those_of_another_file(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_groups_are_those_of_a_file(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows without id and group are in none with rows of another file."""
     rows = [json.loads(row) for row in labelled(tmp_path / "l.jsonl", 300).read_text("utf-8").splitlines()]
     for row in rows:
         del row["id"], row["group"]

@@ -45,9 +45,7 @@ def test_every_script_finds_what_it_imports(name: str, monkeypatch: pytest.Monke
     assert script(name, monkeypatch).__doc__
 
 
-def test_the_quick_start_takes_a_wheels_embedder_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_quick_start_takes_an_embedder_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quick_start = script("quick_start_models", monkeypatch)
     kept = f'{{ name = "{FILE}", size = {len(BYTES)}, sha256 = "{SHA256}" }}'
     names = ("all-minilm-l6-v2", "multilingual-e5-small", "multilingual-e5-small-q4")
@@ -63,9 +61,7 @@ def test_the_quick_start_takes_a_wheels_embedder_once(
 
 
 @pytest.mark.parametrize("compiler", ["mine -m64", None])
-def test_set_up_takes_any_compiler_and_mends_half_an_environment(
-    tmp_path: Path, compiler: str | None
-) -> None:
+def test_setup_takes_any_compiler_and_mends_half_an_environment(tmp_path: Path, compiler: str | None) -> None:
     """It ends with the exit code of the Python that is to make the environment."""
     for name in ("scripts", "bin", ".venv/bin"):
         (tmp_path / name).mkdir(parents=True)
