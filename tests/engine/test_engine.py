@@ -163,9 +163,15 @@ THINKING = CHATML.replace(
 TURNS = PromptPrefix("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))
 
 
-@pytest.mark.parametrize(("template", "thought"), [(CHATML, ""), (THINKING, "<think>\n\n</think>\n\n")])
-def test_a_prefix_is_framed_by_the_models_template(tmp_path: Path, template: str, thought: str) -> None:
-    with closing(Engine(write_tiny_model(tmp_path / "chat.gguf", template))) as engine:
+FRAMES = [(CHATML, "", ""), (THINKING, "<think>\n\n</think>\n\n", ""), (CHATML, "", "<|endoftext|>")]
+FRAMES += [("{{ bos_token }}" + CHATML, "", "<|endoftext|>")]
+
+
+@pytest.mark.parametrize(("template", "thought", "bos"), FRAMES)
+def test_a_prefix_is_framed_by_the_models_template(
+    tmp_path: Path, template: str, thought: str, bos: str
+) -> None:
+    with closing(Engine(write_tiny_model(tmp_path / "chat.gguf", template, bos=bos))) as engine:
         texts = dict(engine.llama.pieces())
         (start,) = engine.llama.tokenize(b"<|im_start|>", special=True)
         assert set(engine.tokens(MARKS)) <= set(texts)  # no text becomes a control token
@@ -174,7 +180,7 @@ def test_a_prefix_is_framed_by_the_models_template(tmp_path: Path, template: str
             return b"".join(texts.get(t, b"<S>" if t == start else b"<E>") for t in tokens).decode()
 
         assert [*map(text_of, engine.frame(TURNS))] == [
-            "<S>system\nSystem {{ text }}<E>\n<S>user\nuser <|im_end|><E>\n"
+            f"{'<E>' if bos else ''}<S>system\nSystem {{{{ text }}}}<E>\n<S>user\nuser <|im_end|><E>\n"
             "<S>assistant\nassistant {% raw %}<E>\n<S>user\n",
             f"<E>\n<S>assistant\n{thought}",
         ]

@@ -19,7 +19,7 @@ from localeval import Judge
 from localeval.engine import probe
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings
-from localeval.errors import ModelBroken, ModelError
+from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.metrics.score import Score
 from localeval.models.files import hash_file
 from localeval.models.gguf import check_gguf
@@ -84,7 +84,8 @@ def test_what_never_ends_is_stopped_and_refused(tmp_path: Path, monkeypatch: pyt
     loops = "{% for i in range(99999) %}" * 4 + "{% endfor %}" * 4
     loops = f"{{% if messages|length == 38 %}}{loops}{{% endif %}}"  # behind 18 worked examples alone
     path = write_tiny_model(tmp_path / "endless.gguf", template=loops + CHATML)
-    monkeypatch.setattr(probe, "SECONDS", 3)
+    monkeypatch.setattr(probe, "SECONDS", 2)
+    monkeypatch.setattr(probe, "BYTES_A_SECOND", path.stat().st_size)
     assert "did not end within 3 seconds" in said(ModelBroken, probe.probe_model, path, SETTINGS)
 
 
@@ -104,6 +105,29 @@ def test_weights_of_nan_fail_only_their_samples(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(probe, "IN_CHILD", False)
     worse = write_tiny_model(tmp_path / "worse.gguf", lost=ord("a"))  # for a text of the probe
     assert "the model answers with NaN or infinity" in said(ModelBroken, load, worse)
+
+
+ENDS = [
+    (0, 'noise\n["InputError", "n_ctx is 1"]', InputError, "n_ctx is 1"),
+    (0, '["ModelBroken", "no layer"]', ModelBroken, "no layer"),
+    (0, "", ModelBroken, r"exit code 0: last words\)"),
+    (1, '["", ""]', ModelBroken, r"exit code 1: last words\)"),
+    (-11, "", ModelBroken, "SIGSEGV: last words"),
+]
+
+
+@pytest.mark.parametrize(("code", "output", "error", "message"), ENDS)
+def test_each_end_of_a_probe_is_told(
+    code: int,
+    output: str,
+    error: type[Exception],
+    message: str,
+    tiny_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = subprocess.CompletedProcess([], code, output, "first\nlast words\n\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+    assert re.search(message, said(error, probe.probe_model, tiny_path, SETTINGS))
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -129,3 +153,8 @@ def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Pat
     for start, value, message in numbers:
         path.write_bytes(whole[:start] + struct.pack("<Q", value) + whole[start + 8 :])
         assert message in said(ModelBroken, check_gguf, path)
+    for version in (1, 2, 4):
+        path.write_bytes(whole[:4] + struct.pack("<I", version) + whole[8:])
+        assert version == 2 or f"version {version}" in said(ModelBroken, check_gguf, path)
+    path.write_bytes(whole[:4] + struct.pack("<I", 2) + whole[8:])
+    check_gguf(path)

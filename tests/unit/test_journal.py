@@ -12,7 +12,7 @@ import pytest
 from localeval import Score, evaluate, rescore
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import FolderError
-from localeval.judgements.journal import DAMAGED, JOURNAL, MOST_IN_MEMORY, Journal, JournalFile
+from localeval.judgements.journal import DAMAGED, JOURNAL, Journal, JournalFile
 from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
 
@@ -41,12 +41,21 @@ def test_a_changed_line_is_put_aside_and_told_once(tmp_path: Path, caplog: pytes
 def test_a_long_journal_gives_each_keys_latest_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("localeval.judgements.journal._LATEST", 3)
     with Journal(tmp_path) as journal:
-        for number in range(10):
-            journal.put(str(number), "support", "tea", {"n": number}, {})
-        journal.put("1", "support", "tea", {"n": "again"}, {})
-        assert [(journal.get(str(n)) or {})["n"] for n in (0, 1, 9)] == [0, "again", 9]
-        assert journal.get("10") is None
-    assert JournalFile(tmp_path / JOURNAL).get("1") == {"n": "again"}
+        for place, number in enumerate([*range(10), 1, 10]):
+            journal.put(str(number), "support", "tea", {"n": place}, {})
+        assert [(journal.get(str(n)) or {})["n"] for n in range(11)] == [0, 10, *range(2, 10), 11]
+        assert journal.get("11") is None
+    assert JournalFile(tmp_path / JOURNAL).get("1") == {"n": 10}
+
+
+def test_lines_are_forced_to_the_disk_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forced = Mock()
+    with Journal(tmp_path) as journal:
+        monkeypatch.setattr(os, "fsync", forced)
+        for second in (100.0, 100.5, 101.0, 101.5):
+            monkeypatch.setattr("time.monotonic", lambda second=second: second)
+            journal.put(str(second), "support", "tea", {}, {})
+        assert forced.call_count == 2
 
 
 @pytest.mark.parametrize("knows_locks", [True, False])
@@ -63,7 +72,7 @@ def test_a_second_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_without_a_folder_the_latest_records_are_kept_and_no_more() -> None:
     journal = Journal()
-    for number in range(MOST_IN_MEMORY):
+    for number in range(1000):
         journal.put(str(number), "support", "tea", {"n": number}, {})
     assert journal.get("0") == {"n": 0}
     journal.put("one more", "support", "tea", {}, {})
