@@ -25,16 +25,16 @@ def write_tiny_model(
     lost: int | None = None,
     tokenizer: str = "gpt2",
     trained: int = N_CTX,
-    bos: str = "",
+    bos: bool = False,
 ) -> Path:
     """Write the model to `path` and return it; with a `pooling` it calls itself a model for embeddings.
 
     lost     a byte whose embedding is NaN: the model answers with NaN to every text that has it
     trained  number of tokens of context that it says it was trained on
-    bos      a token that it says stands before every text
+    bos      whether it says that <|endoftext|> stands before every text
     """
     tokens, merges = _vocabulary()
-    writer = _begun(path, template, trained)
+    writer = _begun(path, template, trained, bos)
     if pooling:
         writer.add_pooling_type(gguf.PoolingType(pooling))
     writer.add_tokenizer_model(tokenizer)
@@ -44,9 +44,7 @@ def write_tiny_model(
     writer.add_token_types([control if token in CONTROL else normal for token in tokens])
     writer.add_token_merges(merges)
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
-    if bos:
-        writer.add_bos_token_id(tokens.index(bos))
-    writer.add_add_bos_token(bool(bos))
+    writer.add_bos_token_id(tokens.index("<|endoftext|>"))
     return _written(writer, path, _tensors(len(tokens), seed), lost)
 
 
@@ -62,12 +60,11 @@ def write_tiny_spm(path: Path, prefix: bool) -> Path:
     writer.add_token_scores([-float(i) for i in range(len(tokens))])
     writer.add_token_types(kinds)
     writer.add_eos_token_id(2)
-    writer.add_add_bos_token(False)
     writer.add_add_space_prefix(prefix)
     return _written(writer, path, _tensors(len(tokens), 0))
 
 
-def _begun(path: Path, template: str | None, trained: int = N_CTX) -> gguf.GGUFWriter:
+def _begun(path: Path, template: str | None, trained: int = N_CTX, bos: bool = False) -> gguf.GGUFWriter:
     writer = gguf.GGUFWriter(path, "qwen2")
     writer.add_context_length(trained)
     writer.add_embedding_length(N_EMBD)
@@ -77,6 +74,7 @@ def _begun(path: Path, template: str | None, trained: int = N_CTX) -> gguf.GGUFW
     writer.add_head_count_kv(N_KV)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_rope_freq_base(10000.0)
+    writer.add_add_bos_token(bos)
     if template is not None:
         writer.add_chat_template(template)
     return writer

@@ -34,6 +34,8 @@ class Speed(NamedTuple):
 
         >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(context=80, items=40, decoded=10, guessed=5))
         1.5
+        >>> Speed(0.01, 0.02, 0.05).cost(TokenUsage(read=100))  # 16 of 28 are 0.57
+        0.58
         """
         prefill = (spent.given - (1 - READ_SHARE) * spent.read) * self.prefill
         return prefill + (spent.decoded + spent.guessed) * self.token

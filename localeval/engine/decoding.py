@@ -100,7 +100,8 @@ class ReplyDecoder(Generic[T]):
             self._probabilities[choice.name] = dict(zip(choice.options, map(float, shares), strict=True))
             best = int(np.argmax(shares))
             if self._temperature > 0:
-                best = self._sample(np.log(np.maximum(shares, np.finfo(np.float64).tiny)))
+                logs = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+                best = sample(logs, self._temperature, self._generator)
             self._state = self._schema.automaton.walk(self._fed_bytes, self._state)
             self._written += self._fed_bytes
             self._feed_forced((self._before_choice + choice.encoded[best])[len(self._fed_bytes) :])
@@ -112,8 +113,10 @@ class ReplyDecoder(Generic[T]):
         self._decoded += 1
         self.chosen = 1
         allowed = np.where(self._schema.automaton.mask(self._state), logits, -np.inf)
-        sampled = self._temperature > 0
-        self._append(self._sample(allowed.astype(np.float64)) if sampled else int(np.argmax(allowed)))
+        if self._temperature > 0:
+            self._append(sample(allowed.astype(np.float64), self._temperature, self._generator))
+        else:
+            self._append(int(np.argmax(allowed)))
         if (trimmed := trim_repetition(self._written)) is not None:
             self._truncate("repetition", trimmed)
         else:
@@ -153,16 +156,22 @@ class ReplyDecoder(Generic[T]):
         self._tokens.append(token)
         self.feed.append(token)
 
-    def _sample(self, logits: Any) -> int:
-        """Sample an index by softmax at the temperature; subtracting the largest logit keeps exp finite."""
-        shares = np.exp((logits - logits.max()) / self._temperature)
-        return int(self._generator.choice(len(shares), p=shares / shares.sum()))
-
     def _truncate(self, reason: str, text: bytes) -> None:
         """End the free text of `text` as soon as the grammar allows; a choice after it is still decided."""
         self._truncated = self._truncated or reason
         self._written, self._state = text, self._schema.automaton.walk(text)
         self._feed_forced(self._schema.automaton.shortest(self._state, frozenset(self._schema.choices)))
+
+
+def sample(logits: npt.NDArray[np.float64], temperature: float, generator: np.random.Generator) -> int:
+    """Sample an index by softmax at the temperature; subtracting the largest logit keeps exp finite.
+
+    >>> logits, generator = np.log([0.1, 0.9]) + 1000, np.random.default_rng(1)
+    >>> 720 < sum(sample(logits, 2.0, generator) for _ in range(1000)) < 780  # the roots are as 1 to 3
+    True
+    """
+    shares = np.exp((logits - logits.max()) / temperature)
+    return int(generator.choice(len(shares), p=shares / shares.sum()))
 
 
 def trim_incomplete(text: bytes) -> bytes:
@@ -193,8 +202,10 @@ def trim_repetition(text: bytes) -> bytes | None:
 
     >>> trim_repetition(b'{"s":["a","b","a"')
     b'{"s":["a","b"'
-    >>> trim_repetition(b'{"s":["a","b"') is None
-    True
+    >>> trim_repetition(b'{"s":["\\\\"a","b","\\\\"A"'), trim_repetition(b'{"p":[{"v":"a","w":["x","x"')
+    (b'{"s":["\\\\"a","b"', b'{"p":[{"v":"a","w":["x"')
+    >>> trim_repetition(b'{"s":["a","b"'), trim_repetition(b'{"reason":"[\\\\"a\\\\",\\\\"a\\\\"')
+    (None, None)
     """
     lists, _ = _scan(text)
     seen: set[bytes] = set()

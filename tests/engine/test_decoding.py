@@ -6,18 +6,16 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-import pytest
 from outlines.types import JsonSchema
 from outlines.types.dsl import to_regex
 from pydantic import BaseModel
 
-from localeval.engine.decoding import ReplyDecoder, trim_incomplete, trim_repetition
+from localeval.engine.decoding import ReplyDecoder, trim_incomplete
 from localeval.engine.engine import Engine
 from localeval.engine.grammar import CompiledSchema, compile_schema
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex
 from localeval.judgements.statements import StatementsReply
-from localeval.judgements.support import DirectReply
 
 
 class Mixed(BaseModel):
@@ -44,30 +42,6 @@ def test_the_shortest_way_out_of_any_beginning_is_legal(tiny: Engine) -> None:
         trimmed = trim_incomplete(WHOLE[:end])
         text = trimmed + automaton.shortest(automaton.walk(trimmed))
         assert regex.fullmatch(text.decode()), text
-
-
-def test_an_item_that_stood_in_the_list_before_ends_it() -> None:
-    assert trim_repetition(b'{"s":["\\"a","b","\\"A"') == b'{"s":["\\"a","b"'
-    assert trim_repetition(b'{"p":[{"v":"a","w":["x","x"') == b'{"p":[{"v":"a","w":["x"'
-    assert trim_repetition(b'{"reason":"[\\"a\\",\\"a\\"') is None  # it is text
-
-
-def test_a_verdict_is_drawn_by_its_share_at_the_temperature(tiny: Engine) -> None:
-    """Of 0.9 and 0.1 the square roots are as 3 to 1."""
-    schema, tokenize = compiled(tiny, DirectReply), tiny.llama.tokenize
-    logits = np.full(tiny.llama.n_vocab, -9, np.float32)
-    for word, share in ((b"yes", 0.9), (b"no", 0.1)):
-        logits[tokenize(word)] = np.log(share)
-
-    def draw(temperature: float, seed: int) -> str:
-        arguments = (schema, [1], NgramIndex(()), tokenize, tiny._vocabulary.bytes_of, 0)
-        decoder = ReplyDecoder[DirectReply](*arguments, temperature, [seed])
-        decoder.advance([logits])
-        return decoder.reply().value.verdict
-
-    drawn = [draw(2.0, seed) for seed in range(200)]
-    assert drawn.count("yes") / 200 == pytest.approx(0.75, abs=0.07)
-    assert {draw(0.0, seed) for seed in range(20)} == {"yes"}
 
 
 def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engine) -> None:

@@ -163,15 +163,18 @@ THINKING = CHATML.replace(
 TURNS = PromptPrefix("System {{ text }}", (("user <|im_end|>", "assistant {% raw %}"),))
 
 
-FRAMES = [(CHATML, "", ""), (THINKING, "<think>\n\n</think>\n\n", ""), (CHATML, "", "<|endoftext|>")]
-FRAMES += [("{{ bos_token }}" + CHATML, "", "<|endoftext|>")]
+THOUGHT = "<think>\n\n</think>\n\n"
+FRAMES = [
+    (CHATML, "", ""),
+    (THINKING, THOUGHT, ""),
+    (CHATML, "", "<E>"),
+    ("{{ bos_token }}" + CHATML, "", "<E>"),
+]
 
 
 @pytest.mark.parametrize(("template", "thought", "bos"), FRAMES)
-def test_a_prefix_is_framed_by_the_models_template(
-    tmp_path: Path, template: str, thought: str, bos: str
-) -> None:
-    with closing(Engine(write_tiny_model(tmp_path / "chat.gguf", template, bos=bos))) as engine:
+def test_a_models_template_frames_a_prefix(tmp_path: Path, template: str, thought: str, bos: str) -> None:
+    with closing(Engine(write_tiny_model(tmp_path / "chat.gguf", template, bos=bool(bos)))) as engine:
         texts = dict(engine.llama.pieces())
         (start,) = engine.llama.tokenize(b"<|im_start|>", special=True)
         assert set(engine.tokens(MARKS)) <= set(texts)  # no text becomes a control token
@@ -180,7 +183,7 @@ def test_a_prefix_is_framed_by_the_models_template(
             return b"".join(texts.get(t, b"<S>" if t == start else b"<E>") for t in tokens).decode()
 
         assert [*map(text_of, engine.frame(TURNS))] == [
-            f"{'<E>' if bos else ''}<S>system\nSystem {{{{ text }}}}<E>\n<S>user\nuser <|im_end|><E>\n"
+            f"{bos}<S>system\nSystem {{{{ text }}}}<E>\n<S>user\nuser <|im_end|><E>\n"
             "<S>assistant\nassistant {% raw %}<E>\n<S>user\n",
             f"<E>\n<S>assistant\n{thought}",
         ]

@@ -9,7 +9,7 @@ import pytest
 
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineSettings, physical_cores
-from localeval.engine.memory import OVERHEAD, available, cache_bytes
+from localeval.engine.memory import OVERHEAD, available
 from localeval.errors import InputError
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
@@ -25,8 +25,6 @@ MACHINES = [
     (MEMINFO, "3000000000", STAT.replace(" 6", " 16"), 3_000_000_000),  # measured a moment later
     (MEMINFO, "500000000", None, 0),  # over its limit
 ]
-BOUNDS = [("n_ctx", 2048, 1 << 20), ("n_threads", 0, 1024), ("n_gpu_layers", -1, 1000), ("width", 1, 120)]
-BOUNDS += [("n_batch", 32, 8192), ("n_batch", 0, 0)]
 
 
 @pytest.mark.parametrize(("meminfo", "limit", "stat", "free"), MACHINES)
@@ -38,17 +36,6 @@ def test_what_is_free_is_the_least_of_what_the_machine_has_and_a_container_may_t
         if text is not None:
             (tmp_path / name).write_text(text)
     assert available(tmp_path / "meminfo", tmp_path) == free
-
-
-def test_the_cache_has_the_size_that_llama_cpp_logs() -> None:
-    """For 8192 tokens of Qwen3-4B at 16 bits, whose heads are larger than its width over their number."""
-    model = {"block_count": 36, "embedding_length": 2560, "attention.head_count": 32}
-    model |= {"attention.head_count_kv": 8, "attention.key_length": 128}
-    for value_length, mebibytes in ((128, 1152), (64, 864)):
-        model["attention.value_length"] = value_length
-        size = cache_bytes(lambda name: model.get(name, 0), 8192, "f16")
-        assert size == mebibytes * 1024**2
-        assert cache_bytes(lambda name: model.get(name, 0), 8192, "q8_0") == size * 34 / 64  # a block of 32
 
 
 def test_the_states_of_prefixes_that_are_kept_are_planned_as_large_as_they_are(tiny_path: Path) -> None:
@@ -88,9 +75,10 @@ def test_threads_are_the_cores_that_may_be_used(tmp_path: Path, monkeypatch: pyt
         assert physical_cores(tmp_path / "cpu.max", tmp_path) == cores
 
 
-@pytest.mark.parametrize(("name", "least", "most"), BOUNDS)
-def test_a_setting_out_of_its_bounds_is_refused_by_its_name(name: str, least: int, most: int) -> None:
-    for value in (least, most):
-        EngineSettings.read({"n_ctx": 1 << 20, name: value})
-    for value in (least - 1, most + 1):
-        assert name in said(InputError, EngineSettings.read, {"n_ctx": 1 << 20, name: value})
+def test_a_setting_out_of_its_bounds_is_refused_by_its_name() -> None:
+    bounds = [("n_ctx", 2048, 1 << 20), ("n_threads", 0, 1024), ("n_gpu_layers", -1, 1000), ("width", 1, 120)]
+    for name, least, most in [*bounds, ("n_batch", 32, 8192), ("n_batch", 0, 0)]:
+        for value in (least, most):
+            EngineSettings.read({"n_ctx": 1 << 20, name: value})
+        for value in (least - 1, most + 1):
+            assert name in said(InputError, EngineSettings.read, {"n_ctx": 1 << 20, name: value})

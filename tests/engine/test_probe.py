@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -107,27 +108,16 @@ def test_weights_of_nan_fail_only_their_samples(tmp_path: Path, monkeypatch: pyt
     assert "the model answers with NaN or infinity" in said(ModelBroken, load, worse)
 
 
-ENDS = [
-    (0, 'noise\n["InputError", "n_ctx is 1"]', InputError, "n_ctx is 1"),
-    (0, '["ModelBroken", "no layer"]', ModelBroken, "no layer"),
-    (0, "", ModelBroken, r"exit code 0: last words\)"),
-    (1, '["", ""]', ModelBroken, r"exit code 1: last words\)"),
-    (-11, "", ModelBroken, "SIGSEGV: last words"),
-]
-
-
-@pytest.mark.parametrize(("code", "output", "error", "message"), ENDS)
-def test_each_end_of_a_probe_is_told(
-    code: int,
-    output: str,
-    error: type[Exception],
-    message: str,
-    tiny_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ended = subprocess.CompletedProcess([], code, output, "first\nlast words\n\n")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
-    assert re.search(message, said(error, probe.probe_model, tiny_path, SETTINGS))
+def test_each_end_of_a_probe_is_told(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for code, output, error, message in (
+        (0, 'noise\n["InputError", "n_ctx is 1"]', InputError, "n_ctx is 1"),
+        (0, "", ModelBroken, "(exit code 0: last words)"),
+        (1, '["", ""]', ModelBroken, "(exit code 1: last words)"),
+        (-11, '["", ""]', ModelBroken, "(SIGSEGV: last words)"),
+    ):
+        ended = subprocess.CompletedProcess([], code, output, "first\nlast words\n\n")
+        monkeypatch.setattr(subprocess, "run", Mock(return_value=ended))
+        assert message in said(error, probe.probe_model, tiny_path, SETTINGS)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -149,12 +139,11 @@ def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch:
 
 def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Path) -> None:
     path, whole = tmp_path / "m.gguf", tiny_path.read_bytes()
-    numbers = ((8, 1 << 40, "tensors"), (16, 1 << 40, "pairs"), (24, 1 << 62, "end of the file"))
-    for start, value, message in numbers:
-        path.write_bytes(whole[:start] + struct.pack("<Q", value) + whole[start + 8 :])
+    rows = [(8, "Q", 1 << 40, "tensors"), (16, "Q", 1 << 40, "pairs"), (24, "Q", 1 << 62, "end of the file")]
+    for start, kind, value, message in [*rows, (4, "I", 1, "version 1"), (4, "I", 4, "version 4")]:
+        path.write_bytes(
+            whole[:start] + struct.pack(f"<{kind}", value) + whole[start + struct.calcsize(kind) :]
+        )
         assert message in said(ModelBroken, check_gguf, path)
-    for version in (1, 2, 4):
-        path.write_bytes(whole[:4] + struct.pack("<I", version) + whole[8:])
-        assert version == 2 or f"version {version}" in said(ModelBroken, check_gguf, path)
     path.write_bytes(whole[:4] + struct.pack("<I", 2) + whole[8:])
     check_gguf(path)

@@ -48,16 +48,6 @@ def test_a_long_journal_gives_each_keys_latest_line(tmp_path: Path, monkeypatch:
     assert JournalFile(tmp_path / JOURNAL).get("1") == {"n": 10}
 
 
-def test_lines_are_forced_to_the_disk_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forced = Mock()
-    with Journal(tmp_path) as journal:
-        monkeypatch.setattr(os, "fsync", forced)
-        for second in (100.0, 100.5, 101.0, 101.5):
-            monkeypatch.setattr("time.monotonic", lambda second=second: second)
-            journal.put(str(second), "support", "tea", {}, {})
-        assert forced.call_count == 2
-
-
 @pytest.mark.parametrize("knows_locks", [True, False])
 def test_a_second_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_locks: bool) -> None:
     if not knows_locks:
@@ -68,15 +58,6 @@ def test_a_second_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         Journal(tmp_path)
     with Journal(tmp_path):
         assert (tmp_path / ".lock").read_text() == f"{os.getpid()}\n"
-
-
-def test_without_a_folder_the_latest_records_are_kept_and_no_more() -> None:
-    journal = Journal()
-    for number in range(1000):
-        journal.put(str(number), "support", "tea", {"n": number}, {})
-    assert journal.get("0") == {"n": 0}
-    journal.put("one more", "support", "tea", {}, {})
-    assert (journal.get("0"), journal.get("1"), journal.get("2")) == ({"n": 0}, None, {"n": 2})
 
 
 def test_an_error_of_the_engine_is_asked_again_and_what_is_too_long_is_not(tmp_path: Path) -> None:
