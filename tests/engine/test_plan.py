@@ -52,9 +52,7 @@ def tiny_judge(tiny: Engine) -> Judge:
 def test_prompt_rows_are_planned_to_the_row(tiny_judge: Judge, metrics: str, options: dict[str, Any]) -> None:
     """Counted by the schedule's own rules, also where the items are too many for one chunk."""
     samples = [s for s in SHIPPED if s.id in ("en-supported", "zh-contradicted", "en-no-contexts")]
-    samples.insert(
-        1, samples[0].model_copy(update={"id": "more", "response": "Tea."})
-    )  # of the same contexts
+    samples.insert(1, samples[0].model_copy(update={"id": "same contexts", "response": "Tea."}))
     tiny_judge.engine._states.clear()  # type: ignore[attr-defined]  # prefixes of other tests
     tiny_judge.engine._in_cache = None  # type: ignore[attr-defined]
     estimate = planned(tiny_judge, samples, metrics, **options).spent

@@ -139,11 +139,9 @@ def test_a_file_is_probed_once_a_build(known: bool, tmp_path: Path, monkeypatch:
 
 def test_what_a_files_tables_tell_is_not_believed(tiny_path: Path, tmp_path: Path) -> None:
     path, whole = tmp_path / "m.gguf", tiny_path.read_bytes()
-    rows = [(8, "Q", 1 << 40, "tensors"), (16, "Q", 1 << 40, "pairs"), (24, "Q", 1 << 62, "end of the file")]
-    for start, kind, value, message in [*rows, (4, "I", 1, "version 1"), (4, "I", 4, "version 4")]:
-        path.write_bytes(
-            whole[:start] + struct.pack(f"<{kind}", value) + whole[start + struct.calcsize(kind) :]
-        )
+    rows = [(8, 8, 1 << 40, "tensors"), (16, 8, 1 << 40, "pairs"), (24, 8, 1 << 62, "end of the file")]
+    for start, size, value, message in [*rows, (4, 4, 1, "version 1"), (4, 4, 4, "version 4")]:
+        path.write_bytes(whole[:start] + value.to_bytes(size, "little") + whole[start + size :])
         assert message in said(ModelBroken, check_gguf, path)
-    path.write_bytes(whole[:4] + struct.pack("<I", 2) + whole[8:])
+    path.write_bytes(whole[:4] + (2).to_bytes(4, "little") + whole[8:])
     check_gguf(path)

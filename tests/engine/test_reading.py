@@ -70,9 +70,8 @@ def labelled(path: Path, number: int, telling: bool = True) -> Path:
     return write_rows(path, rows)
 
 
-def test_fit_writes_a_head_that_acts_on_its_judge_and_a_second_call_reads_nothing_anew(
-    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fitted_head_acts(tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a second call to fit one reads nothing anew."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     head = tmp_path / "head.json"
     options = ("--judge", tiny_path, "--threads", "1", "-o", head, "--layer", "0")

@@ -84,9 +84,7 @@ def test_only_fetch_has_no_guard(words: str, shut: bool, monkeypatch: pytest.Mon
     assert {os.environ[name] for name in SWITCHES} == {"1"}
 
 
-def test_the_command_line_tells_how_often_it_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     phone = click.Command("phone", callback=partial(urlopen, "http://127.0.0.1:9"))
     monkeypatch.setitem(commands.commands, "phone", phone)
     with pytest.raises(URLError):
