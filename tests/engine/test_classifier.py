@@ -177,10 +177,10 @@ def test_a_broken_folder_is_refused_in_one_sentence(
 
 def test_a_failing_device_is_an_engine_error(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     assert "tape" in said(InputError, Classifier.load, folder, device="tape")
-    failing = Classifier.load(folder)
+    failing = Classifier.load(folder, device="cpu:0")
     encoder = Mock(side_effect=RuntimeError("out of memory\nTried to allocate"))
     monkeypatch.setattr(failing, "_held", (encoder, failing._loaded()[1]))
-    with pytest.raises(EngineError, match="small on cpu: out of memory Tried to allocate"):
+    with pytest.raises(EngineError, match="small on cpu:0: out of memory Tried to allocate"):
         failing.probabilities(PAIRS)
 
 

@@ -22,8 +22,7 @@ from localeval.prompts import PromptPrefix
 from tests.commands import said
 from tests.tiny import CHATML, write_tiny_model, write_tiny_spm
 
-ITEMS = int(os.environ.get("LOCALEVAL_TEST_ITEMS", "40"))
-"""Leaves a schema and temperature; many times as many for a campaign."""
+ITEMS = int(os.environ.get("LOCALEVAL_TEST_ITEMS", "40"))  # a schema and temperature; more in a campaign
 
 PREFIX = PromptPrefix("Judge.", (("One?", '{"verdict":"yes"}'), ("Two?", '{"verdict":"no"}')))
 OTHER = PromptPrefix("判断。", (("一?", '{"verdict":"no"}'),))

@@ -19,8 +19,7 @@ from localeval.runs.folder import CONFIG, REPORT, RESULTS, SAMPLES
 from localeval.runs.verify import verify
 from tests.steady import SteadyEngine, steady_judge
 
-TIMES = int(os.environ.get("LOCALEVAL_TEST_FAULTS", "10"))
-"""How often a journal is cut, and how often a bit of it is flipped; the whole campaign is 50."""
+TIMES = int(os.environ.get("LOCALEVAL_TEST_FAULTS", "10"))  # cuts, and bits flipped; 50 in a campaign
 
 METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
 ROWS: list[dict[str, Any]] = [

@@ -12,8 +12,7 @@ from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.runs.folder import RESULTS
 from tests.runs import write_rows
 
-KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "2"))
-"""The whole campaign is 20."""
+KILLS = int(os.environ.get("LOCALEVAL_TEST_KILLS", "2"))  # the whole campaign is 20
 
 # Beside what the command does, each judgement that is begun leaves a byte in a file.
 COUNTED = """
