@@ -42,6 +42,8 @@ class EngineSettings(Settings):
     >>> different = {}, {"n_gpu_layers": 1}, {"cache_type": "q8_0"}, {"n_batch": 64, "flash_attention": True}
     >>> [(row.n_batch, row.flash_attention) for row in (EngineSettings(**given) for given in different)]
     [(256, False), (512, True), (256, True), (64, True)]
+    >>> least = EngineSettings(n_ctx=2048, n_threads=1, n_gpu_layers=-1, n_batch=32, width=1)
+    >>> most = EngineSettings(n_ctx=1 << 20, n_threads=1024, n_gpu_layers=1000, n_batch=8192, width=120)
     """
 
     n_ctx: Whole = Field(

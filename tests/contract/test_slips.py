@@ -39,7 +39,9 @@ def refused(call: Callable[..., object], *arguments: Any, **options: Any) -> str
 CHOICES: dict[str, Any] = {"statements": "words", "explain": "yes", "calibration": None, "head": None}
 NUMBERS: dict[str, Any] = {"threshold": float("nan"), "seed": 2**32, "questions": 101, "beta": 0}
 PROMPTS: dict[str, Any] = {"prompts": {"support": "my.toml"}, "suport": {"en": "a"}}
-SETTINGS: dict[str, Any] = {"n_ctx": 10, "n_threads": -1, "n_batch": 16384, "width": 121, "cache_type": "f32"}
+SETTINGS: list[tuple[str, Any]] = [("n_ctx", 2047), ("n_ctx", 2**20 + 1), ("n_batch", 31), ("n_batch", 16384)]
+SETTINGS += [("n_threads", -1), ("n_threads", 1025), ("n_gpu_layers", -2), ("n_gpu_layers", 1001)]
+SETTINGS += [("width", 0), ("width", 121), ("cache_type", "f32")]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_a_bad_argument_is_refused_by_its_name(call: Callable[[Any], object], ba
 def test_a_bad_option_or_setting_is_refused_by_its_name() -> None:
     for name, bad in {**CHOICES, **NUMBERS, **PROMPTS}.items():
         assert name in refused(evaluate, [TEA], ["faithfulness"], idle(), **{name: bad})
-    for name, bad in SETTINGS.items():
+    for name, bad in SETTINGS:
         assert name in refused(Judge.load, "qwen2.5-coder-1.5b", **{name: bad})
 
 

@@ -13,7 +13,6 @@ from localeval.engine.memory import OVERHEAD, available
 from localeval.errors import InputError
 from localeval.judgements.support import DirectReply
 from localeval.prompts import PromptPrefix
-from tests.commands import said
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
 STAT = "anon 100000000\nfile 900000000\ninactive_file 600000000\nactive_file 300000000\nslab 7\nodd\n"
@@ -73,12 +72,3 @@ def test_threads_are_the_cores_that_may_be_used(tmp_path: Path, monkeypatch: pyt
     for quota, cores in (("1000 100000", 1), ("0 100000", 1), ("150000 100000", 2), ("max 100000", 4)):
         (tmp_path / "cpu.max").write_text(f"{quota}\n")
         assert physical_cores(tmp_path / "cpu.max", tmp_path) == cores
-
-
-def test_a_setting_out_of_its_bounds_is_refused_by_its_name() -> None:
-    bounds = [("n_ctx", 2048, 1 << 20), ("n_threads", 0, 1024), ("n_gpu_layers", -1, 1000), ("width", 1, 120)]
-    for name, least, most in [*bounds, ("n_batch", 32, 8192), ("n_batch", 0, 0)]:
-        for value in (least, most):
-            EngineSettings.read({"n_ctx": 1 << 20, name: value})
-        for value in (least - 1, most + 1):
-            assert name in said(InputError, EngineSettings.read, {"n_ctx": 1 << 20, name: value})
