@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,14 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import Judge, Result, Sample, evaluate, merge, offline
-from localeval.engine.interface import EngineError, EngineSettings
+from localeval.engine.engine import Engine
+from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing, NotComparable
 from localeval.judgements.context import Failure
 from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
-from localeval.runs.workers import Answer, Task, Workers, answer
+from localeval.runs import cluster
+from localeval.runs.workers import Answer, InProcess, Task, WorkerLost, Workers, answer, choose_workers
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
 from tests.steady import SteadyEngine, steady_judge
@@ -135,16 +139,37 @@ def test_workers_of_a_judge_that_is_named_share_the_cores(
     assert load.call_args.kwargs["n_threads"] == threads
 
 
-def test_one_worker_is_enough_for_a_gpu_whose_memory_nothing_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 64)
-    engine = SteadyEngine()
-    engine.settings = EngineSettings(n_threads=4, n_gpu_layers=-1)
-    judge = steady_judge(engine)
-    judge.loader = None  # so that several are refused
-    evaluate(SAMPLES[:2], ["context_relevance"], judge, workers="auto")
-    engine.settings = EngineSettings(n_threads=4)
-    refusal = said(InputError, evaluate, SAMPLES[:2], ["context_relevance"], judge, workers="auto")
-    assert "Judge.load" in refusal
+def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, tiny_path: Path
+) -> None:
+    """They share the weights, and each needs the rest. Nothing tells what a GPU has left."""
+    pool = Mock()
+    monkeypatch.setattr("localeval.runs.workers.Workers", pool)
+    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 9)
+    with Judge.load(tiny_path, n_threads=2, n_ctx=16384) as judge:
+        assert isinstance(judge.engine, Engine)
+        weights, need = judge.model["size"], judge.engine.memory() or 0
+        room_for_three = weights + 3 * (need - weights)
+        for free, number in ((None, 4), (9 * need, 4), (room_for_three, 3), (room_for_three - 1, 2)):
+            monkeypatch.setattr("localeval.runs.workers.available", lambda free=free: free)
+            assert choose_workers(judge, "auto", None) is pool.return_value
+            assert pool.call_args.args == (judge, number)
+        for free, gpu_layers in ((need - 1, 0), (9 * need, -1)):
+            monkeypatch.setattr("localeval.runs.workers.available", lambda free=free: free)
+            judge.engine.settings = replace(judge.engine.settings, n_gpu_layers=gpu_layers)
+            assert isinstance(choose_workers(judge, "auto", None), InProcess)
+
+
+@pytest.mark.parametrize(("workers", "started"), [(1, 4), ("auto", 4), (2, 2), (5, 5)])
+def test_a_cluster_judges_in_as_many_workers_as_it_has_room_for_or_as_are_wanted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workers: Any, started: int
+) -> None:
+    start, load = Mock(side_effect=late_worker), Mock(return_value=steady_judge(SteadyEngine()))
+    monkeypatch.setattr(Judge, "load", load)
+    for name, double in (("connect", Mock()), ("count", lambda threads: 4 * threads), ("Actor", start)):
+        monkeypatch.setattr(cluster, name, double)
+    evaluate(SAMPLES, ["context_relevance"], "a name", workers=workers, ray="auto")
+    assert (start.call_count, load.call_args.kwargs["n_threads"]) == (started, 0)
 
 
 def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:
@@ -180,11 +205,28 @@ def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: Any) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_worker_that_can_not_be_started_ends_the_run(tmp_path: Path) -> None:
-    start = Mock(side_effect=OSError(11, "no more processes"))
-    workers = Workers(steady_judge(SteadyEngine()), 2, start)
-    with pytest.raises(OSError, match="no more processes"), Journal(tmp_path) as journal:
-        list(workers.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
+LOST, DONE = WorkerLost("gone"), Answer({}, {}, [], 0, "here")
+
+
+@pytest.mark.parametrize(
+    ("starts", "answers", "error"),
+    [
+        ([OSError(11, "no more processes")], [], OSError),
+        ([LOST] * 4, [], InputError),
+        ([*[LOST] * 3, None, LOST, LOST, None], [LOST, DONE], None),  # never four in a row
+    ],
+)
+def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(
+    tmp_path: Path, starts: list[Any], answers: list[Any], error: type[Exception] | None
+) -> None:
+    worker = Mock()
+    worker.ready.side_effect, worker.judge.side_effect = starts, answers
+    workers = Workers(steady_judge(SteadyEngine()), 1, lambda _: worker)
+    with pytest.raises(error) if error else nullcontext(), Journal(tmp_path) as journal:
+        assert list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal)) == [
+            (0, {}, {})
+        ]
+    assert worker.ready.call_count == len(starts)
 
 
 def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_path: Path) -> None:

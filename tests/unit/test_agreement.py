@@ -97,8 +97,15 @@ def test_more_samples_narrow_an_interval_and_those_that_share_a_group_count_for_
         (TEN_AND_TEN.decisions([1] * 3 + [0] * 17)["precision"], (1, 0.292, 1)),
         (TEN_AND_TEN.decisions([1] + [0] * 19)["precision"], (1, NAN, NAN)),
         (FIVE_AND_EIGHT.decisions([1] * 5 + [0] * 8)["kappa"], (1, 1 - 2 * unseen(5), 1)),
-        # One group tells nothing of others.
+        # None is found: a hit counts twice, so two of the five groups widen it.
+        (FIVE_AND_EIGHT.decisions([0] * 5 + [1] * 8)["f1"], (0, 0, unseen(2))),
+        # Of five good ones and eight bad ones a base rate has 5/13 x 8/13 off; the worst, 1, is 169/40 of it.
+        (FIVE_AND_EIGHT.probabilities([1] * 5 + [0] * 8)["skill"], (1, 1 - unseen(5) * 169 / 40, 1)),
+        (mean([1.0, 1.0]), (1, 1 - unseen(2), 1)),
+        (FIVE_AND_EIGHT.figure(np.linspace(0, 1, 2001)), (0, 0.0255, 0.9750)),  # the draws are 0.0005 to 1
+        # One group tells nothing of others, nor does one that each draw has, as the one with both labels.
         (mean([1.0, 0.0, 1.0], ["a"] * 3), (2 / 3, NAN, NAN)),
+        (Bootstrap([1, 1, 0, 0, 1, 0], [*"abcdee"]).auroc([0.9, 0.9, 0.1, 0.1, 0.9, 0.1]), (1, NAN, NAN)),
     ],
 )
 def test_what_no_draw_changes_has_an_exact_bound(figure: Figure, expected: tuple[float, ...]) -> None:
@@ -145,3 +152,12 @@ def test_a_threshold_comes_from_the_other_folds() -> None:
     # At 1 and at 2.5 three of five good ones and three of five bad ones are right; the lower one counts.
     scores, labels = [2, 3, 3, 3, 5, 0, 2, 4, 7, 7], [1] * 5 + [0] * 5
     assert decide(scores * 2, labels * 2, [0] * 10 + [1] * 10) == [int(score >= 1) for score in scores * 2]
+
+
+def test_f1_of_a_row_is_at_the_threshold_that_is_best_on_the_rows_of_other_groups() -> None:
+    """At 0.5 they have 2/3 and 1, at 1 they have 1 and 2/3: each has what is best for the other."""
+    labels, shares = [[1, 0], [1, 1]], [[1.0, 0.5], [1.0, 0.5]]
+    assert agreement.cross_validated_f1(labels, shares, ["a", "b"], 0) == [2 / 3, 2 / 3]
+    assert np.isnan(agreement.cross_validated_f1(labels, shares, ["a", "a"], 0)).all()
+    figures = {"x": Figure(1 / 3, 1 / 9, 2 / 3), "y": Figure(1, NAN, NAN)}
+    assert agreement.rounded(figures) == {"x": (0.3333, 0.1111, 0.6667)}

@@ -41,7 +41,7 @@ def in_order(number: int) -> list[float]:
 
 def pair(number: int, **more: Any) -> Rows:
     return [
-        {"id": f"p{i}", "user_input": f"Where grows tea{i}?", "source": "mill" if i < 6 else "lake"}
+        {"id": f"p{i}", "user_input": f"Where grows tea{i}?", "source": "mill" if i < 5 else "lake"}
         | {"good_response": f"Tea{i} grows there.", "bad_response": f"I like tea{i}."}
         | {"retrieved_contexts": [f"Tea{i} grows there."], "reference": f"Tea{i} grows there.", **more}
         for i in range(number)
@@ -69,9 +69,9 @@ def card_of(
     return make(write(folder, samples), metric, judge, folder / "run", statements="sentences", **options)
 
 
-def marked_card(folder: Path, samples: Rows, answers: list[list[float]]) -> Card:
+def marked_card(folder: Path, samples: Rows, answers: list[list[float]], number: int = 0) -> Card:
     """`answers` are for each row: answerable, then the probability of each sentence."""
-    return card_of(folder, samples, [p for row in answers for p in row], **SENTENCES)
+    return card_of(folder, samples, [p for row in answers for p in row], number=number, **SENTENCES)
 
 
 def value(card: Card, score: str, figure: str, part: int = 0) -> float | None:
@@ -99,26 +99,37 @@ def test_the_figures_are_those_of_the_scores(tmp_path: Path) -> None:
     assert "NaN" not in content
     for line in ("AUROC of soft is known to ±0.1", "not scored, and in no figure: 4 no_contexts", "are raw"):
         assert line in as_text(card)
+    assert 'cx="60.0" cy="83.3"' in as_html(
+        card
+    )  # 2 of the 12 with 0.6 are good; a picture counts from above
 
 
 def test_of_a_rate_of_a_fault_less_counts_as_good(tmp_path: Path) -> None:
-    """Hallucination is a statement in no context: 1 - 0.8 of the good ones, 1 - 0.6 of the bad ones."""
-    answers = [p for p in in_order(20) for _ in range(2)]
-    card = card_of(tmp_path, rows(20, reference="Tea."), answers, "hallucination")
+    """Hallucination is a statement in no context: 1 - 0.8 of the good ones, 1 - 0.6 of the bad ones.
+
+    Five good ones, of two groups, are enough.
+    """
+    samples = [
+        {**row, "label": int(i % 4 == 1), "group": i % 8} for i, row in enumerate(rows(20, reference="Tea."))
+    ]
+    answers = [GOOD if row["label"] else BAD for row in samples for _ in range(2)]
+    card = card_of(tmp_path, samples, answers, "hallucination")
     assert value(card, "soft", "auroc") == 1
 
 
 def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> None:
-    """20 of the 44 are answers to one question; all others, also those with a null, to one each."""
+    """20 of the 69 are answers to one question; all others, also those with a null, to one each."""
     evil = "<script>alert(1)</script>\x1b[31m"
-    samples = rows(44, lang="en", source=evil, group=None)
+    samples = rows(69, lang="en", source=evil, group=None)
     for row in samples[:20]:
         row.update(source="mill", group="a")
-    for row in samples[40:]:
-        row["source"] = "few"
-    card = card_of(tmp_path, samples, in_order(44))
-    assert [(p.name, p.good) for p in card.parts][1:] == [(f"source {evil}", 10), ("source mill", 10)]
-    lake, mill = card.parts[1].scores["soft"], card.parts[2].scores["soft"]
+    for start, number, source, good in ((40, 9, "few", 4), (49, 10, "alike", 2), (59, 10, "enough", 3)):
+        for i, row in enumerate(samples[start : start + number]):
+            row.update(source=source, label=int(i < good))
+    card = card_of(tmp_path, samples, [GOOD if row["label"] else BAD for row in samples])
+    parts = [(f"source {evil}", 10), ("source enough", 3), ("source mill", 10)]
+    assert [(p.name, p.good) for p in card.parts][1:] == parts
+    lake, mill = card.parts[1].scores["soft"], card.parts[3].scores["soft"]
     # Of 10 and 10 all in order: the share of pairs in order is 0.692 or more (Clopper and Pearson 1934).
     assert lake.figures["auroc"] == pytest.approx((1, 0.692, 1), abs=1e-3)
     for figure, expected in ((mill.figures["auroc"], 1), (mill.gain, 0)):
@@ -131,12 +142,13 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
 
 
 def test_a_null_is_no_language_and_no_source(tmp_path: Path) -> None:
-    samples = rows(60)
-    for row in samples[:40]:
+    """Nor are 40 labels, 10 of them good ones, too few to fit a calibration."""
+    samples = [{**row, "label": int(i % 4 == 1)} for i, row in enumerate(rows(40))]
+    for row in samples[:30]:
         row.update(lang=None, source=None)
-    card = card_of(tmp_path, samples, in_order(60))
+    card = card_of(tmp_path, samples, [GOOD if row["label"] else BAD for row in samples])
     assert [part.name for part in card.parts] == ["all"]
-    assert card.calibrations[0].fitted_on["sources"] == {"": 60}
+    assert card.calibrations[0].fitted_on["sources"] == {"": 40}
 
 
 def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> None:
@@ -210,10 +222,11 @@ def test_pairs_give_the_share_of_the_better_side_beside_the_overlap(tmp_path: Pa
     assert card.kind == "pairs"
     assert value(card, "soft", "pair_accuracy") == 9.5 / 12
     assert value(card, "lexical precision", "pair_accuracy") == 1
-    assert [(p.name, p.good) for p in card.parts] == [("all", 12), ("source lake", 6), ("source mill", 6)]
+    assert [(p.name, p.good) for p in card.parts] == [("all", 12), ("source lake", 7), ("source mill", 5)]
     assert value(card, "soft", "pair_accuracy", 2) == 1
     assert "12 pairs: pairs right of soft is known to ±0." in as_text(card)
     assert "<circle" not in as_html(card)
+    assert card_of(tmp_path / "first", pair(12), [0.9] * 20, number=5).parts[0].good == 10  # 5 of each source
 
 
 def test_a_side_without_a_score_is_counted_as_0_and_pairs_of_a_group_count_once(tmp_path: Path) -> None:
@@ -238,7 +251,7 @@ def test_pairs_of_contexts_keep_the_reference_that_the_metric_reads(tmp_path: Pa
 
 def test_needed_sentences_are_held_against_those_that_people_marked(tmp_path: Path) -> None:
     """Eight rows have the needed one alone near the top; two have another before it, 0.4 to 0.35."""
-    card = marked_card(tmp_path, marked(10), [RIGHT] * 8 + [[1.0, 0.4, 0.35, 0.2]] * 2)
+    card = marked_card(tmp_path, marked(11), [RIGHT] * 8 + [[1.0, 0.4, 0.35, 0.2]] * 2, number=10)
     assert card.kind == "sentences"
     assert value(card, NEEDED, "macro_f1") == pytest.approx((8 + 2 * 2 / 3) / 10)
     assert value(card, NEEDED, "auroc_within") == pytest.approx((8 * 1 + 2 * 0.5) / 10)
@@ -253,9 +266,9 @@ def test_contexts_that_do_not_answer_need_no_sentence_and_one_cut_elsewhere_is_f
     card = marked_card(tmp_path, marked(10), [RIGHT] * 7 + [[0.2, *RIGHT[1:]]] * 3)
     assert value(card, DECIDED, "macro_f1") == pytest.approx(0.7)
     assert value(card, NEEDED, "macro_f1") == 1
-    whole = ["Tea is green0. Ann planted the tea.", "Coffee is black."]
-    samples = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
-    card = marked_card(tmp_path / "cut", samples, [[1.0, 0.1, 0.9, 0.2]])  # it gets the most of its parts
+    whole = ["Tea is green0. Ann planted the tea."]
+    samples = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1])
+    card = marked_card(tmp_path / "cut", samples, [[1.0, 0.1, 0.9]])  # it gets the most of its parts
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
 
 

@@ -59,7 +59,7 @@ class Bootstrap:
             strata[tuple(sorted({labels[i] for i in indices}))].append(indices)
         generator = np.random.default_rng(0)
         self.counts: Values = np.ones((1 + DRAWS, len(labels)))
-        self.place = np.full(len(labels), -1)
+        self.place = np.empty(len(labels), dtype=int)
         for _, stratum in sorted(strata.items()):
             drawn = generator.integers(len(stratum), size=(DRAWS, len(stratum)))
             for number, indices in enumerate(stratum):
@@ -80,7 +80,7 @@ class Bootstrap:
         """
         value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
         interval = None
-        if self.fewest > 1 and len(drawn) and not math.isnan(value):
+        if self.fewest and not math.isnan(value):
             low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
             if high - low > ALIKE:
                 interval = low, high
@@ -283,6 +283,8 @@ def f1(labels: Sequence[int], shares: Sequence[float], thresholds: Sequence[floa
 
     >>> f1([1, 1, 0], [0.9, 0.2, 0.8], [0.5, 0.95]).tolist()
     [0.5, 0.0]
+    >>> f1([0, 0], [0.9, 0.2], [0.5, 0.95]).tolist()
+    [0.0, 1.0]
     """
     needed, selected = np.asarray(labels, dtype=float), np.asarray(shares)[:, None] >= np.asarray(thresholds)
     total = needed.sum() + selected.sum(axis=0)
