@@ -17,6 +17,7 @@ import pytest
 
 from localeval import cli, evaluate
 from localeval.cli.evaluate import evaluate as evaluate_command
+from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_JUDGE
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, process, refused
 from tests.runs import judged, write_rows
@@ -75,13 +76,20 @@ def test_every_option_of_judging_is_an_option_of_the_command_with_its_default() 
     result = evaluate([{**GOOD, "response": ""}], ["faithfulness"], fake_judge(FakeEngine([])))
     options = result.to_dict()["signature"]["options"]
     assert {name: defaults[name] for name in options} == options
+    shown, verify = (" ".join(run(command, "--help").stdout.split()) for command in ("evaluate", "verify"))
+    options |= {"judge": DEFAULT_JUDGE, "embedder": "auto", "classifier": DEFAULT_CLASSIFIER, "workers": 1}
+    options |= {"threads": 0, "gpu_layers": 0, "cache_prefix": "cache-prefix"}
+    for name, value in options.items():
+        assert f"LOCALEVAL_{name.upper()}" + f"; default: {value}" * (name != "explain") in shown
+    assert ("[default: 0.1]" in verify, "[default: 0]" in verify) == (True, True)
 
 
 def test_evaluate_prints_a_table_or_the_results_as_json_and_reads_stdin(tiny_path: Path, data: Path) -> None:
     done = run("evaluate", data, "--judge", tiny_path, "-o", "run")
     assert [line.split()[0] for line in done.stdout.splitlines()[2:5]] == ["s0", "s1", "s2"]
-    assert "Evaluating: 3/3" in done.stderr
+    assert ("Plan: 3 samples" in done.stderr, "Evaluating: 3/3" in done.stderr) == (True, True)
     again = run("evaluate", "-", "--judge", tiny_path, "--json", "-q", "-o", "run", stdin=data.read_text())
+    assert ("Plan" in again.stderr, done.stdout[-1:], again.stdout[-2:]) == (False, "\n", "}\n")
     results = json.loads(Path("run/results.json").read_text())
     assert json.loads(again.stdout)["summary"] == results["summary"]
     assert len(results["samples"]) == 3
@@ -115,24 +123,33 @@ def test_score_tells_on_stderr_what_evaluate_notes_of_a_sample() -> None:
 
 @pytest.mark.usefixtures("steady")
 def test_the_shipped_samples_or_a_csv_on_stdin_are_read_with_a_choice_of_its_columns_and_samples() -> None:
-    run("evaluate", "--example", "--limit", "1", "-m", "context_precision", "-q")
+    """And a larger embedder is offered where one was chosen and asked."""
+    relevance = ("-m", "answer_relevance")
+    for options, noted in (
+        (relevance, 1),
+        ((*relevance, "--embedder", "mine"), 0),
+        (("-m", "faithfulness"), 0),
+    ):
+        done = run("evaluate", "--example", "--limit", "1", "-q", *options)
+        assert ("models fetch bge-m3" in done.stderr) == noted
     assert len(ids("runs/example")) == 1
-    chosen = ("--format", "csv", *COLUMNS, "--limit", "10", "--sample", "3", "--seed", "5", "-o", "run")
+    chosen = ("--format", "csv", *COLUMNS, "--limit", "10", "--sample", "3", "--seed", "5")
     run("evaluate", "-", "-m", "faithfulness", "-q", *chosen, stdin=table())
-    assert len(ids("run")) == 3
-    assert set(ids("run")) < {f"s{place}" for place in range(10)}
+    assert len(ids("runs/stdin")) == 3
+    assert set(ids("runs/stdin")) < {f"s{place}" for place in range(10)}
 
 
 @pytest.mark.usefixtures("steady")
-def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on() -> None:
-    rows = [row if place in (3, 4) else {**row, "ctx": "Tea."} for place, row in enumerate(ROWS)]
+@pytest.mark.parametrize(("bad", "last"), [(20, "20 in all"), (21, "21 in all, 1 of them not shown")])
+def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(bad: int, last: str) -> None:
+    rows = [row if place >= bad else {**row, "ctx": "Tea."} for place, row in enumerate(ROWS)]
     Path("data.csv").write_text(table(rows))
     arguments = ("evaluate", "data.csv", *COLUMNS, "-q", "-m", "faithfulness")
-    done = run(*arguments, "--skip-bad", "--id", "s4")
-    assert ids("runs/data") == ["s4"]
+    done = run(*arguments, "--skip-bad", "--id", "s24")
+    assert ids("runs/data") == ["s24"]
     messages = [line for line in done.stderr.splitlines() if line.startswith("skipped: ")]
     assert messages[0].startswith("skipped: data.csv, line 2: ctx")
-    assert messages[20:] == ["skipped: 28 in all, 8 of them not shown"]
+    assert messages[20:] == [f"skipped: {last}"]
     assert messages[0].removeprefix("skipped: ") in refused(*arguments)
 
 
@@ -238,7 +255,7 @@ def test_only_a_command_that_keeps_its_work_is_said_to_go_on(
     for words, goes_on in (
         ("evaluate d.csv", 1),
         ("evaluate d.csv --plan", 0),
-        ("models fetch", 1),
+        ("models fetch tiny", 1),
         ("list", 0),
     ):
         with pytest.raises(SystemExit, match="130"):

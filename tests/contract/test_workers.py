@@ -25,7 +25,8 @@ from localeval.prompts.options import Options
 from localeval.runs import cluster
 from localeval.runs.workers import Answer, InProcess, Task, WorkerLost, Workers, answer, choose_workers
 from localeval.testing import FakeEngine, fake_judge
-from tests.commands import said
+from tests.commands import localeval, said
+from tests.runs import write_rows
 from tests.steady import SteadyEngine, steady_judge
 
 METRICS = ["faithfulness", "answer_relevance", "context_relevance"]
@@ -125,18 +126,26 @@ def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_pa
     assert run(tmp_path / "run", _Caller(tmp_path / "marks", 1), workers=2).network.refused == 1
 
 
+def judge_both_ways(folder: Path, **parallel: Any) -> None:
+    """Called in Python, and by the command."""
+    evaluate(SAMPLES, ["context_relevance"], "a name", **parallel)
+    path = write_rows(folder / "data.jsonl", (sample.model_dump() for sample in SAMPLES))
+    words = [word for name, value in parallel.items() for word in (f"--{name}", str(value))]
+    assert localeval("evaluate", path, "-q", "-m", "context_relevance", *words, cwd=folder).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("cores", "workers", "threads"),
     [(6, 2, 3), (6, 1, 0), (2, "auto", 2), (5, "auto", 5), (6, "auto", 3), (16, "auto", 4)],
 )
 def test_workers_of_a_judge_that_is_named_share_the_cores(
-    monkeypatch: pytest.MonkeyPatch, cores: int, workers: Any, threads: int
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cores: int, workers: Any, threads: int
 ) -> None:
     load = Mock(return_value=steady_judge(SteadyEngine()))
     monkeypatch.setattr(Judge, "load", load)
     monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: cores)
-    evaluate(SAMPLES[:2], ["context_relevance"], "a name", workers=workers)
-    assert load.call_args.kwargs["n_threads"] == threads
+    judge_both_ways(tmp_path, workers=workers)
+    assert [call.kwargs["n_threads"] for call in load.call_args_list] == [threads] * 2
 
 
 def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
@@ -168,8 +177,9 @@ def test_a_cluster_judges_in_as_many_workers_as_it_has_room_for_or_as_are_wanted
     monkeypatch.setattr(Judge, "load", load)
     for name, double in (("connect", Mock()), ("count", lambda threads: 4 * threads), ("Actor", start)):
         monkeypatch.setattr(cluster, name, double)
-    evaluate(SAMPLES, ["context_relevance"], "a name", workers=workers, ray="auto")
-    assert (start.call_count, load.call_args.kwargs["n_threads"]) == (started, 0)
+    judge_both_ways(tmp_path, workers=workers, ray="auto")
+    assert start.call_count == 2 * started
+    assert [call.kwargs["n_threads"] for call in load.call_args_list] == [0, 0]
 
 
 def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:

@@ -13,13 +13,13 @@ from localeval import METRICS, Judge, Plan, evaluate, plan
 from localeval.engine.batching import BatchToken
 from localeval.engine.benchmark import Speed, measure
 from localeval.engine.engine import Engine
-from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings
+from localeval.engine.interface import ContextTooLong, EngineError, EngineSettings, TokenUsage
 from localeval.engine.llama import Llama
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
 from localeval.metrics.summary import choose_metrics
 from localeval.prompts.options import Options
-from localeval.runs.plan import PLAN, make_plan
+from localeval.runs.plan import PLAN, Work, make_plan
 from localeval.samples import Sample, read_samples
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
 from tests.commands import localeval
@@ -143,6 +143,28 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
     evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
     assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == record
+
+
+def test_a_plan_shows_and_writes_its_numbers() -> None:
+    """610 tokens of prompts and forced ones at 0.5 s, and 1,505 others at 2 s: 3,315 s."""
+    spent = TokenUsage(100, 200, 300, forced=10, decoded=1500, guessed=5)
+    work = (Work("support", "judge", 1000, 40, 2, spent), Work("similarity", "embedder", 7, 3))
+    long: Any = {"windows": {"a": 2, "b": 3}, "too_long": ("c",)}
+    shown = Plan(200, 100, work, **long, speed=Speed(0.5, 2, 9), memory=6 * 10**9, free=5 * 10**9)
+    lines = [" ".join(line.split()) for line in str(shown).splitlines()]
+    rows = (
+        "support 1,000 42 600 1,515 55 min",
+        "similarity 7 3 by the embedder",
+        "all 1,007 45 600 1,515 55 min",
+    )
+    assert set(rows) < set(lines)
+    for part in ("6.0 GB", "5.0 GB", "(up to 3): 2 samples of 100 (a, b)", "1 sample of 100 (c)", "embedder"):
+        assert part in str(shown)
+    assert ("1,007" in shown.summary()[0], "43 more" in shown.summary()[0]) == (True, True)
+    record = shown.to_dict()
+    assert [record[name] for name in ("rows", "kept", "seconds", "fits")] == [2115, 43, 3315, False]
+    assert [row["seconds"] for row in record["work"]] == [3315, 0]
+    assert (Plan(1, 1, ()).seconds, Plan(1, 1, work).seconds) == (0, None)
 
 
 def test_a_loaded_judge_needs_no_more_memory(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_a_head_finds_what_tells_right_from_wrong_in_unseen_answers() -> None:
 
 def answers(number: int, **changed: Any) -> list[Sample]:
     row: dict[str, Any] = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]} | changed
-    return [Sample(id=str(i), label=i % 2, **row) for i in range(number)]
+    return [Sample(id=str(i), label=int(i % 4 == 3), **row) for i in range(number)]
 
 
 def test_answers_of_one_group_are_refused_before_anything_is_read() -> None:
