@@ -74,20 +74,16 @@ def test_a_run_that_ended_at_its_very_beginning_goes_on(left: int, tmp_path: Pat
     assert (judge_rows(ROWS, run), (run / RESULTS).read_bytes()) == (5, whole[RESULTS])
 
 
-def test_a_plan_writes_nothing_and_no_run_is_kept_in_an_empty_name(tmp_path: Path) -> None:
-    plan(ROWS[:1], ["faithfulness"], steady_judge(SteadyEngine()), tmp_path / "new" / "run")
-    assert not (tmp_path / "new").exists()
-    assert "output is empty" in said(InputError, judge_rows, ROWS, "")
-
-
-def test_a_run_that_is_refused_leaves_the_finished_one_before_it(tiny_path: Path, tmp_path: Path) -> None:
+def test_a_plan_and_a_run_that_is_refused_leave_what_was_there(tiny_path: Path, tmp_path: Path) -> None:
     judge_rows(ROWS, tmp_path)
     before = contents(tmp_path)
     fake = fake_judge(FakeEngine([]))
     with Judge.load(tiny_path, n_ctx=1 << 20) as judge:
         assert "n_ctx is" in said(InputError, evaluate, ROWS, ["faithfulness"], judge, tmp_path)
     assert "workers load" in said(InputError, evaluate, ROWS, ["faithfulness"], fake, tmp_path, workers=2)
-    assert contents(tmp_path) == before
+    assert "output is empty" in said(InputError, judge_rows, ROWS, "")
+    plan(ROWS[:1], ["faithfulness"], steady_judge(SteadyEngine()), tmp_path / "new" / "run")
+    assert (contents(tmp_path), (tmp_path / "new").exists()) == (before, False)
 
 
 @pytest.mark.usefixtures("steady")
@@ -105,14 +101,6 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(t
     with pytest.raises(InputError, match=r"only \d of 5 samples"):
         evaluate(run / SAMPLES, ["faithfulness"], steady_judge(SteadyEngine()), run, shard="1/2")
     assert contents(run) == before
-
-
-def test_a_card_of_a_part_of_its_own_samples_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "two  spaces" / "card"
-    data = write_rows(tmp_path / "labelled.jsonl", LABELLED)
-    make(read_samples(data), "faithfulness", steady_judge(SteadyEngine()), folder, statements="sentences")
-    with pytest.raises(InputError, match="only 20 of 40 samples"):
-        make(read_samples(folder / SAMPLES), "faithfulness", steady_judge(SteadyEngine()), folder, 20)
 
 
 @pytest.mark.parametrize(
@@ -205,23 +193,31 @@ def test_a_card_takes_away_no_file_that_no_card_left(tmp_path: Path) -> None:
     assert calibration.read_text() == "fitted before"
 
 
+GATE, PLACES = "--fail-under faithfulness=0.1", ("folder", "nowhere/x", "run/journal.jsonl", "run/card.json")
+
+
 def test_no_input_and_no_output_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     judged(Path("run"), [0.9])
     write_rows(Path("data.jsonl"), ROWS)
     Path("loop").symlink_to("loop")
+    Path("folder").mkdir()
     Path("mine.json").write_text("mine")
     before = contents(tmp_path)
     for words, message in (
-        ("evaluate data.jsonl --fail-under faithfulness=0.1 --junit data.jsonl", "the file that is read"),
+        (f"evaluate data.jsonl {GATE} --junit data.jsonl", "the file that is read"),
         ("card data.jsonl --html data.jsonl", "the file that is read"),
         ("fit data.jsonl -o data.jsonl", "the file that is read"),
         ("rescore run -o mine.json --calibration mine.json", "the file that is read"),
-        ("rescore run --fail-under faithfulness=0.1 -o new --junit new", "another option"),
-        ("rescore run --fail-under faithfulness=0.1 --junit new -o run/../new", "another option"),
+        (f"rescore run {GATE} -o new --junit new", "another option"),
+        (f"rescore run {GATE} --junit new -o run/../new", "another option"),
         ("card run/samples.jsonl --html new -o new", "another option"),
         ("report run --html run/samples.jsonl/x", "no file can be made there"),
         ("report run --html loop", "loop"),
+        *((f"report run --html {place}", place.partition("/")[0]) for place in PLACES),
+        *((f"rescore run -o {place}", place.partition("/")[0]) for place in PLACES),
+        *((f"rescore run {GATE} --junit {place}", place.partition("/")[0]) for place in PLACES),
+        *((f"evaluate data.jsonl {GATE} --junit {place}", place.partition("/")[0]) for place in PLACES),
     ):
         assert message in refused(*words.split())
     assert "is empty" in refused("report", "run", "--html", "")
@@ -238,6 +234,9 @@ def test_two_cards_of_the_same_name_share_no_folder(tmp_path: Path, monkeypatch:
     Path("cards/l-faithfulness").rename("cards/stdin-faithfulness")
     sent = localeval("card", "-", "--statements", "sentences", "-q", cwd=tmp_path, stdin=second.read_text())
     assert "finished run of 20 other samples" in fault(sent)
+    own, judge = tmp_path / "two  spaces" / SAMPLES, steady_judge(SteadyEngine())
+    make(read_samples(write_rows(first, LABELLED)), "faithfulness", judge, own.parent)
+    assert "only 20 of 40" in said(InputError, make, read_samples(own), "faithfulness", judge, own.parent, 20)
     longest = write_rows(tmp_path / f"{'x' * 249}.jsonl", LABELLED[:20])
     assert "choose another folder" in refused("card", longest)
     assert "File name too long" in refused("card", "x" * 300)

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,6 @@ from unittest.mock import Mock
 import pytest
 
 from localeval import Judge, Result, Sample, evaluate, merge, offline
-from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing, NotComparable
 from localeval.judgements.context import Failure
@@ -126,60 +124,47 @@ def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_pa
     assert run(tmp_path / "run", _Caller(tmp_path / "marks", 1), workers=2).network.refused == 1
 
 
-def judge_both_ways(folder: Path, **parallel: Any) -> None:
-    """Called in Python, and by the command."""
-    evaluate(SAMPLES, ["context_relevance"], "a name", **parallel)
-    path = write_rows(folder / "data.jsonl", (sample.model_dump() for sample in SAMPLES))
-    words = [word for name, value in parallel.items() for word in (f"--{name}", str(value))]
-    assert localeval("evaluate", path, "-q", "-m", "context_relevance", *words, cwd=folder).returncode == 0
+SHARES = [(6, 2, 3), (6, 1, 0), (2, "auto", 2), (5, "auto", 5), (6, "auto", 3), (16, "auto", 4)]
+ACTORS = [(1, 4), ("auto", 4), (2, 2), (5, 5)]  # on a cluster with room for four
 
 
 @pytest.mark.parametrize(
-    ("cores", "workers", "threads"),
-    [(6, 2, 3), (6, 1, 0), (2, "auto", 2), (5, "auto", 5), (6, "auto", 3), (16, "auto", 4)],
+    ("cores", "workers", "threads", "actors"),
+    [*((*row, 0) for row in SHARES), *((6, number, 0, started) for number, started in ACTORS)],
 )
-def test_workers_of_a_judge_that_is_named_share_the_cores(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cores: int, workers: Any, threads: int
+def test_workers_of_a_judge_that_is_named_share_the_cores_and_those_of_a_cluster_fill_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cores: int, workers: Any, threads: int, actors: int
 ) -> None:
-    load = Mock(return_value=steady_judge(SteadyEngine()))
+    """Called in Python, and by the command."""
+    load, start = Mock(side_effect=lambda *_, **__: steady_judge(SteadyEngine())), Mock(wraps=late_worker)
     monkeypatch.setattr(Judge, "load", load)
     monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: cores)
-    judge_both_ways(tmp_path, workers=workers)
+    for name, double in (("connect", Mock()), ("count", lambda threads: 4), ("Actor", start)):
+        monkeypatch.setattr(cluster, name, double)
+    parallel = {"workers": workers} | ({"ray": "auto"} if actors else {})
+    evaluate(SAMPLES[:6], ["context_relevance"], "a name", **parallel)
+    path = write_rows(tmp_path / "data.jsonl", (sample.model_dump() for sample in SAMPLES[:6]))
+    words = [word for name, value in parallel.items() for word in (f"--{name}", str(value))]
+    assert localeval("evaluate", path, "-q", "-m", "context_relevance", *words, cwd=tmp_path).returncode == 0
     assert [call.kwargs["n_threads"] for call in load.call_args_list] == [threads] * 2
+    assert start.call_count == 2 * actors
 
 
 def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
     monkeypatch: pytest.MonkeyPatch, tiny_path: Path
 ) -> None:
     """They share the weights, and each needs the rest. Nothing tells what a GPU has left."""
-    pool = Mock()
+    pool, judge = Mock(), Judge.load(tiny_path, n_threads=2, n_ctx=16384)
     monkeypatch.setattr("localeval.runs.workers.Workers", pool)
     monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 9)
-    with Judge.load(tiny_path, n_threads=2, n_ctx=16384) as judge:
-        assert isinstance(judge.engine, Engine)
-        weights, need = judge.model["size"], judge.engine.memory() or 0
-        room_for_three = weights + 3 * (need - weights)
-        for free, number in ((None, 4), (9 * need, 4), (room_for_three, 3), (room_for_three - 1, 2)):
-            monkeypatch.setattr("localeval.runs.workers.available", lambda free=free: free)
-            assert choose_workers(judge, "auto", None) is pool.return_value
-            assert pool.call_args.args == (judge, number)
-        for free, gpu_layers in ((need - 1, 0), (9 * need, -1)):
-            monkeypatch.setattr("localeval.runs.workers.available", lambda free=free: free)
-            judge.engine.settings = replace(judge.engine.settings, n_gpu_layers=gpu_layers)
-            assert isinstance(choose_workers(judge, "auto", None), InProcess)
-
-
-@pytest.mark.parametrize(("workers", "started"), [(1, 4), ("auto", 4), (2, 2), (5, 5)])
-def test_a_cluster_judges_in_as_many_workers_as_it_has_room_for_or_as_are_wanted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workers: Any, started: int
-) -> None:
-    start, load = Mock(side_effect=late_worker), Mock(return_value=steady_judge(SteadyEngine()))
-    monkeypatch.setattr(Judge, "load", load)
-    for name, double in (("connect", Mock()), ("count", lambda threads: 4 * threads), ("Actor", start)):
-        monkeypatch.setattr(cluster, name, double)
-    judge_both_ways(tmp_path, workers=workers, ray="auto")
-    assert start.call_count == 2 * started
-    assert [call.kwargs["n_threads"] for call in load.call_args_list] == [0, 0]
+    weights, need = judge.model["size"], judge.engine.memory()  # type: ignore[attr-defined]
+    three = weights + 3 * (need - weights)
+    rooms = ((None, 4), (9 * need, 4), (three, 3), (three - 1, 2), (need - 1, 1))
+    for free, layers, number in (*((room, 0, number) for room, number in rooms), (9 * need, -1, 1)):
+        monkeypatch.setattr("localeval.runs.workers.available", lambda free=free: free)
+        judge.engine.settings = replace(judge.engine.settings, n_gpu_layers=layers)
+        chosen = choose_workers(judge, "auto", None)
+        assert (1 if isinstance(chosen, InProcess) else pool.call_args.args[1]) == number
 
 
 def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:
@@ -215,28 +200,18 @@ def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: Any) -> None:
     assert not (tmp_path / "run").exists()
 
 
-LOST, DONE = WorkerLost("gone"), Answer({}, {}, [], 0, "here")
+def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_path: Path) -> None:
+    def judge(starts: list[Any], answers: list[Any]) -> list[Any]:
+        worker = Mock()
+        worker.ready.side_effect, worker.judge.side_effect = starts, answers
+        workers = Workers(steady_judge(SteadyEngine()), 1, lambda _: worker)
+        with Journal(tmp_path) as journal:
+            return list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal))
 
-
-@pytest.mark.parametrize(
-    ("starts", "answers", "error"),
-    [
-        ([OSError(11, "no more processes")], [], OSError),
-        ([LOST] * 4, [], InputError),
-        ([*[LOST] * 3, None, LOST, LOST, None], [LOST, DONE], None),  # never four in a row
-    ],
-)
-def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(
-    tmp_path: Path, starts: list[Any], answers: list[Any], error: type[Exception] | None
-) -> None:
-    worker = Mock()
-    worker.ready.side_effect, worker.judge.side_effect = starts, answers
-    workers = Workers(steady_judge(SteadyEngine()), 1, lambda _: worker)
-    with pytest.raises(error) if error else nullcontext(), Journal(tmp_path) as journal:
-        assert list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal)) == [
-            (0, {}, {})
-        ]
-    assert worker.ready.call_count == len(starts)
+    lost, done = WorkerLost("gone"), Answer({}, {}, [], 0, "here")
+    assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, {}, {})]
+    said(InputError, judge, [lost] * 4, [])
+    said(OSError, judge, [OSError(11, "no more processes")], [])
 
 
 def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_path: Path) -> None:
@@ -311,19 +286,15 @@ def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path
     assert (tmp_path / "whole" / "results.json").read_bytes() == before
 
 
-def test_a_merged_run_has_the_direction_of_a_metric_that_nobody_registered(tmp_path: Path) -> None:
-    for part in (parts := shards(tmp_path, 2)):
-        for file in (part / "results.json", part / "run.json"):
-            text = file.read_text("utf-8").replace(f'"{METRICS[0]}"', '"unheard"')
-            file.write_text(text.replace('"higher_is_better": true', '"higher_is_better": false'), "utf-8")
-    assert merge(parts, tmp_path / "whole").higher_is_better["unheard"] is False
-
-
-def test_a_merged_run_is_watched_where_all_its_parts_were(tmp_path: Path) -> None:
+def test_a_merged_run_is_watched_where_all_parts_were_and_has_their_direction_of_a_metric(
+    tmp_path: Path,
+) -> None:
     offline()
     parts = shards(tmp_path, 2)
-    config = parts[1] / "run.json"
-    assert '"watched": true' in config.read_text()
-    config.write_text(config.read_text().replace('"watched": true', '"watched": false'))
-    merge(parts, tmp_path / "whole")
+    for file in [part / name for part in parts for name in ("results.json", "run.json")]:
+        text = file.read_text("utf-8").replace(f'"{METRICS[0]}"', '"unheard"')
+        file.write_text(text.replace('"higher_is_better": true', '"higher_is_better": false'), "utf-8")
+    assert '"watched": true' in text
+    file.write_text(file.read_text("utf-8").replace('"watched": true', '"watched": false'), "utf-8")
+    assert merge(parts, tmp_path / "whole").higher_is_better["unheard"] is False
     assert '"watched": true' not in (tmp_path / "whole" / "run.json").read_text()

@@ -44,6 +44,10 @@ def run(judge: Judge, tmp_path: Path) -> Path:
 def test_a_run_holds_all_that_is_needed_to_make_it_again(run: Path, judge: Judge) -> None:
     assert verify(run, share=1) == Verified(again=9, judged=9)  # 3 samples: statements, support, reasons
     assert verify(run, share=0.001, judge=judge).again == 1
+    (prompt := run.parent / "prompt.toml").write_text(built_in("support"), encoding="utf-8")
+    evaluate(SAMPLES, ["faithfulness"], judge, run.parent / "other", prompts={"support": {"en": prompt}})
+    prompt.unlink()
+    assert verify(run.parent / "other", share=1, judge=judge) == Verified(again=6, judged=6)
 
 
 def test_a_record_that_comes_out_differently_is_told_with_its_place(run: Path, judge: Judge) -> None:
@@ -63,14 +67,6 @@ def test_what_cannot_be_made_again_here_is_refused(run: Path, tiny_path: Path, j
     config = json.loads((run / CONFIG).read_text("utf-8"))
     (run / CONFIG).write_text(json.dumps({**config, "metrics": ["faithfulness", "brevity"]}))
     assert "there is no metric 'brevity'" in said(InputError, verify, run, judge=judge)
-
-
-def test_a_replaced_prompt_is_in_the_run(judge: Judge, tmp_path: Path) -> None:
-    prompt = tmp_path / "prompt.toml"
-    prompt.write_text(built_in("support"), encoding="utf-8")
-    evaluate(SAMPLES, ["faithfulness"], judge, tmp_path / "run", prompts={"support": {"en": prompt}})
-    prompt.unlink()
-    assert verify(tmp_path / "run", share=1, judge=judge) == Verified(again=6, judged=6)
 
 
 def test_what_another_judge_cannot_make_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

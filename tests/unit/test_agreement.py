@@ -152,12 +152,3 @@ def test_a_threshold_comes_from_the_other_folds() -> None:
     # At 1 and at 2.5 three of five good ones and three of five bad ones are right; the lower one counts.
     scores, labels = [2, 3, 3, 3, 5, 0, 2, 4, 7, 7], [1] * 5 + [0] * 5
     assert decide(scores * 2, labels * 2, [0] * 10 + [1] * 10) == [int(score >= 1) for score in scores * 2]
-
-
-def test_f1_of_a_row_is_at_the_threshold_that_is_best_on_the_rows_of_other_groups() -> None:
-    """At 0.5 they have 2/3 and 1, at 1 they have 1 and 2/3: each has what is best for the other."""
-    labels, shares = [[1, 0], [1, 1]], [[1.0, 0.5], [1.0, 0.5]]
-    assert agreement.cross_validated_f1(labels, shares, ["a", "b"], 0) == [2 / 3, 2 / 3]
-    assert np.isnan(agreement.cross_validated_f1(labels, shares, ["a", "a"], 0)).all()
-    figures = {"x": Figure(1 / 3, 1 / 9, 2 / 3), "y": Figure(1, NAN, NAN)}
-    assert agreement.rounded(figures) == {"x": (0.3333, 0.1111, 0.6667)}

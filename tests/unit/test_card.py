@@ -141,31 +141,24 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
 
 
-def test_a_null_is_no_language_and_no_source(tmp_path: Path) -> None:
-    """Nor are 40 labels, 10 of them good ones, too few to fit a calibration."""
-    samples = [{**row, "label": int(i % 4 == 1)} for i, row in enumerate(rows(40))]
-    for row in samples[:30]:
-        row.update(lang=None, source=None)
-    card = card_of(tmp_path, samples, [GOOD if row["label"] else BAD for row in samples])
-    assert [part.name for part in card.parts] == ["all"]
-    assert card.calibrations[0].fitted_on["sources"] == {"": 40}
-
-
 def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> None:
     """Raw, every statement counts as supported; the fitted threshold lies between 0.6 and 0.8."""
-    answers = in_order(60)
+    samples = [*rows(30, lang=None, source=None), *rows(40)[30:]]
+    samples = [{**row, "label": int(i % 4 == 1)} for i, row in enumerate(samples)]
+    answers = [GOOD if row["label"] else BAD for row in samples]
     answers[1], answers[2] = BAD, GOOD
-    card = card_of(tmp_path, rows(60), answers)
+    card = card_of(tmp_path, samples, answers)
     assert value(card, "value", "auroc") == 0.5
-    assert value(card, "value refitted", "auroc") == pytest.approx(29 / 30, abs=0.02)
+    assert value(card, "value refitted", "auroc") == pytest.approx((9 / 10 + 29 / 30) / 2, abs=0.02)
+    assert [part.name for part in card.parts] == ["all"]  # null is no language and no source
     assert value(card, "P(all supported) refitted", "calibration_error") == pytest.approx(0, abs=0.1)
     (fitted,) = card.calibrations
-    assert fitted.fitted_on["labels"] == 60
+    assert (fitted.fitted_on["labels"], fitted.fitted_on["sources"]) == (40, {"": 40})
     assert fitted.curve.apply(GOOD) > 0.5 > fitted.curve.apply(BAD)
     file, judge = tmp_path / "run" / "calibration.json", fake_judge(FakeEngine([{"verdict": BAD}]))
     result = evaluate(rows(1), ["faithfulness"], judge, statements="sentences", calibration=file)
     assert result["faithfulness"].value == 0
-    assert value(card_of(tmp_path, rows(60), [], calibration=str(file)), "value raw", "auroc") == 0.5
+    assert value(card_of(tmp_path, samples, [], calibration=str(file)), "value raw", "auroc") == 0.5
     calibrations = json.loads(file.read_text("utf-8"))["calibrations"]
     assert calibrations == [fitted.model_dump(mode="json")]  # it stays as it was given
     chinese = rows(20, response="茶叶生长在山上。", retrieved_contexts=["茶叶生长在山上。"])

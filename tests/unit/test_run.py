@@ -71,12 +71,6 @@ def test_a_judgement_that_failed_stands_in_what_stands_on_it(tmp_path: Path) -> 
     assert len((tmp_path / JOURNAL).read_text().splitlines()) == 1
 
 
-def test_a_folder_without_a_finished_run_is_refused(run: Path, tmp_path: Path) -> None:
-    assert "no run's folder" in said(InputError, load, tmp_path)
-    (run / RESULTS).unlink()
-    assert "not finished" in said(InputError, load, run)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -86,7 +80,9 @@ def test_a_folder_without_a_finished_run_is_refused(run: Path, tmp_path: Path) -
         (lambda results: results["samples"][0].update(records={"newer": "k"}), "no judgement 'newer'"),
     ],
 )
-def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], Any], message: str) -> None:
+def test_results_of_another_form_or_none_are_refused(
+    run: Path, change: Callable[[Any], Any], message: str
+) -> None:
     results = json.loads((run / RESULTS).read_text("utf-8"))
     change(results)
     (run / RESULTS).write_text(json.dumps(results), encoding="utf-8")
@@ -94,6 +90,9 @@ def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], 
         load(run)
     (run / RESULTS).write_text("{")
     assert f"{RESULTS} can't be used" in said(InputError, load, run)
+    (run / RESULTS).unlink()
+    assert "not finished" in said(InputError, load, run)
+    assert "no run's folder" in said(InputError, load, run.parent)
 
 
 def test_no_verdict_is_shown_beside_a_text_that_was_edited_since(run: Path) -> None:
