@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from localeval import Result, evaluate, offline, rescore
-from localeval.cli import main
 from localeval.testing import FakeEngine, fake_judge
 
 SAMPLES: list[dict[str, Any]] = [
@@ -63,14 +62,6 @@ def test_the_count_is_unknown_where_a_part_was_not_watched_or_none_is_stored(tmp
     (tmp_path / "results.json").write_text(json.dumps(older))
     assert not rescore(tmp_path).network.watched
     assert not judged(None, 2, progress=lambda done, samples: offline()).network.watched
-
-
-@pytest.mark.usefixtures("steady")
-def test_the_command_line_watches(tmp_path: Path) -> None:
-    (tmp_path / "data.jsonl").write_text(json.dumps(SAMPLES[0]) + "\n")
-    command = f"evaluate {tmp_path}/data.jsonl -m faithfulness --statements sentences -q -o {tmp_path}/run"
-    main(command.split())
-    assert stored(tmp_path / "run") == {"watched": True, "refused": 0}
 
 
 def test_a_run_that_began_unwatched_and_goes_on_watched_is_unwatched(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import json
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +25,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": f"s{i}", "user_input": f"Tea {i}?", "response": f"Tea {i}.", "retrieved_contexts": ["Tea."]}
     for i in range(5)
 ]
+GATE, PLACES = "--fail-under faithfulness=0.1", ("folder", "nowhere/x", "run/journal.jsonl", "run/card.json")
 LABELLED = [{**row, "id": f"{row['id']}-{i}", "label": i % 2} for i in range(8) for row in ROWS]
 
 
@@ -173,6 +176,20 @@ def test_a_page_goes_into_a_pipe_and_through_a_link_and_both_stay(tmp_path: Path
         main(["report", str(run), "--html", str(pipe)])
         assert reading.result(60).startswith("<!doctype html>")
     main(["report", str(run), "--html", str(link)])
+    with (tmp_path / "out").open("w") as file:  # what is printed there stays
+        words = [
+            sys.executable,
+            "-m",
+            "localeval",
+            "rescore",
+            str(run),
+            *GATE.split(),
+            "--junit",
+            "/dev/stdout",
+        ]
+        subprocess.run(words, stdout=file, check=True, timeout=60)
+    out = (tmp_path / "out").read_text("utf-8")
+    assert ("faithfulness: 1 scored" in out, "<testsuite" in out) == (True, True)
     assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
     assert page.read_text("utf-8").startswith("<!doctype html>")
 
@@ -191,9 +208,6 @@ def test_a_card_takes_away_no_file_that_no_card_left(tmp_path: Path) -> None:
     calibration.write_text("fitted before")
     main([*words, "-m", "full_support"])
     assert calibration.read_text() == "fitted before"
-
-
-GATE, PLACES = "--fail-under faithfulness=0.1", ("folder", "nowhere/x", "run/journal.jsonl", "run/card.json")
 
 
 def test_no_input_and_no_output_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """A run is scored again from its journal: no model, no judgement, and what is not there is named."""
 
 import json
-import re
 import shutil
 import sys
 from functools import partial
@@ -82,14 +81,6 @@ def test_what_needs_other_judgements_is_refused_and_named_with_its_samples(run: 
     journal = run / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     assert "support of 1 samples (a)" in refused()
-
-
-def test_scores_that_were_changed_by_hand_are_refused(run: Path) -> None:
-    results = run / "results.json"
-    text = results.read_text("utf-8")
-    for value in ("NaN", "5", "null"):
-        results.write_text(re.sub(r'"value": [01]\.\d+, "soft"', f'"value": {value}, "soft"', text), "utf-8")
-        assert "changed by hand" in said(InputError, rescore, run)
 
 
 def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:

@@ -167,11 +167,18 @@ def test_auto_is_as_many_workers_as_cores_and_memory_allow_and_one_for_a_gpu(
         assert (1 if isinstance(chosen, InProcess) else pool.call_args.args[1]) == number
 
 
-def test_a_judge_that_no_other_process_can_load_is_refused_before_anything_is_judged() -> None:
+def missing_model() -> Judge:
+    raise ModelMissing("the model is gone; fetch it again.")
+
+
+def test_a_judge_that_another_process_can_not_load_is_refused() -> None:
     refused = partial(said, InputError, evaluate, SAMPLES, ["faithfulness"])
     assert "Judge.load" in refused(fake_judge(FakeEngine([])), workers=2)
     assert "workers" in refused(steady_judge(SteadyEngine()), workers=0)
     assert "workers" in refused(steady_judge(SteadyEngine()), workers=-1, ray="auto")
+    gone = steady_judge(SteadyEngine())
+    gone.loader = missing_model
+    assert "fetch it again" in said(ModelMissing, evaluate, SAMPLES, ["context_relevance"], gone, workers=2)
 
 
 def shards(folder: Path, count: int) -> list[Path]:
@@ -224,16 +231,6 @@ def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_pa
     assert done.returncode == 1
     assert '__name__ == "__main__"' in done.stderr.splitlines()[-1]
     assert not (tmp_path / "run" / "results.json").exists()
-
-
-def missing_model() -> Judge:
-    raise ModelMissing("the model is gone; fetch it again.")
-
-
-def test_a_model_that_is_gone_when_a_worker_loads_it_is_told(tmp_path: Path) -> None:
-    judge = steady_judge(SteadyEngine())
-    judge.loader = missing_model
-    assert "fetch it again" in said(ModelMissing, evaluate, SAMPLES, ["context_relevance"], judge, workers=2)
 
 
 def late_worker(judge: Judge) -> Any:

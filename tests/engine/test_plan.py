@@ -154,7 +154,6 @@ def test_a_plan_shows_and_writes_its_numbers() -> None:
     assert set(rows) < set(lines)
     for part in ("6.0 GB", "5.0 GB", "(up to 3): 2 samples of 100 (a, b)", "1 sample of 100 (c)", "embedder"):
         assert part in str(shown)
-    assert ("1,007" in shown.summary()[0], "43 more" in shown.summary()[0]) == (True, True)
     record = shown.to_dict()
     assert [record[name] for name in ("rows", "kept", "seconds", "fits")] == [2115, 43, 3315, False]
     assert [row["seconds"] for row in record["work"]] == [3315, 0]

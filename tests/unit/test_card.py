@@ -105,15 +105,10 @@ def test_the_figures_are_those_of_the_scores(tmp_path: Path) -> None:
 
 
 def test_of_a_rate_of_a_fault_less_counts_as_good(tmp_path: Path) -> None:
-    """Hallucination is a statement in no context: 1 - 0.8 of the good ones, 1 - 0.6 of the bad ones.
-
-    Five good ones, of two groups, are enough.
-    """
-    samples = [
-        {**row, "label": int(i % 4 == 1), "group": i % 8} for i, row in enumerate(rows(20, reference="Tea."))
-    ]
+    """Hallucination is a statement in no context: 1 - 0.8 of the five good ones, 1 - 0.6 of the bad ones."""
+    samples = [{**row, "label": int(i % 4 == 1), "group": i % 8} for i, row in enumerate(rows(20))]
     answers = [GOOD if row["label"] else BAD for row in samples for _ in range(2)]
-    card = card_of(tmp_path, samples, answers, "hallucination")
+    card = card_of(tmp_path, [{**row, "reference": "Tea."} for row in samples], answers, "hallucination")
     assert value(card, "soft", "auroc") == 1
 
 

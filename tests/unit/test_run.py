@@ -1,7 +1,9 @@
 """A run's folder is read back with no model: results.json has the numbers, the journal the records."""
 
 import json
+import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +73,18 @@ def test_a_judgement_that_failed_stands_in_what_stands_on_it(tmp_path: Path) -> 
     assert len((tmp_path / JOURNAL).read_text().splitlines()) == 1
 
 
+def rewrite_value(value: Any, results: Any) -> None:
+    results["samples"][0]["scores"]["faithfulness"]["value"] = value
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda results: results.update(schema=2), "schema"),
         (lambda results: results["samples"].pop(), "samples.jsonl"),
-        (lambda results: results["samples"][0]["scores"]["faithfulness"].update(value="x"), "value"),
+        (partial(rewrite_value, "x"), "value"),
         (lambda results: results["samples"][0].update(records={"newer": "k"}), "no judgement 'newer'"),
+        *((partial(rewrite_value, value), "changed by hand") for value in (math.nan, 5, None)),
     ],
 )
 def test_results_of_another_form_or_none_are_refused(
