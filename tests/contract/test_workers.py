@@ -135,7 +135,6 @@ ACTORS = [(1, 4), ("auto", 4), (2, 2), (5, 5)]  # on a cluster with room for fou
 def test_workers_of_a_judge_that_is_named_share_the_cores_and_those_of_a_cluster_fill_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cores: int, workers: Any, threads: int, actors: int
 ) -> None:
-    """Called in Python, and by the command."""
     load, start = Mock(side_effect=lambda *_, **__: steady_judge(SteadyEngine())), Mock(wraps=late_worker)
     monkeypatch.setattr(Judge, "load", load)
     monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: cores)
@@ -201,12 +200,6 @@ def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path:
     assert same(alone, tmp_path / "whole")
 
 
-@pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "-1/2", "1/2/3", 2])
-def test_a_shard_is_a_part_of_some(tmp_path: Path, shard: Any) -> None:
-    assert "as 2/5" in said(InputError, run, tmp_path / "run", shard=shard)
-    assert not (tmp_path / "run").exists()
-
-
 def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_path: Path) -> None:
     def judge(starts: list[Any], answers: list[Any]) -> list[Any]:
         worker = Mock()
@@ -258,6 +251,9 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
 
 
 def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
+    for shard in ("0/2", "3/2", "2", "-1/2", "1/2/3", 2):
+        assert "as 2/5" in said(InputError, run, tmp_path / "run", shard=shard)
+    assert not (tmp_path / "run").exists()
     refused = partial(said, InputError, merge, output=tmp_path / "whole")
     first, second = shards(tmp_path, 2)
     assert "2/2" in refused([first])
@@ -283,9 +279,7 @@ def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path
     assert (tmp_path / "whole" / "results.json").read_bytes() == before
 
 
-def test_a_merged_run_is_watched_where_all_parts_were_and_has_their_direction_of_a_metric(
-    tmp_path: Path,
-) -> None:
+def test_a_merged_run_is_watched_where_all_parts_were_and_keeps_the_directions(tmp_path: Path) -> None:
     offline()
     parts = shards(tmp_path, 2)
     for file in [part / name for part in parts for name in ("results.json", "run.json")]:

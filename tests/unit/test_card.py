@@ -35,10 +35,6 @@ def rows(number: int, **more: Any) -> Rows:
     ]
 
 
-def in_order(number: int) -> list[float]:
-    return [GOOD if i % 2 else BAD for i in range(number)]
-
-
 def pair(number: int, **more: Any) -> Rows:
     return [
         {"id": f"p{i}", "user_input": f"Where grows tea{i}?", "source": "mill" if i < 5 else "lake"}
@@ -99,9 +95,7 @@ def test_the_figures_are_those_of_the_scores(tmp_path: Path) -> None:
     assert "NaN" not in content
     for line in ("AUROC of soft is known to ±0.1", "not scored, and in no figure: 4 no_contexts", "are raw"):
         assert line in as_text(card)
-    assert 'cx="60.0" cy="83.3"' in as_html(
-        card
-    )  # 2 of the 12 with 0.6 are good; a picture counts from above
+    assert 'cx="60.0" cy="83.3"' in as_html(card)  # 2 of the 12 with 0.6 are good, from above
 
 
 def test_of_a_rate_of_a_fault_less_counts_as_good(tmp_path: Path) -> None:
@@ -157,8 +151,11 @@ def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> Non
     calibrations = json.loads(file.read_text("utf-8"))["calibrations"]
     assert calibrations == [fitted.model_dump(mode="json")]  # it stays as it was given
     chinese = rows(20, response="茶叶生长在山上。", retrieved_contexts=["茶叶生长在山上。"])
-    other = card_of(tmp_path / "zh", chinese, in_order(20), calibration=str(file))
+    other = card_of(tmp_path / "zh", chinese, [BAD, GOOD] * 10, calibration=str(file))
     assert "no calibration is in force for zh: its 20 scored samples are raw" in as_text(other)
+    bare = rows(1, response="茶叶生长在山上。", retrieved_contexts=[])  # nothing of it is raw, nor decided
+    result = evaluate(bare, ["faithfulness"], judge, statements="sentences", calibration=file)
+    assert "raw probabilities" not in str(result)
 
 
 def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_path: Path) -> None:
@@ -171,14 +168,11 @@ def test_the_cost_of_a_sample_is_that_of_the_judgements_that_the_card_is_of(tmp_
 
     source = write(tmp_path, rows(20, user_input="Which tea grows?"))
     judge = steady_judge(Counting())
-    alone = make(source, "faithfulness", judge, tmp_path / "alone").rows
+    alone = make(source, "faithfulness", judge, tmp_path / "alone")
     make(source, "context_relevance", judge, tmp_path / "run")
     make(source, "faithfulness", judge, tmp_path / "run", statements="sentences")
-    assert make(source, "faithfulness", judge, tmp_path / "run").rows == alone
-    assert alone
-
-
-LACKING = [{key: row[key] for key in row if key != "retrieved_contexts"} for row in rows(20)]
+    assert make(source, "faithfulness", judge, tmp_path / "run").rows == alone.rows
+    assert f" {alone.rows:.0f} tokens" in as_text(alone)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +184,7 @@ LACKING = [{key: row[key] for key in row if key != "retrieved_contexts"} for row
         ([{**row, "label": int(i < 4)} for i, row in enumerate(rows(30))], "5 of each", {}),
         ([*rows(20), *rows(1, id="x", label=2)], "x has the label", {}),
         ([{**row, "group": "a"} for row in rows(20)], "label 1 are of one group (a)", {}),
-        (LACKING, "faithfulness needs the column retrieved_contexts", {}),
+        (rows(20, retrieved_contexts=None), "faithfulness needs the column retrieved_contexts", {}),
         (pair(9), "9 pairs are too few", {}),
         ([*pair(11), {**pair(1)[0], "id": "p11", "bad_response": None}], "p11: it has no bad_response", {}),
         (marked(9), "9 rows are too few", SENTENCES),

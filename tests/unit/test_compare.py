@@ -93,7 +93,7 @@ def test_threads_machine_and_versions_of_packages_only_warn() -> None:
     assert differences(signature(), signature().model_copy(update=alone)) == ([], [])
 
 
-def test_an_id_that_stands_for_another_question_and_a_metric_of_one_run_alone_are_told() -> None:
+def test_what_two_runs_do_not_share_is_told_and_refused_where_nothing_is_left() -> None:
     before, after = result(scored([0.5] * 3)), result(scored([0.5] * 3))
     after.samples[1].sample.__dict__["user_input"] = "Coffee?"
     after.metrics = ["faithfulness", "full_support"]
@@ -102,9 +102,6 @@ def test_an_id_that_stands_for_another_question_and_a_metric_of_one_run_alone_ar
         "1 of 3 samples with the same id ask another question in each run: 1",
     )
     assert "full_support" in gates_against(after, before, "before")[1][0]
-
-
-def test_runs_without_a_common_metric_sample_or_score_have_nothing_to_compare() -> None:
     one = result(scored([1.0]))
     assert "no metric in common" in said(InputError, compare, one, result(scored([1.0]), "hallucination"))
     assert "no sample in common" in said(InputError, compare, one, result({"b": Score(1, 1)}))

@@ -29,10 +29,9 @@ def test_a_bound_is_held_against_the_mean_or_the_worse_end_of_its_interval_and_m
     ):
         over = gate.startswith("hallucination")
         run = result(scores, "hallucination" if over else "faithfulness")
-        outcome = Bound.read(gate, over=over).check(run)
-        assert outcome.missed is missed, gate
-        named = [word for word in ("lower", "upper", "soft") if word in outcome.gate]
-        assert set(named) == set(gate.partition("=")[0].split(":")[1:])
+        outcome, names = Bound.read(gate, over=over).check(run), gate.partition("=")[0].split(":")[1:]
+        named = {word for word in ("lower", "upper", "soft") if word in outcome.gate}
+        assert (outcome.missed, named) == (missed, set(names)), gate
     unscored = result({"a": Score.undefined("no_statements"), "b": Score.failed("timeout")})
     outcome = Bound.read("faithfulness=0").check(unscored)
     assert (outcome.missed, "0 scored, 1 undefined, 1 failed" in outcome.found) == (True, True)

@@ -238,6 +238,7 @@ def test_a_fetch_goes_on_where_stderr_is_closed_or_full_and_no_message_gets_into
 ) -> None:
     (folder.parent / FILE).write_bytes(BYTES)
     monkeypatch.setattr("sys.stderr", stderr)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Mock(free=0))  # a link needs no room
     with draw_progress() as report:
         assert fetch("tiny", folder.parent, report).size == len(BYTES)
         report(50, 100)

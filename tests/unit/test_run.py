@@ -1,7 +1,6 @@
 """A run's folder is read back with no model: results.json has the numbers, the journal the records."""
 
 import json
-import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -84,12 +83,10 @@ def rewrite_value(value: Any, results: Any) -> None:
         (lambda results: results["samples"].pop(), "samples.jsonl"),
         (partial(rewrite_value, "x"), "value"),
         (lambda results: results["samples"][0].update(records={"newer": "k"}), "no judgement 'newer'"),
-        *((partial(rewrite_value, value), "changed by hand") for value in (math.nan, 5, None)),
+        *((partial(rewrite_value, value), "changed by hand") for value in (float("nan"), 5, None)),
     ],
 )
-def test_results_of_another_form_or_none_are_refused(
-    run: Path, change: Callable[[Any], Any], message: str
-) -> None:
+def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], Any], message: str) -> None:
     results = json.loads((run / RESULTS).read_text("utf-8"))
     change(results)
     (run / RESULTS).write_text(json.dumps(results), encoding="utf-8")
