@@ -32,20 +32,6 @@ class DryRunEngine:
            replies
 
     A free field of its replies is empty and cut by the budget, and a choice has even odds.
-
-    >>> from localeval.judgements.statements import StatementsReply
-    >>> from localeval.judgements.support import ReasonedReply
-    >>> from localeval.testing import FakeEngine  # a character is a token
-    >>> engine, question = DryRunEngine(FakeEngine([])), (PromptPrefix("", ()), "context", ["x" * 100])
-    >>> for budget in (256, 50):
-    ...     [reply] = engine.generate(*question, StatementsReply, budget=budget)
-    >>> [(asked.items, asked.decoded, asked.guessed) for asked in engine.asked]
-    [(100, 95, 28), (100, 50, 14)]
-    >>> [reply] = engine.generate(*question, ReasonedReply, temperature=1.0)
-    >>> asked = engine.asked[-1]; asked.decoded, asked.guessed, asked.forced - len('{"reason":verdict":"')
-    (40, 0, 0)
-    >>> reply.value.reason, reply.probabilities
-    ('', {'verdict': {'yes': 0.5, 'no': 0.5}})
     """
 
     spent = TokenUsage()

@@ -42,8 +42,6 @@ class EngineSettings(Settings):
     >>> different = {}, {"n_gpu_layers": 1}, {"cache_type": "q8_0"}, {"n_batch": 64, "flash_attention": True}
     >>> [(row.n_batch, row.flash_attention) for row in (EngineSettings(**given) for given in different)]
     [(256, False), (512, True), (256, True), (64, True)]
-    >>> least = EngineSettings(n_ctx=2048, n_threads=1, n_gpu_layers=-1, n_batch=32, width=1)
-    >>> most = EngineSettings(n_ctx=1 << 20, n_threads=1024, n_gpu_layers=1000, n_batch=8192, width=120)
     """
 
     n_ctx: Whole = Field(
@@ -91,15 +89,13 @@ class EngineSettings(Settings):
             raise InputError(f"n_batch is {self.n_batch}; choose 32 to n_ctx ({self.n_ctx}), or 0.")
 
 
-def physical_cores(
-    quota: Path = Path("/sys/fs/cgroup/cpu.max"), cpus: Path = Path("/sys/devices/system/cpu")
-) -> int:
+def physical_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Count the physical cores this process may use (logical ones where Linux shows none); at least 1.
 
     Limited to the processor time that a container is allowed (`quota`, of cgroup v2).
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    siblings = [cpus / f"cpu{cpu}" / "topology" / "thread_siblings_list" for cpu in allowed]
+    siblings = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in allowed]
     cores = len({path.read_text() if path.exists() else str(path) for path in siblings})
     try:
         microseconds, period = map(int, quota.read_text().split())  # "max" where there is no limit
@@ -148,10 +144,8 @@ class States(NamedTuple):
 
         >>> import numpy as np
         >>> states = States(np.zeros((3, 1)), ends=(2, 5, 9))
-        >>> [(tokens.start, tokens.stop) for tokens in (states.tokens(2, 5), states.tokens(1, 6))]
-        [(1, 2), (0, 3)]
-        >>> states.tokens(5, 5)
-        slice(2, 3, None)
+        >>> states.tokens(2, 5), states.tokens(1, 6), states.tokens(5, 5)
+        (slice(1, 2, None), slice(0, 3, None), slice(2, 3, None))
         """
         first = bisect_right(self.ends, start)
         return slice(first, max(first + 1, bisect_left(self.ends, end) + 1))

@@ -177,17 +177,8 @@ def test_a_page_goes_into_a_pipe_and_through_a_link_and_both_stay(tmp_path: Path
         assert reading.result(60).startswith("<!doctype html>")
     main(["report", str(run), "--html", str(link)])
     with (tmp_path / "out").open("w") as file:  # what is printed there stays
-        words = [
-            sys.executable,
-            "-m",
-            "localeval",
-            "rescore",
-            str(run),
-            *GATE.split(),
-            "--junit",
-            "/dev/stdout",
-        ]
-        subprocess.run(words, stdout=file, check=True, timeout=60)
+        words = f"-m localeval rescore {run} {GATE} --junit /dev/stdout".split()
+        subprocess.run([sys.executable, *words], stdout=file, check=True, timeout=60)
     out = (tmp_path / "out").read_text("utf-8")
     assert ("faithfulness: 1 scored" in out, "<testsuite" in out) == (True, True)
     assert (pipe.is_fifo(), link.is_symlink()) == (True, True)

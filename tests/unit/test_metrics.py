@@ -229,9 +229,7 @@ def test_a_missing_or_empty_column_is_undefined_by_its_name(name: str) -> None:
 
 def test_a_record_hangs_on_the_prompt_in_the_language_of_its_text() -> None:
     context = JudgeContext(FakeEngine([]), Options(), Mock(), Mock())
-    sample = Sample(
-        user_input="茶？", response="茶长在山上。", reference="Tea grows.", retrieved_contexts=["茶"]
-    )
+    sample = Sample(**{**FULL, "user_input": "茶？", "response": "茶长在山上。", "reference": "Tea."})
     of_chinese = ["statements", "support", "response_in_reference", "questions", "needed", "useful"]
     for name in (*of_chinese, "reference_statements", "reference_in_response"):
         prompt = Options().prompt(JUDGEMENTS[name].prompts[0], "zh" if name in of_chinese else "en")
