@@ -66,8 +66,8 @@ def test_every_item_gets_a_legal_reply(tiny: Engine, schema: type[BaseModel], te
             assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
             if temperature == 0:
                 assert getattr(reply.value, name) == max(shares, key=lambda option: shares[option])
-    [cut] = tiny.generate(PREFIX, "context", ["item"], ReasonedReply, budget=0)
-    assert (cut.truncated, cut.value.reason, cut.decoded) == ("budget", "", 0)
+    none, some = (tiny.generate(PREFIX, "context", ["item"], ReasonedReply, budget=n)[0] for n in (0, 3))
+    assert (none.truncated, none.value.reason, none.decoded, some.decoded) == ("budget", "", 0, 3)
 
 
 def test_an_item_has_the_same_bits_in_any_company_and_engine(tiny_path: Path) -> None:

@@ -236,10 +236,12 @@ def test_a_record_hangs_on_the_prompt_in_the_language_of_its_text() -> None:
         assert JUDGEMENTS[name].key_fields(context, sample)["prompt"] == prompt.sha256
 
 
-def test_a_response_that_claims_nothing_recalls_nothing() -> None:
+def test_a_text_that_claims_nothing_recalls_and_supports_nothing() -> None:
     for response, asked in (("Where?", [{"verdict": 0.9}]), ("...", [])):
         judge = fake_judge(FakeEngine([{"statements": ["Tea is grown in Assam."]}, *asked]))
         assert judge.score("factual_correctness", {**FULL, "response": response}) == Score(0.0, 0.0)
+    judge, silent = fake_judge(FakeEngine([{"verdict": 0.9}])), {**FULL, "reference": "---"}
+    assert judge.score("noise_sensitivity", silent, statements="sentences") == Score(1.0, 0.9)
 
 
 def add_metric(monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...], *scores: Any) -> None:
