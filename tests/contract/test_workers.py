@@ -124,7 +124,7 @@ def test_what_tries_to_use_the_network_in_a_worker_is_refused_and_counted(tmp_pa
     assert run(tmp_path / "run", _Caller(tmp_path / "marks", 1), workers=2).network.refused == 1
 
 
-SHARES = [(6, 2, 3), (6, 1, 0), (2, "auto", 2), (5, "auto", 5), (6, "auto", 3), (16, "auto", 4)]
+SHARES = [(6, 2, 3), (2, 3, 1), (6, 1, 0), (2, "auto", 2), (5, "auto", 5), (6, "auto", 3), (16, "auto", 4)]
 ACTORS = [(1, 4), ("auto", 4), (2, 2), (5, 5)]  # on a cluster with room for four
 
 
