@@ -150,6 +150,8 @@ class JournalFile:
 class Journal:
     """The judgements of a run's folder, open for writing; without a folder the latest thousand, in memory.
 
+    Raises FolderError if the folder can't be written to, or another process is writing to it.
+
     >>> journal = Journal()
     >>> for number in range(1000):
     ...     journal.put(str(number), "support", "tea", {"n": number}, {})
@@ -158,8 +160,6 @@ class Journal:
     >>> journal.put("one more", "support", "tea", {}, {})
     >>> journal.get("0"), journal.get("1"), journal.get("2")  # the one that was not used for longest is gone
     ({'n': 0}, None, {'n': 2})
-
-    Raises FolderError if the folder can't be written to, or another process is writing to it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

@@ -16,9 +16,17 @@ from functools import lru_cache
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+)
 
 from localeval.errors import InputError, PromptError
 from localeval.system.arguments import describe
@@ -87,7 +95,7 @@ class Prompt(BaseModel):
     examples: list[Example] = []
     context_once: bool = Field(default=False, alias="branch_once")
     sha256: str
-    _prefixes: ClassVar[dict[tuple[Any, ...], PromptPrefix]] = {}  # a cache, by the sha256 and what is asked
+    _prefixes: dict[tuple[Any, ...], PromptPrefix] = PrivateAttr(default_factory=dict)  # a cache
 
     def render_context(self, /, **texts: str) -> str:
         return fill(self.context, texts)
@@ -101,7 +109,7 @@ class Prompt(BaseModel):
         An example's item is of the kind `item`, with `schema`, unless its `leaf` names another kind, whose
         schema is in `others`.
         """
-        key = (self.sha256, item, schema, *others.items())
+        key = (item, schema, *others.items())
         if key not in self._prefixes:
             fields = {kind: [*model.model_fields] for kind, model in {item: schema, **others}.items()}
             turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
