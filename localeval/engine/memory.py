@@ -56,6 +56,8 @@ def cache_bytes(number: Callable[[str], int], n_ctx: int, cache_type: str) -> in
     >>> model |= {"attention.head_count_kv": 8, "attention.key_length": 128, "attention.value_length": 128}
     >>> [cache_bytes(lambda name: model.get(name, 0), 8192, cells) / 1024**2 for cells in ("f16", "q8_0")]
     [1152.0, 612.0]
+    >>> cache_bytes(lambda name: {**model, "attention.value_length": 64}.get(name, 0), 8192, "f16") / 1024**2
+    864.0
     """
     heads = number("attention.head_count") or 1
     width = number("embedding_length") // heads

@@ -202,13 +202,14 @@ def _is_subsumed(text: str, other: str) -> bool:
     False
     >>> _is_subsumed("Tea is safe.", "Tea is not safe."), _is_subsumed("Bob left.", "Bob's wife left.")
     (False, False)
-    >>> _is_subsumed("Ann met Bob.", "Ann met Bob's wife.")
-    False
-    >>> _is_subsumed("It costs three dollars.", "It costs three thousand dollars.")
-    False
-    >>> _is_subsumed("他在三日到访。", "他在十三日到访。"), _is_subsumed("桥建成。", "望澜桥正式建成。")
-    (False, True)
+    >>> _is_subsumed("Ann met Bob.", "Ann met Bob's wife."), _is_subsumed("三日到访。", "十三日到访。")
+    (False, False)
+    >>> costs = [f"It costs {number} dollars." for number in ("3", "3,000", "three", "three thousand")]
+    >>> _is_subsumed(*costs[:2]), _is_subsumed(*costs[2:])
+    (False, False)
     >>> _is_subsumed("It opened on 12 May.", "It opened on 12 May 1962.")
+    True
+    >>> _is_subsumed("桥于5月通车。", "望澜桥于5月正式通车。")
     True
     """
     words, longer = _WORD.findall(text.casefold()), _WORD.findall(other.casefold())

@@ -175,6 +175,8 @@ def term_recall(statement: str, premise: SourceTerms) -> float:
     0.75
     >>> term_recall("大桥有桥墩。", source_terms(["大桥有二十个桥墩。"]))  # 大桥, 桥有 and 桥墩, not 有桥
     0.75
+    >>> term_recall("...", source_terms(["Tea grows."]))
+    1.0
     """
     statement_terms = terms(statement) - STOP
     return len(statement_terms & premise.terms) / len(statement_terms) if statement_terms else 1.0

@@ -170,9 +170,11 @@ def missing_model() -> Judge:
     raise ModelMissing("the model is gone; fetch it again.")
 
 
-def test_a_judge_that_another_process_can_not_load_is_refused() -> None:
+def test_a_judge_that_another_process_can_not_load_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = partial(said, InputError, evaluate, SAMPLES, ["faithfulness"])
-    assert "Judge.load" in refused(fake_judge(FakeEngine([])), workers=2)
+    monkeypatch.setattr("localeval.runs.workers.physical_cores", lambda: 64)
+    for workers in (2, "auto"):
+        assert "Judge.load" in refused(fake_judge(FakeEngine([])), workers=workers)
     assert "workers" in refused(steady_judge(SteadyEngine()), workers=0)
     assert "workers" in refused(steady_judge(SteadyEngine()), workers=-1, ray="auto")
     gone = steady_judge(SteadyEngine())
@@ -211,7 +213,10 @@ def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_
     lost, done = WorkerLost("gone"), Answer({}, {}, [], 0, "here")
     assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, {}, {})]
     said(InputError, judge, [lost] * 4, [])
-    said(OSError, judge, [OSError(11, "no more processes")], [])
+    assert "no more processes" in said(OSError, judge, [OSError(11, "no more processes")], [])
+    workers = Workers(steady_judge(SteadyEngine()), 2, Mock(side_effect=OSError(11, "no more processes")))
+    with pytest.raises(OSError, match="no more processes"), Journal(tmp_path) as journal:
+        list(workers.judge(SAMPLES, lambda _: ["needed"], Options.read({}), journal))
 
 
 def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_path: Path) -> None:

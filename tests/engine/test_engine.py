@@ -144,8 +144,9 @@ def test_what_cant_judge_is_refused(tiny_path: Path, tmp_path: Path, monkeypatch
             engine.generate(PREFIX, "context", ["item"], DirectReply)
     short = write_tiny_model(tmp_path / "short.gguf", trained=2047)
     enough = write_tiny_model(tmp_path / "enough.gguf", trained=2048)
-    for path, remedy in ((tiny_path, "16384"), (short, "2047 .*another model"), (enough, "at most 2048")):
-        assert re.search(remedy, said(InputError, Engine(path, EngineSettings(n_ctx=16385)).check))
+    for path, remedy in ((tiny_path, "16384"), (short, "2047 .*another model"), (enough, "2048 .*most 2048")):
+        refusal = said(InputError, Engine(path, EngineSettings(n_ctx=16385)).check)
+        assert re.search(f"trained on {remedy}", refusal)
     monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: False)
     assert "n_gpu_layers is 1" in said(InputError, Engine(enough, EngineSettings(n_gpu_layers=1)).check)
     Engine(enough, EngineSettings(n_ctx=2048)).check()

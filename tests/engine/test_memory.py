@@ -66,4 +66,4 @@ def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> 
     cores = physical_cores(tmp_path / "none")
     for quota, limit in (("1000 100000", 1), ("150000 100000", 2), ("max 100000", 4096)):
         (tmp_path / "cpu.max").write_text(f"{quota}\n")
-        assert physical_cores(tmp_path / "cpu.max") == min(cores, limit)
+        assert physical_cores(tmp_path / "cpu.max") == min(cores, limit) >= 1

@@ -248,9 +248,9 @@ def test_contexts_that_do_not_answer_need_no_sentence_and_one_cut_elsewhere_is_f
     card = marked_card(tmp_path, marked(10), [RIGHT] * 7 + [[0.2, *RIGHT[1:]]] * 3)
     assert value(card, DECIDED, "macro_f1") == pytest.approx(0.7)
     assert value(card, NEEDED, "macro_f1") == 1
-    whole = ["Tea is green0. Ann planted the tea."]
-    samples = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1])
-    card = marked_card(tmp_path / "cut", samples, [[1.0, 0.1, 0.9]])  # it gets the most of its parts
+    whole = ["Tea is green0. Ann planted the tea.", "Coffee is black."]
+    samples = marked(10, retrieved_contexts=whole, sentences=whole, sentence_labels=[1, 0])
+    card = marked_card(tmp_path / "cut", samples, [[1.0, 0.1, 0.9, 0.2]])  # it gets the most of its parts
     assert value(card, DECIDED, "macro_f1") == value(card, NEEDED, "macro_f1") == 1
 
 

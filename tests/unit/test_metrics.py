@@ -78,6 +78,8 @@ ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
         ("hallucination", FOUR, {}, 1 / 4, (0.1 * 0.3 + 0.5 * 0.6 + 0.9 * 0.5 + 0.8 * 0.9) / 4),
         ("self_knowledge", FOUR, {}, 1 / 4, (0.1 * 0.7 + 0.5 * 0.4 + 0.9 * 0.5 + 0.8 * 0.1) / 4),
         # Needed are the most probable and those near it, from 0.25 on; below 0.7 the contexts can't answer.
+        ("context_relevance", needed(0.9, 0.8, 0.1, 0.3), {}, 1 / 3, 0.9 * 0.4),
+        ("context_relevance", needed(0.9, 0.4, 0.1, 0.38), {}, 2 / 3, 0.9 * 0.88 / 3),
         ("context_relevance", needed(0.9, 0.25, 0.24), {}, 1 / 2, 0.9 * 0.49 / 2),
         ("context_relevance", needed(0.4, 0.8, 0.9), {}, 0, 0.4 * 0.85),
         ("context_precision", useful(0.5, 0.0, 1.0), {}, (1 + 2 / 3) / 2, (0.5 * 0.5 + 1.5 / 3) / 1.5),

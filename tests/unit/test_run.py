@@ -92,6 +92,7 @@ def test_results_of_another_form_are_refused(run: Path, change: Callable[[Any], 
     (run / RESULTS).write_text(json.dumps(results), encoding="utf-8")
     with pytest.raises(InputError, match=rf"{RESULTS} can't be used.*{message}.*give the run's `evaluate`"):
         load(run)
+    assert said(InputError, rescore, run) == said(InputError, load, run)
     (run / RESULTS).write_text("{")
     assert f"{RESULTS} can't be used" in said(InputError, load, run)
     (run / RESULTS).unlink()
