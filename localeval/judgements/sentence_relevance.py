@@ -42,9 +42,14 @@ class NeededRecord(Record):
         >>> record.decided(0.5), record.decided(0.9)
         ((True, False, True), (False, False, False))
         """
-        answerable = self.answerable >= threshold + SURE * (1 - threshold)
+        answerable = self.answerable >= least_answerable(threshold)
         minimum = max(threshold / 2, NEAR * max((s.probability for s in self.sentences), default=0.0))
         return tuple(answerable and s.probability >= minimum for s in self.sentences)
+
+
+def least_answerable(threshold: float) -> float:
+    """Return the probability from which contexts count as answering the question."""
+    return threshold + SURE * (1 - threshold)
 
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ from localeval.judgements import JUDGEMENTS
 from localeval.metrics import formulas
 from localeval.metrics.score import REASONS, Score, Status
 from localeval.prompts.options import Options
-from localeval.text.display import suggested
+from localeval.text.display import shorten, suggested
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status", "register"]
 
@@ -47,7 +48,7 @@ DEFAULT_METRICS = ("faithfulness", "answer_relevance", "context_relevance")
 def register(metric: Metric) -> Metric:
     """Add a metric, so that `evaluate` and `score` find it by its name, and replace one of the same name.
 
-    Raises InputError for a judgement that does not exist.
+    Raises InputError for a judgement that does not exist, and for a name that is no word, or a column's.
 
     >>> def brevity(records, options):
     ...     return Score(*2 * [1 / max(1, len(records["support"].verdicts))])
@@ -56,6 +57,11 @@ def register(metric: Metric) -> Metric:
     >>> METRICS.pop("brevity").name
     'brevity'
     """
+    if not re.fullmatch(r"[\w.-]+", metric.name) or re.search("^id$|_(soft|status|reason)$", metric.name):
+        raise InputError(
+            f"{shorten(repr(metric.name))} can't be a metric's name; choose a word that is not id and does "
+            "not end in _soft, _status or _reason, as columns of scores.csv do."
+        )
     for name in metric.judgements:
         if name not in JUDGEMENTS:
             raise InputError(f"{metric.name} reads the judgement {name!r}; {suggested(name, [*JUDGEMENTS])}")

@@ -79,7 +79,8 @@ def factual_correctness(records: Records, options: Options = DEFAULTS) -> Score:
     weight, f_scores = options.beta * options.beta, list[float]()
     for p, r in ((precision.value or 0.0, recall.value or 0.0), (precision.soft or 0.0, recall.soft or 0.0)):
         denominator = weight * p + r
-        f_scores.append((1 + weight) * p * r / denominator if denominator else 0.0)
+        f_score = (1 + weight) * p * r / denominator if denominator else 0.0
+        f_scores.append(min(f_score, 1.0))  # some betas make it a bit more
     return Score(f_scores[0], f_scores[1])
 
 

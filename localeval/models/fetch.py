@@ -19,7 +19,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from localeval.errors import DownloadFailed, InputError, ModelError, ModelMissing
+from localeval.errors import DownloadFailed, InputError, ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import CatalogEntry, CatalogFile, HubSource
 from localeval.models.files import (
@@ -60,8 +60,8 @@ def fetch(
     source     a file, or a folder with the files, to try before the hub
     elsewhere  whether to try the hub at all
 
-    Raises ModelMissing for an unknown name, InputError if `source` does not exist, ModelError if the disk is
-    too small, and DownloadFailed if no source has the right bytes.
+    Raises ModelMissing for an unknown name, InputError if `source` does not exist or the models folder has no
+    room or can't be written, and DownloadFailed if no source has the right bytes.
     """
     entry = catalog.entries().get(name)
     if entry is None:
@@ -88,7 +88,10 @@ def fetch(
         finally:
             lock.release()
     except OSError as error:
-        raise ModelError(f"{error.filename or models_dir()}: {error.strerror or error}.") from error
+        raise InputError(
+            f"{error.filename or models_dir()} can't be used ({error.strerror or error}); make room or give "
+            "permission there, or set LOCALEVAL_MODELS to another folder."
+        ) from error
     return resolve(name)
 
 
@@ -117,7 +120,7 @@ def _fetch_files(
     partial = sum(part.stat().st_size for file in missing if (part := _part(entry, file)).exists())
     needed, free = size - partial, shutil.disk_usage(models_dir()).free
     if local is None and needed > free:  # a link to the user's file takes no space
-        raise ModelError(
+        raise InputError(
             f"{entry.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
             "make room, or set LOCALEVAL_MODELS to a folder on another disk."
         )
@@ -201,7 +204,7 @@ def _link_local(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
         part.unlink(missing_ok=True)
         if error.errno not in DISK_FULL:
             raise
-        raise ModelError(
+        raise InputError(
             f"{source} can't be copied to {part.parent} ({error.strerror}); make room there, or set "
             "LOCALEVAL_MODELS to a folder on another disk."
         ) from error

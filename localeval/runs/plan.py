@@ -30,6 +30,7 @@ from localeval.metrics.summary import judgements_of_sample
 from localeval.prompts.options import Options
 from localeval.report.text import new_table, printed
 from localeval.samples import Sample
+from localeval.system.versions import digest
 from localeval.text.display import join_some
 
 if TYPE_CHECKING:
@@ -290,6 +291,7 @@ class _DryRun:
     def count(self, sample: Sample, metrics: Sequence[Metric]) -> int:
         """Count the judgements of a sample, and return its tokens."""
         simulated: set[str] = set()
+        identities: dict[str, str] = {}  # judgement -> its key, or a digest where that is not known
         tokens = 0
 
         def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
@@ -304,15 +306,16 @@ class _DryRun:
                 self._note(sample, stored)
                 return stored, key
             simulated.add(judgement.name)
-            repeated = key in self._asked
+            parts = [identities.get(name) for name in judgement.needs]
+            parts += [getattr(sample, column) for column in judgement.columns]
+            identities[judgement.name] = identity = key or digest([judgement.name, *parts])
+            repeated = identity in self._asked
             counts["again" if repeated else "to_make"] += 1
-            self._asked |= {key} - {""}
+            self._asked.add(identity)
             if by == "embedder":
                 return None
-            if repeated:
-                return ask(judgement, self._repeated, sample, records), key
             self.engine.asked = []
-            record = ask(judgement, self._dry, sample, records)
+            record = ask(judgement, self._repeated if repeated else self._dry, sample, records)
             spent = _sum(self.engine.asked)
             self._spent[judgement.name] = _sum([self._spent[judgement.name], spent])
             tokens += spent.total

@@ -66,11 +66,12 @@ def test_windows_and_what_is_too_long_are_known_beforehand(tiny_judge: Judge, tm
     """As the run finds them: the record says how many windows, the failure that there were too many."""
     samples = [
         Sample(id=name, response="Tea grows.", retrieved_contexts=["Tea grows on hills. " * times])
-        for name, times in (("short", 1), ("long", 300), ("endless", 10_000))
+        for name, times in (("short", 1), ("long", 300), ("endless", 10_000), ("twin", 300))
     ]
     estimate = planned(tiny_judge, samples, "faithfulness", statements="sentences")
-    _, long, endless = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples
-    assert estimate.windows == {"long": long.records["support"].windows}  # type: ignore[attr-defined]
+    _, long, endless, _ = evaluate(samples, ["faithfulness"], tiny_judge, statements="sentences").samples
+    windows = long.records["support"].windows  # type: ignore[attr-defined]
+    assert estimate.windows == {"long": windows, "twin": windows}
     assert (estimate.too_long, endless.scores["faithfulness"].reason) == (("endless",), "context_too_long")
     assert "context_too_long: 1 sample (endless)" in str(estimate)
     evaluate(samples, ["faithfulness"], tiny_judge, tmp_path, statements="sentences")
@@ -108,6 +109,8 @@ def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> Non
     evaluate(samples, ["faithfulness"], fake_judge(engine))
     assert estimate.to_make == len(engine.calls) == 3
     assert ([work.again for work in estimate.work], estimate.tokens[1]) == ([2, 1], 0)
+    by_classifier = plan(samples, ["faithfulness_hhem"], NEVER)  # whose keys are known only once it is opened
+    assert [work.again for work in by_classifier.work] == [2, 1]
     nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], NEVER)
     assert "no model is asked" in nothing.summary()[0]
 

@@ -139,7 +139,11 @@ def test_forty_labels_give_a_calibration_that_a_run_takes(tmp_path: Path) -> Non
     card = card_of(tmp_path, samples, answers)
     assert value(card, "value", "auroc") == 0.5
     assert value(card, "value refitted", "auroc") == pytest.approx((9 / 10 + 29 / 30) / 2, abs=0.02)
+    assert value(card_of(tmp_path, samples, [], threshold=0.01), "value refitted", "auroc") == 0.5
     assert [part.name for part in card.parts] == ["all"]  # null is no language and no source
+    half = [*rows(20, user_input="Tea?"), *rows(40, user_input="Tea?", lang="en")[20:]]
+    asked = card_of(tmp_path / "asked", half, [GOOD, BAD] * 20, "context_precision")
+    assert [part.name for part in asked.parts] == ["all", "lang en"]  # nor is a language that nobody told
     assert value(card, "P(all supported) refitted", "calibration_error") == pytest.approx(0, abs=0.1)
     (fitted,) = card.calibrations
     assert (fitted.fitted_on["labels"], fitted.fitted_on["sources"]) == (40, {"": 40})

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -47,7 +48,7 @@ def drawn(cosines: tuple[float, ...], sufficient: float, *of_draws: float) -> di
 
 
 def score(name: str, records: Mapping[str, Any], **options: Any) -> Score:
-    return METRICS[name].compute(records, Options.read(options))
+    return METRICS[name].compute(records, Options.read(options)).checked()
 
 
 # Worked values: (metric, its records, options) -> value, soft
@@ -70,6 +71,7 @@ ASKED = drawn((0.8, 0.4), 0.5, 0.9, 0.2)
         ("factual_correctness", CORRECT, {"mode": "precision"}, 2 / 4, 2 / 4),
         ("factual_correctness", CORRECT, {"mode": "recall"}, 1 / 2, 1 / 2),
         ("factual_correctness", CORRECT, {"threshold": 0.25, "beta": 2.0}, 5 * 2 / 4 / (2 + 1), 1 / 2),
+        ("factual_correctness", compared([1 - 2**-52], [1.0]), {"beta": 1.3}, 1, 1),  # and not a bit more
         ("factual_correctness", SILENT, {}, 0, 0),
         *(("factual_correctness", compared([p], [r]), {}, 0, 0) for p, r in ((0, 1), (1, 0), (0, 0))),
         ("context_recall", RECALL, {}, 2 / 3, 1.6 / 3),
@@ -260,6 +262,8 @@ def test_no_score_and_an_unknown_judgement_are_refused(monkeypatch: pytest.Monke
         assert "mine" in said(InputError, evaluate, [FULL], ["mine"], fake_judge(FakeEngine([])))
     mood = Metric("mood", "1", (), ("moods",), lambda records, options: Score(1.0, 1.0), "m")
     assert "moods" in said(InputError, register, mood)
+    for name in ("id", "mine_soft", "a,b", "a=b", ""):  # a column's, or none that an option could name
+        assert repr(name) in said(InputError, register, replace(mood, name=name))
 
 
 def test_a_users_metric_has_its_own_column_reason_and_numpy_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from filelock import FileLock
 
 from localeval import models as store
 from localeval.cli.models import draw_progress, models
-from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelError, ModelMissing
+from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import catalog, files
 from localeval.models.fetch import fetch
 from tests.commands import said
@@ -282,7 +282,7 @@ def test_a_copy_without_room_is_told_and_undone(folder: Path, monkeypatch: pytes
     (folder.parent / FILE).write_bytes(BYTES)
     monkeypatch.setattr("os.link", Mock(side_effect=OSError))  # from another disk
     monkeypatch.setattr("shutil.copyfile", copy)
-    with pytest.raises(ModelError, match=f"{re.escape(str(folder))}.*No space left.*LOCALEVAL_MODELS"):
+    with pytest.raises(InputError, match=f"{re.escape(str(folder))}.*No space left.*LOCALEVAL_MODELS"):
         fetch("tiny", folder.parent)
     assert litter(folder) == []
 
@@ -290,11 +290,13 @@ def test_a_copy_without_room_is_told_and_undone(folder: Path, monkeypatch: pytes
 def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "no such file or folder" in said(InputError, fetch, "tiny", tmp_path / "typo")
     assert "it has: tiny, unsized" in said(ModelMissing, fetch, "tinny")
-    assert "huge needs 1,000,000,000,000,000,000 more bytes" in said(ModelError, fetch, "huge")
+    assert "huge needs 1,000,000,000,000,000,000 more bytes" in said(InputError, fetch, "huge")
     addresses = ["file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"]
     for address in (*addresses, "http://", "http://a b/", "http://127.0.0.1:port"):
         monkeypatch.setenv("LOCALEVAL_HUB", address)
         assert "LOCALEVAL_HUB" in said(InputError, fetch, "tiny")
+    monkeypatch.setenv("LOCALEVAL_MODELS", __file__)  # a file
+    assert f"{__file__} can't be used" in said(InputError, fetch, "tiny")
     assert hub.asked == []
 
 

@@ -139,6 +139,9 @@ def test_a_probability_just_below_the_threshold_is_not_shown_as_the_threshold() 
     sample = small().samples[1].sample
     text = text_of(Result([judged(sample, [0.4961, 0.726])], METRICS_SHOWN, small().signature))
     assert ("0.496 not supported" in text, "0.73 supported" in text) == (True, True)
+    sample = Sample(user_input="Where?", retrieved_contexts=["Tea grows."])
+    judge = fake_judge(FakeEngine([{"verdict": 0.697}, {"verdict": 0.8}]))
+    assert "contexts: 0.697" in text_of(evaluate([sample], ["context_relevance"], judge))  # 0.7 answers
 
 
 def test_both_languages_say_the_same_things() -> None:

@@ -8,6 +8,8 @@ from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
+from localeval.judgements.sentence_relevance import least_answerable
+from localeval.text.display import digits
 from localeval.text.language import language, strip_thinking
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         ],
         "draws": draws,
         "sufficient": draws and records["questions"].sufficient,
-        "answerable": needed and needed.answerable,
+        "answerable": needed and digits(needed.answerable, least_answerable(threshold), 2),
         "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
         "useful_for": getattr(records.get("useful"), "against", ""),
         "thinking": thinks,

@@ -162,7 +162,7 @@ def label_figures(
             scores |= {f"{name} raw": share for name, share in raw.items()}
         scores[baseline] = baseline_score(judged.sample, metric.name)
         record = judged.records.get("statements") or judged.records.get("grounding")
-        unit = Unit(judged.sample, scores, label(judged.sample), getattr(record, "language", ""))
+        unit = Unit(judged.sample, scores, label(judged.sample), getattr(record, "language", None))
         support = judged.records.get("support")
         if metric.name == "faithfulness" and isinstance(support, SupportRecord) and support.by == "llm":
             unit.verdicts = support.verdicts
@@ -229,7 +229,7 @@ def _refit(units: Sequence[Unit], options: Options, judge: Judge, dataset: str) 
         for unit, curve, probability in zip(members, curves, probabilities, strict=True):
             p = [curve.apply_to(verdict) for verdict in unit.verdicts]
             unit.scores["soft refitted"] = sum(p) / len(p)
-            unit.scores["value refitted"] = sum(share >= 0.5 for share in p) / len(p)
+            unit.scores["value refitted"] = sum(share >= options.threshold for share in p) / len(p)
             unit.scores[ALL_SUPPORTED] = probability
         fields = conditions(judge.model["sha256"], options, language, judge.heads(options))
         draws = agreement.Bootstrap(labels, [group(unit.row) for unit in members])

@@ -93,8 +93,10 @@ def _notes(card: Card) -> list[str]:
     if card.signature.raw:
         lines.append("soft and value are raw: no calibration is in force for this judge and these options")
     for language, fitted in card.in_force.items():
-        is_same = fitted.get("dataset") == card.dataset
-        advice = ": these labels, so read the lines that say refitted" if is_same else ""
+        same_name = fitted.get("dataset") == card.dataset and any(
+            "soft refitted" in p.scores for p in card.parts
+        )
+        advice = "; if these are the same labels, read the lines that say refitted" if same_name else ""
         source = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
         lines.append(f"in force for {language}: a calibration fitted on {source}{advice}")
     for language, count in card.raw.items():
