@@ -96,12 +96,12 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("reference_in_contexts", "retrieved_contexts", "reference_statements"),
         _support("response_in_reference", "reference", "statements"),
         _support("reference_in_response", "response", "reference_statements"),
-        _new("reasons", "5", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
+        _new("reasons", "6", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
         _new("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
         _new("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
-        _new("needed", "5", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
+        _new("needed", "6", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
         _new("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
-        _new("grounding", "2", grounding, GroundingRecord, "user_input response retrieved_contexts"),
+        _new("grounding", "3", grounding, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 

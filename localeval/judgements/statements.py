@@ -22,7 +22,7 @@ from localeval.text.language import language, strip_thinking
 from localeval.text.numbers import counts
 from localeval.text.overlap import long_numbers, omits_content, shared_weight, term_positions, terms
 
-VERSION = "8"
+VERSION = "9"
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 # Words that change what a statement means. The t is that of "can't", 几 and 差 are those of 几乎 and 差点.

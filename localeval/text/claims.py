@@ -11,8 +11,8 @@ from localeval.text.sentences import Sentence, has_words, split_sentences
 
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _HEADING = re.compile(r"\s*#{1,6}\s")
-_LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\(?\d{1,2}[.)、）])\s*")
-_TABLE_RULE = re.compile(r"\s*\|?\s*:?-{2,}[\s:|-]*")  # below the header of a table
+_LIST_ITEM = re.compile(r"\s*(?:[-+•]|\*(?!\*)|\(?\d{1,2}[.)、）])\s*")
+_TABLE_RULE = re.compile(r"\s*\|?\s*:?-+[\s:|-]*")  # below the header of a table
 _QUESTION_TITLE = re.compile(r"(\*{1,3}|_{1,3})(?=\S)[^*_]+[?\uff1f]\1\W*$")
 _LINE_END = re.compile(r"[ \t\r]*(?:(?:\n[ \t\r]*)*\n|\Z)")  # and the empty lines below
 _NEXT_LINE = re.compile(r"[ \t\r]*\n")
@@ -80,8 +80,8 @@ def _is_lead_in(text: str) -> bool:
 def _is_heading(sentence: Sentence, text: str) -> bool:
     """Return whether it is a line after number signs, a table's header, or a bold line above plain text.
 
-    The last line, a line that ends like a sentence, bold text within a line and one bold item of a list are
-    no headings.
+    The last line, a line that ends like a sentence, bold text within a line, a bold line right above another,
+    and a bold item of a list, unless its own text follows, are no headings.
     """
     start = text.rfind("\n", 0, sentence.start) + 1
     before = text[start : min(sentence.start, start + _MAX_NEARBY)]
@@ -98,11 +98,19 @@ def _is_heading(sentence: Sentence, text: str) -> bool:
         return False
     if len(before) == _MAX_NEARBY or any(map(str.isalpha, before)):
         return False
-    item = _LIST_ITEM.match(after)
+    item, plain = _LIST_ITEM.match(after), _without_mark(after)
     indent, next_indent = (len(line) - len(line.lstrip()) for line in (before, after))
-    list_member = item and before.strip() and next_indent <= indent
-    plain = after[item.end() if item else 0 :].strip()
-    return has_words(plain) and not list_member and not _BOLD.fullmatch(plain)
+    line_above = text[max(0, start - _MAX_NEARBY) : start].rstrip().rpartition("\n")[2]
+    follows_item = item or _BOLD.fullmatch(_without_mark(line_above))
+    list_member = follows_item and before.strip() and next_indent <= indent
+    bold_lines = _BOLD.fullmatch(plain) and text.count("\n", sentence.end, line_end.end()) == 1
+    return has_words(plain) and not (list_member or bold_lines or _HEADING.match(after))
+
+
+def _without_mark(line: str) -> str:
+    """Drop the mark of a list item."""
+    item = _LIST_ITEM.match(line)
+    return line[item.end() if item else 0 :].strip()
 
 
 def _line_from(text: str, start: int) -> str:

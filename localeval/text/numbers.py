@@ -15,6 +15,14 @@ _DIGITS = r"[0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?"
 _SCALED = re.compile(rf"({_DIGITS})\s?((?ai:thousand|million|billion|trillion)|[百千]?[万亿]{{1,2}}|[百千])")
 _SUM = re.compile(rf"({_DIGITS})亿([0-9]{{1,4}})万")
 
+# A year, a month and a day, or the reverse.
+DATE = re.compile(
+    r"(?<![0-9])(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-/.])[0-9]{1,2}\2[0-9]{4})(?![0-9])"
+)
+_MONTHS = "january february march april may june july august september october november december"
+MONTHS = {name: str(i) for i, month in enumerate(_MONTHS.split(), 1) for name in (month, month[:3])}
+MONTHS["sept"] = "9"
+
 _WORD = re.compile(r"[a-z]+")
 _BELOW_TWENTY = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -61,10 +69,20 @@ def parse_numbers(text: str) -> set[str]:
     text = text.translate(DIGITS)
     values = {*map(canonical, in_digits(text))}.union(*apply_scale(text).values())
     values |= {joined(number) for number in SPACED.findall(text)}
+    values = values.union(*(date_parts(match[0]) for match in DATE.finditer(text)))
     values |= {*map(_han_number, _HAN_NUMBER.findall(text)), *map(str, _in_words(text))}
     for whole, decimals in _HAN_DECIMAL.findall(text):
         values.add(canonical(f"{_han_number(whole)}.{_han_digits(decimals)}"))
     return values
+
+
+def date_parts(date: str) -> list[str]:
+    """Return the numbers of a match of `DATE`.
+
+    >>> date_parts("08.05.2023")
+    ['8', '5', '2023']
+    """
+    return [str(int(part)) for part in re.split("[-/.]", date)]
 
 
 def joined(spaced: str) -> str:

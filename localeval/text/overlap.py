@@ -14,7 +14,18 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from localeval.text.numbers import DIGITS, SPACED, apply_scale, canonical, in_digits, joined, parse_numbers
+from localeval.text.numbers import (
+    DATE,
+    DIGITS,
+    MONTHS,
+    SPACED,
+    apply_scale,
+    canonical,
+    date_parts,
+    in_digits,
+    joined,
+    parse_numbers,
+)
 from localeval.text.sentences import split_sentences
 
 LEAST_ADDED = 0.15  # share of the weight of a statement's terms that a further sentence must add
@@ -24,12 +35,22 @@ LEAST_ADDED = 0.15  # share of the weight of a statement's terms that a further 
 _MIN_OMITTED, _OMITTED_SHARE, _HAN_PAIR = 4, 0.6, 0.7
 
 TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
+_FULL_HOUR = re.compile(r"(?<=[0-9]):00(?![0-9:])")
 _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
 # The number of a passage or a list item, which is not part of the content. After a mere word it has at most
 # two digits ("passage 12", and not "documents 1,200 deaths", "sources 40%", "资料2023年").
 _SOURCE_NUMBER = r"[0-9]{1,2}(?![0-9%]|,[0-9]{3}|\.[0-9]|\s?[年月%])"
+_FILE_OR_PAGE = (
+    r"[^\[\]()【】（）\n]{0,80}?(?:\.(?:pdf|docx?|pptx?|xlsx?|html?|md|txt|csv)\b|\bpp?\.\s*[0-9])"
+)
 _MENTION = re.compile(
-    r"[\[【]\^?[0-9][0-9,、\s–-]*[\]】]"
+    r"\[\[?\^?[0-9]{1,3}\]?\]\([^()\s]{1,300}\)"  # a link
+    r"|[\[【]\s*(?:(?:citation|ref|source|chunk|doc|id|s)s?[\s:：#_]*)?"  # of a chat model or a RAG system
+    r"\^?[0-9][0-9,;、:\s–-]*\^?(?:†[^\]】\n]{0,80})?[\]】]"
+    r"|[\[【(（]\s*(?:(?:sources?|references?|来源|出处|参考)\s*[:：]|" + _FILE_OR_PAGE + r")"
+    r"[^\[\]()【】（）\n]{0,100}[\]】)）]"
+    r"|##[0-9]{1,3}\$\$|<sup>[^<>\n]{1,9}</sup>|\{[0-9]{1,2}\}|[⁰¹²³⁴-⁹①-⑳]"
+    r"|(?<![A-Za-z0-9_])[(（][0-9]{1,2}[)）](?=\s*[^\W\d_])"  # of an item in a sentence
     rf"|\b(?:passages?|contexts?|docs?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?{_SOURCE_NUMBER}"
     rf"(?:(?:\s*,\s*(?:and\s+)?|\s*(?:and|or|to|&|-|–)\s*){_SOURCE_NUMBER})*"
     rf"|(?:段落|资料|文档|文章|材料|上下文)\s*{_SOURCE_NUMBER}(?:\s*[、,，和与及至-]\s*{_SOURCE_NUMBER})*"
@@ -187,19 +208,21 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
 
     A number that means something else in the premise is not unsupported, and units are ignored.
 
-    >>> source = source_terms(["1200 left, a third"])
+    >>> source = source_terms(["1200 left on May 8, 2023, a third at 3 pm"])
     >>> unsupported_numbers("Passage 2: 1,200 of 70% left, the 3rd in 1962.", source)
     ('70', '1962')
+    >>> unsupported_numbers("1,200 left on 2023-05-08 at 3:00 pm.", source)
+    ()
     """
-    text = statement.translate(DIGITS)
+    text = _FULL_HOUR.sub("", statement.translate(DIGITS))
     by_scale = apply_scale(text)
     unsupported = []
+    known = premise.numbers | {number for name, number in MONTHS.items() if name in premise.terms}
+    text = DATE.sub(lambda match: "" if known.issuperset(date_parts(match[0])) else match[0], text)
     # "10 000" is one number if the premise has it, else two, as in "on May 12 300 came".
     text = SPACED.sub(lambda match: "" if joined(match[0]) in premise.numbers else match[0], text)
     for number in dict.fromkeys(numbers(text)):
-        parts = [part.lstrip("0") or "0" for part in number.split(".")]  # three are a date
-        known_date = len(parts) > 2 and premise.numbers.issuperset(parts)
-        if not known_date and premise.numbers.isdisjoint({canonical(number), *by_scale.get(number, ())}):
+        if premise.numbers.isdisjoint({canonical(number), *by_scale.get(number, ())}):
             unsupported.append(number)
     return tuple(unsupported)
 

@@ -49,15 +49,23 @@ _ABBREVIATION = re.compile(r"\b(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Drs|Prof|St|No|Nos|vs|Fi
 
 # After these a number continues the sentence; after the second ones a name does.
 _BEFORE_NUMBER = re.compile(
-    r"\b(?:approx|ca|c|est|vol|ch|eq|max|min|pop|b|d|r|fig|sec|art|ver)\.$", re.IGNORECASE
+    r"\b(?:approx|ca|c|est|vol|ch|eqs?|max|min|pop|b|d|r|figs?|refs?|sec|art|ver|para|app|tel)\.$",
+    re.IGNORECASE,
 )
+_BEFORE_ZONE = re.compile(r"\b[ap]\.?m\.$", re.IGNORECASE)
+_ZONE = re.compile(
+    r"\s+(?:[A-Z]{2,4}T\b|(?:Eastern|Central|Mountain|Pacific)\b|\(?(?:Sun|Mon|Tues|Wednes|Thurs|Fri|Satur)day)"
+)
+_NAME_DOT = re.compile(rf"(?:^|[\s/~]|{_HAN})[\"'`“‘(*]*\.$")  # of .NET, .env and ./run
+_NAME = re.compile(r"[a-z0-9./]|[A-Z]{2}")
+_CLOSING = re.compile(r"[*_]+(?=\s)|")  # of bold text
 _BEFORE_NAME = re.compile(r"\b(?:Ft|Pres|Mt|Rev|Hon|Capt|Col|Sgt)\.$")
 _URL = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
-_DIGIT_NEXT = re.compile(r"\s+\d")
+_DIGIT_NEXT = re.compile(r"\s+[$€£(]?\d")
 _SMALL_WORD = re.compile(r"\s+[a-z]+\b")
 _SHORT = re.compile(r"\b[A-Za-z]{1,3}\.$")
 
-_NUMBER_ONLY = re.compile(r"\W*\d{1,2}[.)）]\W*")
+_NO_SENTENCE = re.compile(r"\W*\d{1,2}[.)）]\W*|\s*[A-Za-z]+\s*")  # a list number, or the word before it
 
 _PAIRS = {"”": "“", "」": "「", "』": "『", "》": "《", "）": "（", ")": "(", '"': '"'}
 _MAX_QUOTATION = 120  # a longer quotation is several sentences, not part of one
@@ -206,13 +214,14 @@ def _rule_based_ends(text: str, start: int) -> Iterator[int]:
 
 
 def _drop_false_ends(line: str, ends: list[int]) -> list[int]:
-    """Drop ends within a sentence, after a lone list number, or between a word and its marks."""
+    """Drop ends within a sentence, after a lone word or list number, or between a word and its marks."""
     true_ends, start = list[int](), 0
     capitals = next((c for c in line if c.isalpha()), "").isupper()
-    for end, after in pairwise(ends):
-        lone_number = _NUMBER_ONLY.fullmatch(line, start, end)
+    for unmarked, after in pairwise(ends):
+        end = _CLOSING.match(line, unmarked).end()  # type: ignore[union-attr]  # it matches anywhere
+        no_sentence = _NO_SENTENCE.fullmatch(line, start, end)
         lone_marks = not line[end].isspace() and not has_words(line[end:after])
-        if not lone_number and not lone_marks and not _continues(line, end, capitals):
+        if not no_sentence and not lone_marks and not _continues(line, end, capitals):
             true_ends.append(end)
         start = end
     return [*true_ends, ends[-1]]
@@ -226,13 +235,18 @@ def _continues(line: str, end: int, capitals: bool) -> bool:
     >>> _continues("Who Is Ann? was shot in May.", 11, True), _continues("Is it? Yes.", 6, True)
     (True, False)
     """
-    before = line[max(0, end - 200) : end]
-    if before[-1] not in ".!?":
+    before = line[max(0, end - 200) : end].rstrip("*_")
+    if not before.endswith((".", "!", "?")):
         return False
     if not line[end].isspace():
-        return bool(_URL.search(before)) or (before[-1] != "." and line[end] in "._=/&")
+        if before[-1] == "." and _NAME_DOT.search(before):
+            return bool(_NAME.match(line, end))
+        in_code = before[-1] != "." and line[end] in "._=/&"
+        return in_code or line[end] in _CONTINUATION_MARKS or bool(_URL.search(before))
     if _DIGIT_NEXT.match(line, end):
         return bool(_BEFORE_NUMBER.search(before))
+    if _BEFORE_ZONE.search(before) and _ZONE.match(line, end):
+        return True
     small = capitals and _SMALL_WORD.match(line, end) and (before[-1] != "." or _SHORT.search(before))
     return bool(small or _BEFORE_NAME.search(before))
 

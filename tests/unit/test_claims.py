@@ -11,6 +11,8 @@ from localeval.text.overlap import source_terms
 from tests.patience import timed
 
 MILL = "**The mill was built in 1700**"
+MARKS = """[citation:1]¦[ID:1]¦##1$$¦【4:0†source】¦[^1^]¦[[1]](https://a/b)¦[1](#ref1)¦<sup>1</sup>¦¹¦①¦{1}¦\
+[1; 2]¦[S1][S2]¦(p. 12)¦[doc1.pdf]¦(Source: mill.pdf)¦（来源：资料1）¦[Report 2022, p. 3]"""
 
 
 def claims(text: str) -> list[str]:
@@ -24,6 +26,8 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         (f"Of brick. {MILL}\nRed.\n__Old__\n__Low__", ["Of brick.", MILL, "Red.", "__Old__", "__Low__"]),
         (f"- {MILL}\n- It is of brick.", [MILL, "It is of brick."]),
         (f"1. {MILL}\n2. **It is of gold**\n3. It is red.", [MILL, "**It is of gold**", "It is red."]),
+        (f"- {MILL}\n- **It is of gold**\n\nIt is red.", [MILL, "**It is of gold**", "It is red."]),
+        (f"{MILL}\n**It is of gold**\n\n# Why\nIt is red.", [MILL, "**It is of gold**", "It is red."]),
         ("#1 on the Arl is the mill. It is red.", ["#1 on the Arl is the mill.", "It is red."]),
         ("#冬奥会#2022年在北京举行。", ["#冬奥会#2022年在北京举行。"]),
         ("It is red.\n# 1700", ["It is red.", "1700"]),
@@ -31,11 +35,15 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         ("# The mill\nIt is red.", ["It is red."]),
         ("**Colours**\n- Red\n- Blue", ["Red", "Blue"]),
         ("1. **Colours**\n   - Red\n2. **Shapes**\n   - Round", ["Red", "Round"]),
+        ("**Colours**\n\n**Reds**\n\nIt is red.", ["It is red."]),
+        ("1. **Age**\n\nIt is old.\n\n2. **Colour**\n\nIt is red.", ["It is old.", "It is red."]),
+        ("| A | B |\n|:-:|-|\n| 1820 | Mill |", ["| 1820 | Mill |"]),
         ("| Year | Event |\n|---|:---|\n| 1820 | Mill |\n| 1821 | A |", ["| 1820 | Mill |", "| 1821 | A |"]),
         ("**Who built it?**\nIt was Ann.", ["It was Ann."]),
         # except where a heading or a mention is all that an answer says.
         ("### Berlin is the capital of France.", ["Berlin is the capital of France."]),
         ("[1962]", ["[1962]"]),
+        *((f"It is red. {mark}", ["It is red."]) for mark in MARKS.split("¦")),
         ("Answer:\n(12)", ["(12)"]),
         ("Which one?", []),
         ("Tea grows (see below).\n（3）", ["Tea grows (see below)."]),

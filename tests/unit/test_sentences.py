@@ -91,6 +91,9 @@ def test_marks_within_a_sentence_and_windows_do_not_end_it_and_references_belong
         "The mill was built ca. 1820 by Ann Lee.",
         "The lake covers 12 sq. km and holds 300 lbs. of fish.",
         "He lives in Ft. Worth and met Pres. Lee there.",
+        "Create a .env file with `.NET` in ~/.bashrc, ending in .com, and run ./go.sh with `cd ..` now.",
+        "It opens from 9 a.m. Monday to 5 p.m. EST, for approx. $5 (Figs. 2 and Eq. (5)), Tel.: 555.",
+        "The book *What Is Life?* was written in 1944.",
         "Bees dance.[1, 2, 3, 4, 5, 6, 7]",
         "He saw " + "one thing and " * 100 + "left.",  # longer than a window
     ):
@@ -114,6 +117,9 @@ def test_chinese_does_not_break_inside_short_quotes(budget: int, monkeypatch: py
 
 
 def test_markdown_is_cut_at_its_lines_and_its_marks_are_no_text() -> None:
+    assert texts_of("Step 1. Open it. Step 2. Close it.") == ["Step 1. Open it.", "Step 2. Close it."]
+    assert texts_of("**Who built it?** It was Ann.") == ["**Who built it?**", "It was Ann."]
+    assert texts_of("He left .It rained. 他走了.天黑了.") == ["He left .", "It rained.", "他走了.", "天黑了."]
     text = """\
 # Findings
 - **Heat** melts ice. It also dries soil.
