@@ -275,7 +275,7 @@ def _splitter(_: CheckContext) -> str:
 
 
 def _memory(context: CheckContext) -> str:
-    """Check that the judge fits into free memory, by the estimate that a run plans with."""
+    """Check that the judge fits into free memory, by the estimate of a run without its prompts' prefixes."""
     files = models.resolve(context.judge_name, kind="judge")
     with closing(Engine(files.path)) as engine:
         needed, free = engine.memory() or 0, available()

@@ -78,11 +78,12 @@ class Judge:
         cache_prefix: bool = True,
         **settings: Any,
     ) -> Judge:
-        """Load a catalog name, or a path to any GGUF file. `settings` are those of `EngineSettings`.
+        """Load a catalog name, or the path of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.
 
         `embedder` (for answer_relevance) and `classifier` (for HHEM) are catalog names, paths of folders, or
         an `Embedder` and a `Classifier`, which no worker can load. With `cache_prefix`, the computed state of
-        the prompts is stored in the user's cache folder for the next judge.
+        the prompts is stored in the user's cache folder for the next judge. `settings` are those of
+        `EngineSettings`.
 
         The judge's file is checked now; weights are loaded when a question first needs them.
 

@@ -158,8 +158,8 @@ class FakeEngine(TreeEngine):
         values, probabilities = dict(answer), {}
         for name, field in schema.model_fields.items():
             options = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-            if options and isinstance(values.get(name), float):
-                share = values[name]
+            share = values[name]
+            if options and isinstance(share, int | float) and not isinstance(share, bool):
                 values[name] = options[0] if share >= 0.5 else options[1]
                 probabilities[name] = {options[0]: share, options[1]: 1 - share}
             elif options:

@@ -52,11 +52,11 @@ def card(
     metrics: list[str] | None,
     **settings: Any,
 ) -> None:
-    """LABELLED is JSONL; - is stdin. A row is a sample with a `label`, 1 (good) or 0 (bad), or a pair with
-    good_response and bad_response, or with contexts_more_relevant and contexts_less_relevant. With
-    --sentences a row has `sentences`, parts of its contexts in order, and `sentence_labels`, 1 if the
-    question needs the sentence, else 0. With 40 labels of faithfulness in a language, `card` also fits a
-    calibration for --calibration: FOLDER/calibration.json.
+    """LABELLED is JSONL, JSON, CSV, TSV or Parquet; - is stdin. A row is a sample with a `label`, 1 (good) or
+    0 (bad), or a pair with good_response and bad_response, or with contexts_more_relevant and
+    contexts_less_relevant. With --sentences a row has `sentences`, parts of its contexts in order, and
+    `sentence_labels`, 1 if the question needs the sentence, else 0. With 40 labels of faithfulness in a
+    language, `card` also fits a calibration for --calibration: FOLDER/calibration.json.
     """
     from localeval.runs.card import as_json as card_json
     from localeval.runs.card import dataset_name, make
@@ -90,8 +90,8 @@ def card(
 @click.option("--layer", type=click.IntRange(min=0), help="Use states after this layer.  [default: at 57 %]")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool, **judge: Any) -> None:
-    """A head decides from the states of the judge's model, without prompts. A sample in LABELLED (JSONL)
-    has a `label`, 1 if the contexts support all of its response, else 0. It may have `hallucination_spans`
+    """A head decides from the states of the judge's model, without prompts. A sample in LABELLED has a
+    `label`, 1 if the contexts support all of its response, else 0. It may have `hallucination_spans`
     ([{"start": 0, "end": 9}], the unsupported parts of the response) and a `group`, which cross-validation
     never splits. 300 answers are needed, 75 of each label; of each language 100 and 25. The states are kept
     in the user's cache folder, about 3 KB a token, so that a second call goes on.

@@ -155,6 +155,7 @@ def score(
     if response is None and not contexts:
         raise InputError("there is nothing to score; give --response, --context, or both.")
     samples = read_samples([{**sample, "retrieved_contexts": list(contexts)}])
+    samples.name = "--user-input, --response, --context, --reference"
     metrics_for(metrics, samples)  # raises for a missing column before a model is loaded
     with Judge.load(**judge) as loaded:
         result = run(samples, metrics, loaded, **options)

@@ -112,7 +112,7 @@ JUDGE = option(
     *("--judge", "model"),
     default=DEFAULT_JUDGE,
     show_default=True,
-    help="A catalog name, or a path to a GGUF file.",
+    help="A catalog name, or the path of a GGUF file of an instruct model; made for Qwen2.5 and Qwen3.",
 )
 EMBEDDER = option(
     "--embedder",

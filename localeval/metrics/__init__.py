@@ -22,10 +22,14 @@ __all__ = ["DEFAULT_METRICS", "METRICS", "REASONS", "Metric", "Score", "Status",
 class Metric:
     """A metric of `METRICS`.
 
-    columns     the sample's fields that it needs; the score is undefined without one of them
-    judgements  those whose records `compute` reads, in the order in which they are made
-    compute     (records by judgement, options) -> Score
-    either      fields of which it needs at least one
+    version           to be raised when `compute` changes: `compare` refuses runs of two versions
+    columns           the sample's fields that it needs; the score is undefined without one of them
+    judgements        those whose records `compute` reads, in the order in which they are made
+    compute           (records by judgement, options) -> Score
+    definition        what it measures, in a line; the report shows it
+    source            the paper or library that defines it
+    higher_is_better  False where lower is better; report, `compare` and gates tell better from worse by it
+    either            fields of which it needs at least one
     """
 
     name: str

@@ -69,8 +69,9 @@ def evaluate(
     shard     "2/5": only the second of five parts of the samples, to be merged by `localeval.merge`
     options   those of `localeval.prompts.options.Options`
 
-    Raises InputError or ModelError before any sample is judged; afterwards a sample that can't be scored
-    has a `Score` with the reason.
+    Raises InputError or ModelError before any sample is judged; later only FolderError, as for a full disk,
+    and ModelBroken for a model file that was replaced. A sample that can't be scored has a `Score` with the
+    reason.
 
     >>> result = evaluate("samples.jsonl", metrics=["faithfulness"])         # doctest: +SKIP
     >>> result["faithfulness"].value                                         # doctest: +SKIP

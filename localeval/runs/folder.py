@@ -302,7 +302,7 @@ def load(folder: str | Path) -> Result:
     Raises InputError for a folder without a finished run.
 
     >>> load("runs/answers")["faithfulness"].value                           # doctest: +SKIP
-    0.610
+    0.600
     """
     path = Path(folder)
     try:

@@ -154,7 +154,7 @@ class Plan:
         return "\n".join([*printed(table, 110), "", *self._notes("Not measured.")])
 
     def summary(self) -> list[str]:
-        """Return two or three lines: what is to be judged, how long it takes, and whether it fits."""
+        """Return one to five lines: what is to be judged, how long it takes, and whether it fits."""
         samples = _sample_count(self.samples)
         counted, end = samples, "; no model is asked."
         if self.looked_at < self.samples:

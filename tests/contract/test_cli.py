@@ -159,7 +159,7 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(bad: in
         ("evaluate data.csv -m faithfull", "did you mean faithfulness?"),
         ("evaluate data.csv -m ,", "metrics is empty"),
         ("evaluate data.csv --columns id=key,response=a,contexts=ctx --workers many", "workers is 'many'"),
-        ("score -m context_recall --response Tea.", "the column reference"),
+        ("score -m context_recall --response Tea.", "--reference: context_recall needs the column reference"),
         ("score --user-input Tea?", "nothing to score"),
         ("card x -m faithfulness -m full_support", "2 are named"),
         ("nonsense", "nonsense"),

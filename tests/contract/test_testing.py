@@ -20,7 +20,7 @@ def judge(*verdicts: float, **how: Any) -> Judge:
 
 
 def test_a_score_within_its_bounds_is_returned_and_one_just_below_or_a_missing_one_is_told() -> None:
-    assert assert_score(judge(0.9, 0.8), "faithfulness", SAMPLE, at_least=1.0, **WORDS).value == 1.0
+    assert assert_score(judge(1, 0.8), "faithfulness", SAMPLE, at_least=1.0, **WORDS).value == 1.0
     assert assert_score(judge(0.9, 0.2), "faithfulness", SAMPLE, at_least=0.5, at_most=0.5, **WORDS)
     three, none = ({**SAMPLE, "response": text} for text in (f"{SAMPLE['response']} It rains.", ""))
     refused = partial(said, AssertionError, assert_score, metric="faithfulness", **WORDS)
