@@ -40,15 +40,17 @@ _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
 # The number of a passage or a list item, which is not part of the content. After a mere word it has at most
 # two digits ("passage 12", and not "documents 1,200 deaths", "sources 40%", "资料2023年").
 _SOURCE_NUMBER = r"[0-9]{1,2}(?![0-9%]|,[0-9]{3}|\.[0-9]|\s?[年月%])"
+# After four words at most: more may say something of their own.
 _FILE_OR_PAGE = (
-    r"[^\[\]()【】（）\n]{0,80}?(?:\.(?:pdf|docx?|pptx?|xlsx?|html?|md|txt|csv)\b|\bpp?\.\s*[0-9])"
+    r"(?:[^\[\]()【】（）\s]+\s+){0,4}[^\[\]()【】（）\s]*"
+    r"(?:\.(?:pdf|docx?|pptx?|xlsx?|html?|md|txt|csv)\b|\bpp?\.\s*[0-9])[0-9\s,;.–p-]*"
 )
 _MENTION = re.compile(
     r"\[\[?\^?[0-9]{1,3}\]?\]\([^()\s]{1,300}\)"  # a link
     r"|[\[【]\s*(?:(?:citation|ref|source|chunk|doc|id|s)s?[\s:：#_]*)?"  # of a chat model or a RAG system
     r"\^?[0-9][0-9,;、:\s–-]*\^?(?:†[^\]】\n]{0,80})?[\]】]"
-    r"|[\[【(（]\s*(?:(?:sources?|references?|来源|出处|参考)\s*[:：]|" + _FILE_OR_PAGE + r")"
-    r"[^\[\]()【】（）\n]{0,100}[\]】)）]"
+    rf"|[\[【(（]\s*(?:{_FILE_OR_PAGE}|(?:sources?|references?|来源|出处|参考)\s*[:：][^\[\]()【】（）\n]{{0,100}})"
+    r"[\]】)）]"
     r"|##[0-9]{1,3}\$\$|<sup>[^<>\n]{1,9}</sup>|\{[0-9]{1,2}\}|[⁰¹²³⁴-⁹①-⑳]"
     r"|(?<![A-Za-z0-9_])[(（][0-9]{1,2}[)）](?=\s*[^\W\d_])"  # of an item in a sentence
     rf"|\b(?:passages?|contexts?|docs?|documents?|sources?|paragraphs?|texts?)\s*(?:#\s*)?{_SOURCE_NUMBER}"
@@ -217,8 +219,9 @@ def unsupported_numbers(statement: str, premise: SourceTerms) -> tuple[str, ...]
     text = _FULL_HOUR.sub("", statement.translate(DIGITS))
     by_scale = apply_scale(text)
     unsupported = []
-    known = premise.numbers | {number for name, number in MONTHS.items() if name in premise.terms}
-    text = DATE.sub(lambda match: "" if known.issuperset(date_parts(match[0])) else match[0], text)
+    if DATE.search(text):
+        known = premise.numbers | {number for name, number in MONTHS.items() if name in premise.terms}
+        text = DATE.sub(lambda match: "" if known.issuperset(date_parts(match[0])) else match[0], text)
     # "10 000" is one number if the premise has it, else two, as in "on May 12 300 came".
     text = SPACED.sub(lambda match: "" if joined(match[0]) in premise.numbers else match[0], text)
     for number in dict.fromkeys(numbers(text)):

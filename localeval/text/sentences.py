@@ -58,7 +58,7 @@ _ZONE = re.compile(
 )
 _NAME_DOT = re.compile(rf"(?:^|[\s/~]|{_HAN})[\"'`“‘(*]*\.$")  # of .NET, .env and ./run
 _NAME = re.compile(r"[a-z0-9./]|[A-Z]{2}")
-_CLOSING = re.compile(r"[*_]+(?=\s)|")  # of bold text
+_CLOSING = re.compile(r"[*_]+(?=\s)")  # of bold text
 _BEFORE_NAME = re.compile(r"\b(?:Ft|Pres|Mt|Rev|Hon|Capt|Col|Sgt)\.$")
 _URL = re.compile(r"(?:https?://|www\.)\S*$", re.IGNORECASE)
 _DIGIT_NEXT = re.compile(r"\s+[$€£(]?\d")
@@ -217,8 +217,9 @@ def _drop_false_ends(line: str, ends: list[int]) -> list[int]:
     """Drop ends within a sentence, after a lone word or list number, or between a word and its marks."""
     true_ends, start = list[int](), 0
     capitals = next((c for c in line if c.isalpha()), "").isupper()
-    for unmarked, after in pairwise(ends):
-        end = _CLOSING.match(line, unmarked).end()  # type: ignore[union-attr]  # it matches anywhere
+    for mark, after in pairwise(ends):
+        closing = _CLOSING.match(line, mark)
+        end = closing.end() if closing else mark
         no_sentence = _NO_SENTENCE.fullmatch(line, start, end)
         lone_marks = not line[end].isspace() and not has_words(line[end:after])
         if not no_sentence and not lone_marks and not _continues(line, end, capitals):

@@ -45,6 +45,10 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         ("[1962]", ["[1962]"]),
         *((f"It is red. {mark}", ["It is red."]) for mark in MARKS.split("¦")),
         ("Answer:\n(12)", ["(12)"]),
+        (
+            "It is red. (Ann built it in 1700, see p. 3 of a.pdf)",
+            ["It is red.", "(Ann built it in 1700, see p. 3 of a.pdf)"],
+        ),
         ("Which one?", []),
         ("Tea grows (see below).\n（3）", ["Tea grows (see below)."]),
         # A mark at the end of a sentence ends it.
