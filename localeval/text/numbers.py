@@ -15,9 +15,9 @@ _DIGITS = r"[0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?"
 _SCALED = re.compile(rf"({_DIGITS})\s?((?ai:thousand|million|billion|trillion)|[百千]?[万亿]{{1,2}}|[百千])")
 _SUM = re.compile(rf"({_DIGITS})亿([0-9]{{1,4}})万")
 
-# A year, a month and a day, or the reverse.
+# A year, a month and a day, or the reverse; it begins with a digit, too, as `_NUMBER` does.
 DATE = re.compile(
-    r"(?<![0-9])(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-/.])[0-9]{1,2}\2[0-9]{4})(?![0-9])"
+    r"[0-9](?<![0-9]{2})(?:[0-9]{3}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]?([-/.])[0-9]{1,2}\2[0-9]{4})(?![0-9])"
 )
 _MONTHS = "january february march april may june july august september october november december"
 MONTHS = {name: str(i) for i, month in enumerate(_MONTHS.split(), 1) for name in (month, month[:3])}

@@ -35,7 +35,7 @@ LEAST_ADDED = 0.15  # share of the weight of a statement's terms that a further 
 _MIN_OMITTED, _OMITTED_SHARE, _HAN_PAIR = 4, 0.6, 0.7
 
 TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
-_FULL_HOUR = re.compile(r"(?<=[0-9]):00(?![0-9:])")
+_FULL_HOUR = re.compile(r":00(?![0-9:])")
 _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
 # The number of a passage or a list item, which is not part of the content. After a mere word it has at most
 # two digits ("passage 12", and not "documents 1,200 deaths", "sources 40%", "资料2023年").
