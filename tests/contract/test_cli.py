@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+import resource
 import signal
 import subprocess
 import sys
@@ -321,3 +323,20 @@ def test_output_that_finds_no_room_is_exit_2_in_a_sentence(
         assert subprocess.run([*COMMAND, "report", "nothing"], stderr=full, timeout=60).returncode == 2
     message = capsys.readouterr().err.strip().splitlines()[-1]
     assert message.startswith("localeval: the output can't be written (No space left on device)")
+
+
+def test_output_that_is_cut_short_is_exit_2_and_a_closed_pipe_keeps_the_gates() -> None:
+    judged(Path("run"), [0.9])
+    words = "rescore run --json --fail-under faithfulness=0 --junit out.xml"
+    command = [*COMMAND, *words.split()]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    call = partial(subprocess.run, command, env=environment, stderr=subprocess.PIPE, text=True, timeout=60)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = call(stdout=writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr.count("\n"), Path("out.xml").exists()) == (0, 1, True)
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
+    with Path("cut.json").open("w") as cut:
+        done = call(stdout=cut, preexec_fn=limit)
+    assert (done.returncode, "File too large" in done.stderr, done.stderr.count("\n")) == (2, True, 1)
