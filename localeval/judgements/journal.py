@@ -2,8 +2,9 @@
 
     {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
 
-A line is written before the next judgement begins, and synced to the disk once a second. A damaged line is
-reported, moved to `damaged.jsonl`, and judged again. Only one process may write at a time.
+A line is written before the next judgement begins, and synced to the disk once a second. (Workers send a line
+when it is made, those of a cluster when its sample is done.) A damaged line is reported, moved to
+`damaged.jsonl`, and judged again. Only one process may write at a time.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest.mock import Mock
 
@@ -21,7 +22,7 @@ from localeval.judgements.context import Failure
 from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
 from localeval.runs import cluster
-from localeval.runs.workers import Answer, InProcess, Task, WorkerLost, Workers, answer, choose_workers
+from localeval.runs.workers import Answer, InProcess, Keep, Task, WorkerLost, Workers, answer, choose_workers
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
 from tests.runs import write_rows
@@ -40,7 +41,7 @@ SAMPLES = [
 
 
 class _Odd(SteadyEngine):
-    """Does something odd when it is asked about garden 7, the first `times` times that any process is."""
+    """Does something odd at the questions of garden 7, the first `times` times that any process is asked."""
 
     def __init__(self, marks: Path, times: int) -> None:
         super().__init__()
@@ -48,7 +49,9 @@ class _Odd(SteadyEngine):
         marks.mkdir()
 
     def generate(self, prefix: Any, context: str, items: Any, *rest: Any, **options: Any) -> Any:
-        if "garden 7?" in context + str(items) and len(list(self.marks.iterdir())) < self.times:
+        marks = len(list(self.marks.iterdir()))
+        assert not marks or "garden 7?\n</question>\n<answer>" not in context  # its statements were made
+        if "Question: What grows in garden 7?" in str(items) and marks < self.times:
             (self.marks / str(os.getpid())).touch()
             self.odd()
         return super().generate(prefix, context, items, *rest, **options)
@@ -112,8 +115,8 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
 def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "run", _Odd(tmp_path / "marks", 99), workers=2)
     failed = [(row.sample.id, name) for row in result.samples for name, s in row.scores.items() if s.reason]
-    assert failed == [("7", name) for name in METRICS]
-    assert result.samples[7].scores["faithfulness"].reason == "worker_lost"
+    assert failed == [("7", name) for name in METRICS[1:]]  # the first was made before
+    assert result.samples[7].scores["answer_relevance"].reason == "worker_lost"
     assert len(list((tmp_path / "marks").iterdir())) == 3
     run(tmp_path / "run")
     assert (alone / "results.json").read_bytes() == (tmp_path / "run" / "results.json").read_bytes()
@@ -210,7 +213,7 @@ def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_
         with Journal(tmp_path) as journal:
             return list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal))
 
-    lost, done = WorkerLost("gone"), Answer({}, {}, [], 0, "here")
+    lost, done = WorkerLost("gone"), Answer({}, {}, 0, "here")
     assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, {}, {})]
     said(InputError, judge, [lost] * 4, [])
     assert "no more processes" in said(OSError, judge, [OSError(11, "no more processes")], [])
@@ -234,11 +237,11 @@ def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_pa
 def late_worker(judge: Judge) -> Any:
     """A worker whose second answer comes with an error of the engine."""
 
-    def judge_task(task: Task) -> Answer:
+    def judge_task(task: Task, keep: Keep) -> Answer:
         if worker.judge.call_count > 1:
             error = EngineError("out of memory")
             judge.engine.generate = Mock(side_effect=error)  # type: ignore[method-assign]
-        return answer(judge, task)
+        return answer(judge, task, keep)
 
     worker = Mock()
     worker.judge.side_effect = judge_task
@@ -253,6 +256,25 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
         assert second[1]["needed"] == Failure(failed="engine_error", detail="out of memory")
         for _, records, keys in (first, second):
             assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
+
+
+def test_what_was_made_of_a_sample_is_kept_when_the_run_is_stopped(tmp_path: Path) -> None:
+    def judge_task(task: Task, keep: Keep) -> Answer:
+        answered = answer(steady_judge(SteadyEngine()), task, keep)
+        if task.position == 0:
+            return answered
+        made.set()
+        raise WorkerLost
+
+    made, worker = Event(), Mock()
+    worker.judge.side_effect = judge_task
+    workers = Workers(steady_judge(SteadyEngine()), 1, lambda _: worker)
+    with Journal(tmp_path) as journal:
+        judging = workers.judge(SAMPLES[:2], lambda _: ["needed"], Options.read({}), journal)
+        next(judging)
+        assert made.wait(60)
+        judging.close()
+    assert len(judged(tmp_path)) == 2
 
 
 def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
