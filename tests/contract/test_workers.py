@@ -9,19 +9,20 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Event
+from time import sleep
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
-from localeval import Judge, Result, Sample, evaluate, merge, offline
+from localeval import Judge, Result, Sample, evaluate, merge, offline, rescore
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing, NotComparable
 from localeval.judgements.context import Failure
 from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
 from localeval.runs import cluster
+from localeval.runs.folder import finish
 from localeval.runs.workers import Answer, InProcess, Keep, Task, WorkerLost, Workers, answer, choose_workers
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
@@ -41,7 +42,7 @@ SAMPLES = [
 
 
 class _Odd(SteadyEngine):
-    """Does something odd at the questions of garden 7, the first `times` times that any process is asked."""
+    """Does something odd at the questions of garden 2, the first `times` times that any process is asked."""
 
     def __init__(self, marks: Path, times: int) -> None:
         super().__init__()
@@ -50,8 +51,8 @@ class _Odd(SteadyEngine):
 
     def generate(self, prefix: Any, context: str, items: Any, *rest: Any, **options: Any) -> Any:
         marks = len(list(self.marks.iterdir()))
-        assert not marks or "garden 7?\n</question>\n<answer>" not in context  # its statements were made
-        if "Question: What grows in garden 7?" in str(items) and marks < self.times:
+        assert not marks or "garden 2?\n</question>\n<answer>" not in context  # its statements were made
+        if "Question: What grows in garden 2?" in str(items) and marks < self.times:
             (self.marks / str(os.getpid())).touch()
             self.odd()
         return super().generate(prefix, context, items, *rest, **options)
@@ -101,12 +102,16 @@ def test_three_workers_write_what_one_process_writes(killed: int, alone: Path, t
 
 
 def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path: Path) -> None:
-    def stop(done: int, _: object) -> None:
-        if done == 5:
-            raise KeyboardInterrupt
+    def stop(*_: object) -> None:
+        while not any(slow.marks.iterdir()):
+            sleep(0.01)
+        raise KeyboardInterrupt
 
+    slow = _Odd(tmp_path / "marks", 1)
+    slow.odd = partial(sleep, 600)  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "run", workers=2, progress=stop)
+        run(tmp_path / "run", slow, workers=2, progress=stop)
+    assert '"judgement": "support", "sample": "2"' in (tmp_path / "run" / "journal.jsonl").read_text()
     assert len(judged(tmp_path / "run")) < len(judged(alone))
     run(tmp_path / "run", workers=2)
     assert same(alone, tmp_path / "run")
@@ -115,8 +120,8 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
 def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "run", _Odd(tmp_path / "marks", 99), workers=2)
     failed = [(row.sample.id, name) for row in result.samples for name, s in row.scores.items() if s.reason]
-    assert failed == [("7", name) for name in METRICS[1:]]  # the first was made before
-    assert result.samples[7].scores["answer_relevance"].reason == "worker_lost"
+    assert failed == [("2", name) for name in METRICS[1:]]  # the first was made before
+    assert result.samples[2].scores["answer_relevance"].reason == "worker_lost"
     assert len(list((tmp_path / "marks").iterdir())) == 3
     run(tmp_path / "run")
     assert (alone / "results.json").read_bytes() == (tmp_path / "run" / "results.json").read_bytes()
@@ -196,13 +201,16 @@ def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path:
     parts = shards(tmp_path, 3)
     merge(parts[::-1], tmp_path / "whole")
     assert same(alone, tmp_path / "whole")
-    rows = [(part / "samples.jsonl").read_text().splitlines() for part in parts]
-    assert sum(map(len, rows)) == len(SAMPLES)
+    assert sum((part / "samples.jsonl").read_text().count("\n") for part in parts) == len(SAMPLES)
     run(tmp_path / "again", shard="1/3")  # a folder that was a shard before
     merge(parts, tmp_path / "again")
     assert not (tmp_path / "again" / "shard.json").exists()
     run(tmp_path / "whole")  # what was merged is the run that it would have been
     assert same(alone, tmp_path / "whole")
+    for part in parts:  # as `rescore -m ... -o` does in place
+        finish(part, rescore(part, METRICS[:1]))
+    merge(parts, tmp_path / "less")
+    assert rescore(tmp_path / "less").metrics == METRICS[:1]
 
 
 def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_path: Path) -> None:
@@ -256,25 +264,6 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
         assert second[1]["needed"] == Failure(failed="engine_error", detail="out of memory")
         for _, records, keys in (first, second):
             assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
-
-
-def test_what_was_made_of_a_sample_is_kept_when_the_run_is_stopped(tmp_path: Path) -> None:
-    def judge_task(task: Task, keep: Keep) -> Answer:
-        answered = answer(steady_judge(SteadyEngine()), task, keep)
-        if task.position == 0:
-            return answered
-        made.set()
-        raise WorkerLost
-
-    made, worker = Event(), Mock()
-    worker.judge.side_effect = judge_task
-    workers = Workers(steady_judge(SteadyEngine()), 1, lambda _: worker)
-    with Journal(tmp_path) as journal:
-        judging = workers.judge(SAMPLES[:2], lambda _: ["needed"], Options.read({}), journal)
-        next(judging)
-        assert made.wait(60)
-        judging.close()
-    assert len(judged(tmp_path)) == 2
 
 
 def test_shards_that_are_no_whole_are_refused_and_leave_a_merged_run(alone: Path, tmp_path: Path) -> None:
