@@ -173,7 +173,7 @@ class Journal:
 
         lock = folder / LOCK
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            Path(os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)  # also where a link leads
             with ExitStack() as stack:
                 stack.callback(lock_file(lock, 0).release)  # the system does it if the process is killed
                 lock.write_text(f"{os.getpid()}\n", encoding="ascii")
