@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from multiprocessing import parent_process
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -51,7 +52,8 @@ class _Odd(SteadyEngine):
 
     def generate(self, prefix: Any, context: str, items: Any, *rest: Any, **options: Any) -> Any:
         marks = len(list(self.marks.iterdir()))
-        assert not marks or "garden 2?\n</question>\n<answer>" not in context  # its statements were made
+        if marks and parent_process():  # no actor of a cluster: its statements are in the journal
+            assert "garden 2?\n</question>\n<answer>" not in context
         if "Question: What grows in garden 2?" in str(items) and marks < self.times:
             (self.marks / str(os.getpid())).touch()
             self.odd()
@@ -111,8 +113,8 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
     slow.odd = partial(sleep, 600)  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "run", slow, workers=2, progress=stop)
-    assert '"judgement": "support", "sample": "2"' in (tmp_path / "run" / "journal.jsonl").read_text()
     assert len(judged(tmp_path / "run")) < len(judged(alone))
+    assert '"judgement": "support", "sample": "2"' in (tmp_path / "run" / "journal.jsonl").read_text()
     run(tmp_path / "run", workers=2)
     assert same(alone, tmp_path / "run")
 
