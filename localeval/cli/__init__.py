@@ -18,7 +18,7 @@ import click
 
 from localeval.errors import LocalevalError
 from localeval.system.offline import attempts, offline, set_switches
-from localeval.system.terminal import say
+from localeval.system.terminal import drop_output, say
 from localeval.text.display import printable
 
 EXIT_CODES = """\b
@@ -88,6 +88,10 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="localeval.escaped")
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and isinstance(out.buffer, io.RawIOBase):  # by PYTHONUNBUFFERED
+        # Else what a full disk or a closed pipe does not take is dropped without an error.
+        sys.stdout = open(out.fileno(), "w", encoding=out.encoding, errors=out.errors, closefd=False)  # noqa: SIM115
     try:
         Path.cwd()
     except OSError:
@@ -118,6 +122,7 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         if traceback.extract_tb(error.__traceback__)[-1].name != click.echo.__name__:
             raise
+        drop_output()
         say(f"localeval: the output can't be written ({error.strerror}); make room, or write elsewhere.")
         sys.exit(2)
     finally:

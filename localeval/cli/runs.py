@@ -25,7 +25,7 @@ from localeval.runs.rescore import rescore as rescore_run
 from localeval.runs.result import Result, results_text
 from localeval.runs.shards import merge as merge_runs
 from localeval.system.files import atomic_write, writing_to
-from localeval.system.terminal import say
+from localeval.system.terminal import drop_output, say
 
 GATES = [
     click.Option(
@@ -53,8 +53,11 @@ GATES = [
 
 
 def show(result: Result, as_json: bool = False) -> None:
-    """Print a result, and explain its reason codes on stderr."""
-    click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    """Print a result, and explain its reason codes on stderr. A closed pipe is no error."""
+    try:
+        click.echo(result.to_json() if as_json else as_text(result), nl=not as_json)
+    except BrokenPipeError:
+        drop_output()
     for line in reasons_told(result):
         say(line)
 

@@ -2,8 +2,9 @@
 
     {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
 
-A line is written before the next judgement begins, and synced to the disk once a second. A damaged line is
-reported, moved to `damaged.jsonl`, and judged again. Only one process may write at a time.
+A line is written before the next judgement begins, and synced to the disk once a second. (Workers send a line
+when it is made, those of a cluster when its sample is done.) A damaged line is reported, moved to
+`damaged.jsonl`, and judged again. Only one process may write at a time.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class Journal:
 
         lock = folder / LOCK
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            Path(os.path.realpath(folder)).mkdir(parents=True, exist_ok=True)  # also where a link leads
             with ExitStack() as stack:
                 stack.callback(lock_file(lock, 0).release)  # the system does it if the process is killed
                 lock.write_text(f"{os.getpid()}\n", encoding="ascii")

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from localeval.errors import InputError, ModelBroken, ModelError
 from localeval.judge import Judge
-from localeval.runs.workers import Answer, Task, Worker, WorkerLost, answer
+from localeval.runs.workers import Answer, Keep, Line, Task, Worker, WorkerLost, answer
 from localeval.system.offline import is_offline, offline
 from localeval.text.display import shorten
 
@@ -72,13 +72,16 @@ class Actor(Worker):
         except self._ray.exceptions.RayError as error:
             raise WorkerLost(f"{shorten(error)}; is localeval on its machine?") from error
 
-    def judge(self, task: Task) -> Answer:
+    def judge(self, task: Task, keep: Keep) -> Answer:
         try:
-            return cast("Answer", self._ray.get(self._actor.judge.remote(task)))
+            answer, lines = self._ray.get(self._actor.judge.remote(task))
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except self._ray.exceptions.RayError as error:  # the actor, its process or its machine is gone
             raise WorkerLost from error
+        for line in lines:
+            keep(line)
+        return cast("Answer", answer)
 
     def stop(self) -> None:
         with suppress(Exception):  # it may be gone already, and the cluster with it
@@ -97,13 +100,14 @@ class _RemoteJudge:
     def ready(self) -> None:
         """Return; the call runs only once the cluster has room for the actor."""
 
-    def judge(self, task: Task) -> Answer:
+    def judge(self, task: Task) -> tuple[Answer, list[Line]]:
         import ray
 
         if self._judge is None:
             self._judge = self._load_judge(ray.util.get_node_ip_address())
         node = ray.get_runtime_context().get_node_id()
-        return answer(self._judge, task)._replace(node=node)
+        lines: list[Line] = []
+        return answer(self._judge, task, lines.append)._replace(node=node), lines
 
     def _load_judge(self, node: str) -> Judge:
         try:

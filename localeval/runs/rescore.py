@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.errors import InputError
-from localeval.judgements import JudgeContext, Judgement, Records, make_records
+from localeval.judgements import JudgeContext, Judgement, Records, make_records, with_needs
 from localeval.judgements.calibration import curves_for, curves_of, curves_to_json
 from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
@@ -65,23 +65,24 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     keeps_reasons = curves_to_json(curves) == original.calibration and choices.threshold == original.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
-    def find_stored(keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
-        if (record := lookup.find(keys, judgement, sample, records)) is None:
-            missing[judgement.name].append(sample.id)
-        return record
-
     scored = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
     for index, sample in enumerate(samples):
         keys = lookup.keys(index)
         required = [name for metric in scorable(selected, sample) for name in metric.judgements]
-        records, record_keys = make_records(sample, required, partial(find_stored, keys))
+        records, record_keys = make_records(sample, required, partial(lookup.find, keys))
+        for judgement in with_needs(required):
+            if judgement.name not in records:
+                missing[judgement.name].append(sample.id)
         if not missing:
             scores = compute_all(selected, sample, records, choices, curves)
             if "support" in record_keys and keeps_reasons and "reasons" in keys:
                 record_keys["reasons"] = keys["reasons"]
             scored.put(index, scores, records, record_keys)
     if missing:
-        lacking = [f"{name} of {len(ids)} samples ({join_some(ids, 5)})" for name, ids in missing.items()]
+        lacking = [
+            f"{name} of {len(ids)} sample{'s' * (len(ids) > 1)} ({join_some(ids, 5)})"
+            for name, ids in missing.items()
+        ]
         names = ",".join(dict.fromkeys([*config.metrics, *(m.name for m in selected)]))
         raise InputError(
             f"{folder}: the journal does not hold {', '.join(lacking)}; give the run's `evaluate` command "

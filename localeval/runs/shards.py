@@ -103,7 +103,9 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
                 f"{folder}: its journal lacks judgements of its results; give its `evaluate` command again."
             )
     configs = [load_config(folder) for folder in folders]
-    config = configs[0].model_copy(update={"watched": all(c.watched for c in configs)})
+    watched = all(config.watched for config in configs)
+    # The results' metrics: only their records are copied, and a shard that was rescored may have fewer.
+    config = configs[0].model_copy(update={"watched": watched, "metrics": first.metrics})
     with open_run(output, samples, config, lambda: None) as (journal, _):
         note_shard(output, None)
         scored = ScoredSamples(samples, journal.lines, first_item.curves, first_item.threshold)

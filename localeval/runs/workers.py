@@ -13,14 +13,14 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from threading import RLock, Thread
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from pydantic import BaseModel
 
 from localeval.engine.engine import Engine
 from localeval.engine.interface import physical_cores
 from localeval.engine.memory import available
-from localeval.errors import InputError
+from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
 from localeval.judgements.journal import Journal, find_believed, key_of_failure
@@ -36,8 +36,19 @@ AUTO_THREADS = 4
 
 Judged = tuple[int, dict[str, BaseModel], dict[str, str]]
 Wanted = Callable[[Sample], Sequence[str]]
-Line = tuple[str, str, str, dict[str, Any], Mapping[str, Any]]
-"""Arguments of `Journal.put`."""
+
+
+class Line(NamedTuple):
+    """The arguments of `Journal.put`."""
+
+    key: str
+    judgement: str
+    sample: str
+    record: dict[str, Any]
+    cost: Mapping[str, Any]
+
+
+Keep = Callable[[Line], None]
 
 
 class Task(NamedTuple):
@@ -55,7 +66,6 @@ class Answer(NamedTuple):
 
     records: dict[str, BaseModel]
     keys: dict[str, str]
-    lines: list[Line]
     refused: int
     node: str
 
@@ -70,8 +80,8 @@ class Worker(Protocol):
     def ready(self) -> None:
         """Wait until the worker can take a task. Raises WorkerLost."""
 
-    def judge(self, task: Task) -> Answer:
-        """Wait for the answer. Raises WorkerLost, or whatever the judging raised."""
+    def judge(self, task: Task, keep: Keep) -> Answer:
+        """Wait for the answer, and `keep` the lines. Raises WorkerLost, or whatever the judging raised."""
 
     def stop(self) -> None:
         """End the worker, whatever it is doing. Any thread may call this, and more than once."""
@@ -102,15 +112,16 @@ class Process(Worker):
                 'its process ended; a script has to call evaluate below `if __name__ == "__main__":`'
             ) from error
 
-    def judge(self, task: Task) -> Answer:
+    def judge(self, task: Task, keep: Keep) -> Answer:
         try:
             self._pipe.send(task)
-            answer: Answer | Exception = self._pipe.recv()
+            while isinstance(answer := self._pipe.recv(), Line):
+                keep(answer)
         except (EOFError, OSError) as error:
             raise WorkerLost from error
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return cast("Answer", answer)
 
     def stop(self) -> None:
         self._process.kill()
@@ -121,25 +132,24 @@ class Process(Worker):
 
 
 class _SampleJournal(Journal):
-    """A sample's records in the driver's journal, and the lines to be added to it."""
+    """A sample's records in the driver's journal, which keeps the lines that are added."""
 
-    def __init__(self, records: Mapping[str, dict[str, Any]]) -> None:
+    def __init__(self, records: Mapping[str, dict[str, Any]], keep: Keep) -> None:
         super().__init__()
-        self._stored = records
-        self.added: list[Line] = []
+        self._stored, self._keep = records, keep
 
     def get(self, key: str) -> dict[str, Any] | None:
         return self._stored.get(key)
 
     def put(self, *line: Any) -> None:
-        self.added.append(line)
+        self._keep(Line(*line))
 
 
-def answer(judge: Judge, task: Task) -> Answer:
-    """Judge the sample of a task; called in a worker."""
-    attempts_before, journal = attempts(), _SampleJournal(task.stored)
+def answer(judge: Judge, task: Task, keep: Keep) -> Answer:
+    """Judge the sample of a task, and `keep` each line as it is made; called in a worker."""
+    attempts_before, journal = attempts(), _SampleJournal(task.stored, keep)
     records, keys = judge.judge_with_keys(task.sample, task.required, task.options, journal)
-    return Answer(records, keys, journal.added, attempts() - attempts_before, platform.node())
+    return Answer(records, keys, attempts() - attempts_before, platform.node())
 
 
 def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
@@ -157,7 +167,7 @@ def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
             task = pipe.recv()
             try:
                 judge = judge or stack.enter_context(load())
-                result: Answer | Exception = answer(judge, task)
+                result: Answer | Exception = answer(judge, task, pipe.send)
             except Exception as error:  # noqa: BLE001 (raised again in the driver)
                 result = error
             pipe.send(result)
@@ -241,7 +251,7 @@ class Workers:
         self._workers: dict[Worker, str] = {}  # worker -> its node, once it has answered
         self._stopped = False
         self._tasks: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()  # and the number of the try
-        self._done: SimpleQueue[tuple[Task, Answer | None] | Exception] = SimpleQueue()
+        self._done: SimpleQueue[Line | tuple[Task, Answer | None] | Exception] = SimpleQueue()
 
     def __str__(self) -> str:
         nodes = set(self._workers.values()) - {""}
@@ -280,6 +290,10 @@ class Workers:
                 self._tasks.put(None)
             for thread in threads:
                 thread.join()
+            while not self._done.empty():  # what the workers made before they were stopped
+                if isinstance(result := self._done.get(), Line):
+                    with suppress(FolderError):  # the run ends with an error already
+                        self._write(result, journal)
 
     def _run_worker(self) -> None:
         """Start a worker and give it one task after the other; start another worker where it is lost."""
@@ -309,9 +323,14 @@ class Workers:
                     del self._workers[worker]
 
     def _judge_task(self, worker: Worker, task: Task, tries: int) -> None:
-        """Have a task judged; where the worker is lost, leave it to another one. Raises WorkerLost."""
+        """Have a task judged; where the worker is lost, leave the rest to another one. Raises WorkerLost."""
+
+        def keep(line: Line) -> None:
+            task.stored[line.key] = line.record
+            self._done.put(line)
+
         try:
-            answer = worker.judge(task)
+            answer = worker.judge(task, keep)
             self._workers[worker] = answer.node
             self._done.put((task, answer))
         except WorkerLost:
@@ -322,19 +341,20 @@ class Workers:
             raise
 
     def _next_answer(self, journal: Journal) -> Judged:
-        """Wait for the next answer, and write its records. Raises whatever a worker raised."""
-        result = self._done.get()
+        """Wait for the next answer, and write the lines until then. Raises whatever a worker raised."""
+        while isinstance(result := self._done.get(), Line):
+            self._write(result, journal)
         if isinstance(result, Exception):
             raise result
         task, answer = result
         if answer is None:
             return self._fail(task, journal)
         self.refused += answer.refused
-        for line in answer.lines:
-            key, judgement, *_ = line
-            if find_believed(journal, JUDGEMENTS[judgement], key) is None:  # else a sample has the same texts
-                journal.put(*line)
         return task.position, answer.records, answer.keys
+
+    def _write(self, line: Line, journal: Journal) -> None:
+        if find_believed(journal, JUDGEMENTS[line.judgement], line.key) is None:  # a twin may have written it
+            journal.put(*line)
 
     def _look_up(
         self, sample: Sample, required: Sequence[str], journal: Journal

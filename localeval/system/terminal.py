@@ -1,7 +1,8 @@
-"""Messages to the user on stderr."""
+"""Messages to the user on stderr, and the end of stdout."""
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 
@@ -14,3 +15,8 @@ def say(line: str) -> None:
         return
     with suppress(OSError):  # a message that can't be written, as on a full disk, stops no work
         print(printable_lines(line), file=sys.stderr, flush=True)
+
+
+def drop_output() -> None:
+    """Drop what stdout did not take; Python would try to write it again when it ends, with exit code 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

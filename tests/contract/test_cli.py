@@ -3,11 +3,12 @@
 import csv
 import io
 import json
+import os
+import resource
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
@@ -309,15 +310,20 @@ def test_signs_that_an_encoding_lacks_are_escaped(encoding: str, monkeypatch: py
     assert json.loads(printed("rescore", "run", "--json"))["samples"][0]["id"] == "茶"
 
 
-@pytest.mark.parametrize("words", ["rescore run --json", "--help"])
-def test_output_that_finds_no_room_is_exit_2_in_a_sentence(
-    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_with_no_room_is_exit_2_and_told_and_a_closed_pipe_keeps_the_gates(unbuffered: str) -> None:
     judged(Path("run"), [0.9])
-    with suppress(OSError), Path("/dev/full").open("w") as full:
-        monkeypatch.setattr(sys, "stdout", full)
-        with pytest.raises(SystemExit, match="2"):
-            cli.main(words.split())
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    start = partial(subprocess.run, env=env, stderr=subprocess.PIPE, text=True, timeout=60)
+    rescore = [*COMMAND, "rescore", "run", "--json", "--fail-under", "faithfulness=0", "--junit", "out.xml"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = start(rescore, stdout=writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr.count("\n"), Path("out.xml").exists()) == (0, 1, True)
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
+    with Path("cut.json").open("w") as cut, Path("/dev/full").open("w") as full:
+        faults = [start(rescore, stdout=cut, preexec_fn=limit), start([*COMMAND, "--help"], stdout=full)]
         assert subprocess.run([*COMMAND, "report", "nothing"], stderr=full, timeout=60).returncode == 2
-    message = capsys.readouterr().err.strip().splitlines()[-1]
-    assert message.startswith("localeval: the output can't be written (No space left on device)")
+    for done, why in zip(faults, ("File too large", "No space left on device"), strict=True):
+        assert (done.returncode, done.stderr.count("\n"), f"written ({why})" in done.stderr) == (2, 1, True)

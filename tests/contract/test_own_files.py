@@ -69,6 +69,7 @@ def test_a_damaged_file_of_the_run_is_written_anew_and_the_users_stay(name: str,
 
 @pytest.mark.parametrize("left", range(1, 5))
 def test_a_run_that_ended_at_its_very_beginning_goes_on(left: int, tmp_path: Path) -> None:
+    (tmp_path / "whole").symlink_to("made/there")
     judge_rows(ROWS, tmp_path / "whole")
     whole, run = contents(tmp_path / "whole"), tmp_path / "run"
     run.mkdir()

@@ -80,7 +80,7 @@ def test_what_needs_other_judgements_is_refused_and_named_with_its_samples(run: 
         rescore(run, ["context_relevance"])
     journal = run / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
-    assert "support of 1 samples (a)" in refused()
+    assert "support of 2 samples (a, b), statements of 1 sample (b)" in refused()
 
 
 def test_a_configuration_of_another_form_is_refused_with_the_part_that_is(run: Path) -> None:

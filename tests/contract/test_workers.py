@@ -8,20 +8,23 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from multiprocessing import parent_process
 from pathlib import Path
+from time import sleep
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
-from localeval import Judge, Result, Sample, evaluate, merge, offline
+from localeval import Judge, Result, Sample, evaluate, merge, offline, rescore
 from localeval.engine.interface import EngineError
 from localeval.errors import InputError, ModelMissing, NotComparable
 from localeval.judgements.context import Failure
 from localeval.judgements.journal import Journal
 from localeval.prompts.options import Options
 from localeval.runs import cluster
-from localeval.runs.workers import Answer, InProcess, Task, WorkerLost, Workers, answer, choose_workers
+from localeval.runs.folder import finish
+from localeval.runs.workers import Answer, InProcess, Keep, Task, WorkerLost, Workers, answer, choose_workers
 from localeval.testing import FakeEngine, fake_judge
 from tests.commands import localeval, said
 from tests.runs import write_rows
@@ -40,7 +43,7 @@ SAMPLES = [
 
 
 class _Odd(SteadyEngine):
-    """Does something odd when it is asked about garden 7, the first `times` times that any process is."""
+    """Does something odd at the questions of garden 2, the first `times` times that any process is asked."""
 
     def __init__(self, marks: Path, times: int) -> None:
         super().__init__()
@@ -48,7 +51,10 @@ class _Odd(SteadyEngine):
         marks.mkdir()
 
     def generate(self, prefix: Any, context: str, items: Any, *rest: Any, **options: Any) -> Any:
-        if "garden 7?" in context + str(items) and len(list(self.marks.iterdir())) < self.times:
+        marks = len(list(self.marks.iterdir()))
+        if marks and parent_process():  # no actor of a cluster: its statements are in the journal
+            assert "garden 2?\n</question>\n<answer>" not in context
+        if "Question: What grows in garden 2?" in str(items) and marks < self.times:
             (self.marks / str(os.getpid())).touch()
             self.odd()
         return super().generate(prefix, context, items, *rest, **options)
@@ -98,13 +104,17 @@ def test_three_workers_write_what_one_process_writes(killed: int, alone: Path, t
 
 
 def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path: Path) -> None:
-    def stop(done: int, _: object) -> None:
-        if done == 5:
-            raise KeyboardInterrupt
+    def stop(*_: object) -> None:
+        while not any(slow.marks.iterdir()):
+            sleep(0.01)
+        raise KeyboardInterrupt
 
+    slow = _Odd(tmp_path / "marks", 1)
+    slow.odd = partial(sleep, 600)  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "run", workers=2, progress=stop)
+        run(tmp_path / "run", slow, workers=2, progress=stop)
     assert len(judged(tmp_path / "run")) < len(judged(alone))
+    assert '"judgement": "support", "sample": "2"' in (tmp_path / "run" / "journal.jsonl").read_text()
     run(tmp_path / "run", workers=2)
     assert same(alone, tmp_path / "run")
 
@@ -112,8 +122,8 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
 def test_a_sample_that_ends_three_workers_fails_and_is_made_later(alone: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "run", _Odd(tmp_path / "marks", 99), workers=2)
     failed = [(row.sample.id, name) for row in result.samples for name, s in row.scores.items() if s.reason]
-    assert failed == [("7", name) for name in METRICS]
-    assert result.samples[7].scores["faithfulness"].reason == "worker_lost"
+    assert failed == [("2", name) for name in METRICS[1:]]  # the first was made before
+    assert result.samples[2].scores["answer_relevance"].reason == "worker_lost"
     assert len(list((tmp_path / "marks").iterdir())) == 3
     run(tmp_path / "run")
     assert (alone / "results.json").read_bytes() == (tmp_path / "run" / "results.json").read_bytes()
@@ -193,13 +203,16 @@ def test_shards_merged_are_the_run_that_one_machine_makes(alone: Path, tmp_path:
     parts = shards(tmp_path, 3)
     merge(parts[::-1], tmp_path / "whole")
     assert same(alone, tmp_path / "whole")
-    rows = [(part / "samples.jsonl").read_text().splitlines() for part in parts]
-    assert sum(map(len, rows)) == len(SAMPLES)
+    assert sum((part / "samples.jsonl").read_text().count("\n") for part in parts) == len(SAMPLES)
     run(tmp_path / "again", shard="1/3")  # a folder that was a shard before
     merge(parts, tmp_path / "again")
     assert not (tmp_path / "again" / "shard.json").exists()
     run(tmp_path / "whole")  # what was merged is the run that it would have been
     assert same(alone, tmp_path / "whole")
+    for part in parts:  # as `rescore -m ... -o` does in place
+        finish(part, rescore(part, METRICS[:1]))
+    merge(parts, tmp_path / "less")
+    assert rescore(tmp_path / "less").metrics == METRICS[:1]
 
 
 def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_path: Path) -> None:
@@ -210,7 +223,7 @@ def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_
         with Journal(tmp_path) as journal:
             return list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal))
 
-    lost, done = WorkerLost("gone"), Answer({}, {}, [], 0, "here")
+    lost, done = WorkerLost("gone"), Answer({}, {}, 0, "here")
     assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, {}, {})]
     said(InputError, judge, [lost] * 4, [])
     assert "no more processes" in said(OSError, judge, [OSError(11, "no more processes")], [])
@@ -234,11 +247,11 @@ def test_a_worker_that_ends_at_its_start_ends_the_run_and_fails_no_sample(tmp_pa
 def late_worker(judge: Judge) -> Any:
     """A worker whose second answer comes with an error of the engine."""
 
-    def judge_task(task: Task) -> Answer:
+    def judge_task(task: Task, keep: Keep) -> Answer:
         if worker.judge.call_count > 1:
             error = EngineError("out of memory")
             judge.engine.generate = Mock(side_effect=error)  # type: ignore[method-assign]
-        return answer(judge, task)
+        return answer(judge, task, keep)
 
     worker = Mock()
     worker.judge.side_effect = judge_task
