@@ -193,9 +193,12 @@ def _parse_rows(
                 raise
             skipped.append(Skipped(row.place, str(error)))
             continue
-        sample = sample if sample.id else sample.model_copy(update={"id": str(row.number)})
+        place = row.place
+        if not sample.id:
+            place = f"{place} (no id, so its position)"
+            sample = sample.model_copy(update={"id": str(row.number)})
         if sample.id in places:
-            fault = f"{places[sample.id]} and {row.place} have the same id {shorten(sample.id)}"
+            fault = f"{places[sample.id]} and {place} have the same id {shorten(sample.id)}"
             raise InputError(f"{name}: {fault}; make every id unique.")
-        places[sample.id] = row.place
+        places[sample.id] = place
         yield sample

@@ -195,7 +195,9 @@ def _parquet_rows(file: Bytes, name: str, names: Names) -> Rows:
         remedy = "pip install 'localeval[tables]', or give the samples as JSONL, JSON or CSV"
         raise InputError(f"{name}: Parquet is read with pyarrow, which is not installed; {remedy}.") from None
     try:
-        table = parquet.read_table(io.BytesIO(file.read()))
+        # In this thread alone: at the exit of Python, another that still frees part of the file aborts it.
+        reader = parquet.ParquetFile(io.BytesIO(file.read()), pre_buffer=False)
+        table = reader.read(use_threads=False)
         unnamed = [column for column in table.column_names if column.startswith("__index_level_")]
         yield from table_rows(table.drop_columns(unnamed), name, names)  # pandas' index without a name
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -221,7 +223,7 @@ def table_rows(table: Any, name: str, names: Names) -> Rows:
     if hasattr(table, "iter_rows"):
         rows = table.iter_rows(named=True)
     elif hasattr(table, "to_pylist"):  # pyarrow's
-        columns = table.column_names
+        columns = getattr(table, "column_names", [])  # which an array of structs lacks
         rows = table.to_pylist()
     elif hasattr(table, "itertuples"):
         levels = [name for name in table.index.names if name is not None and name not in table.columns]
@@ -233,7 +235,7 @@ def table_rows(table: Any, name: str, names: Names) -> Rows:
     if len(set(columns)) < len(columns):
         raise InputError(f"{name}: two columns have one name; rename one of them.")
     for number, row in enumerate(rows, 1):
-        yield Row(number, f"row {number}", _clean_row(row, names))
+        yield Row(number, f"row {number}", _clean_row(row, names) if isinstance(row, Mapping) else row)
 
 
 _LANGSMITH_OBJECTS = ("inputs", "outputs", "reference_outputs")
@@ -288,7 +290,9 @@ def from_langsmith(row: Mapping[Any, Any], names: Names) -> Mapping[Any, Any]:
 
 def _clean_row(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | InputError:
     """Return the columns that are not empty, or an InputError if a cell can't be read."""
-    row = {name: value for name, cell in cells.items() if (value := _to_json_type(cell)) is not None}
+    kept = {*chain.from_iterable(names[field] for field in _LANGSMITH_FIELDS), *_LANGSMITH_OBJECTS}
+    values = {name: _to_json_type(cell, name in kept) for name, cell in cells.items()}
+    row = {name: value for name, value in values.items() if value is not None}
     for name in names["retrieved_contexts"]:
         if isinstance(text := row.get(name), str):
             try:
@@ -302,16 +306,23 @@ def _clean_row(cells: Mapping[str, Any], names: Names) -> dict[str, Any] | Input
     return row
 
 
-def _to_json_type(value: Any) -> Any:
-    """Convert a value to JSON's types: numpy's to Python's, nan to None, bytes, dates, decimals to text."""
+def _to_json_type(value: Any, kept: bool) -> Any:
+    """Convert a value to JSON's types: numpy's to Python's, nan to None, bytes in UTF-8 to text.
+
+    kept  leave other objects as they are, so that the check of the sample refuses them; else they become text
+          (dates, decimals), and other bytes None
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and value != value:
         return None
     if isinstance(value, list | tuple):
-        return [_to_json_type(item) for item in value]
+        return [_to_json_type(item, kept) for item in value]
     if isinstance(value, Mapping):
-        return {name: _to_json_type(item) for name, item in value.items()}
+        return {name: _to_json_type(item, kept) for name, item in value.items()}
     if isinstance(value, bytes):
-        return value.decode(errors="surrogateescape")
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value if kept else None
+    return value if kept or value is None or isinstance(value, str | int | float) else str(value)

@@ -79,6 +79,9 @@ class Sample(BaseModel):
             shown = shorten(repr(data), 60)
             raise InputError(f"{where}: {shown} is no sample; give an object with named columns.")
         for name, value in data.items():
+            if not isinstance(name, str):
+                shown = shorten(repr(name), 60)
+                raise InputError(f"{where}: the column name {shown} is no text; name every column with text.")
             try:  # refuse what can't be written into a run's folder
                 encoded = json.dumps([name, value], ensure_ascii=False, allow_nan=False).encode()
                 if not isinstance(value, str):

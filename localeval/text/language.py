@@ -14,6 +14,10 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _KANA_HANGUL = re.compile(r"[\u1100-\u11ff\u3041-\u30ff\u3131-\u318e\uac00-\ud7af\uff66-\uff9d]+")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5a]+")
+# What is in no language: code, a URL, an e-mail address.
+_NO_LANGUAGE = re.compile(r"`[\x00-\x5f\x61-\x7f]+`|(?<![!-~])[!-~]*(?:://|www\.|@)[!-~]+")
+_GLOSS = re.compile(r"[(（][^()（）]*[)）]")
+_LATIN_END = re.compile(r"[a-z]{2}[.?!](?:\s|\Z)")  # of a sentence
 
 # Texts with fewer words or letters are often names, whose language can't be told.
 _MIN_WORDS, _MIN_LETTERS = 5, 20
@@ -65,20 +69,33 @@ def language(text: str) -> str:
 def script(text: str) -> str:
     """Return "han", "latin" or "other", by the shares of the letters; "latin" for a text without letters.
 
+    Chinese with more Latin letters is "han" too, if they look like names and terms.
+
     >>> script("法院判决 Acme Corporation 赔偿"), script("Il pleut."), script("Идёт дождь.")
     ('han', 'latin', 'other')
     """
     if text.isascii():  # its letters, if it has any, are Latin
         return "latin"
+    text = _NO_LANGUAGE.sub(" ", text)
     letters, han, kana_hangul, latin = (
         sum(map(len, pattern.findall(text))) for pattern in (_LETTERS, _HAN, _KANA_HANGUL, _LATIN)
     )
     # One Han character carries about as much as three Latin letters: at a quarter, half of the content is
     # Chinese, though names and terms are in Latin letters. Japanese mixes its Han characters with mostly
     # kana, and Chinese has kana only in names.
-    if letters and han >= 0.25 * letters and kana_hangul <= 0.1 * (han + kana_hangul):
+    chinese = han > 0 and kana_hangul <= 0.1 * (han + kana_hangul)
+    if chinese and han >= 0.25 * letters:
         return "han"
-    return "latin" if latin >= 0.5 * letters else "other"
+    if latin < 0.5 * letters:
+        return "other"
+    # Names and terms in Latin letters begin with a capital. Most words of a language with these letters do
+    # not, and its sentences end with its own marks.
+    text = _GLOSS.sub(" ", text)
+    han, words = sum(map(len, _HAN.findall(text))), _LATIN.findall(text)
+    prose = sum(word.islower() + (word.lower() in _ENGLISH) for word in words)
+    if chinese and 2 * prose <= len(words) < 2 * han and not _LATIN_END.search(text):
+        return "han"
+    return "latin"
 
 
 @lru_cache

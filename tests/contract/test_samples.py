@@ -3,10 +3,12 @@
 import copy
 import csv
 import gzip
+import io
 import json
 import os
 import pickle
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -69,7 +71,6 @@ WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "tsv in UTF-16": ("data.tsv", lambda rows, path: as_csv(rows, path, "\t", "utf-16")),
     "packed csv": ("data.CSV.GZ", lambda rows, path: packed(as_csv(rows, path))),
     "parquet": ("data.parquet", as_parquet),
-    "gzip": ("data.jsonl.gz", lambda rows, path: packed(write_rows(path, rows))),
     "gzip by another name": ("data.jsonl", lambda rows, path: packed(write_rows(path, rows))),
     "frame": ("", lambda rows, _: pd.DataFrame(complete(rows))),
     "frame of parquet": ("data.parquet", lambda rows, path: pd.read_parquet(as_parquet(rows, path))),
@@ -77,6 +78,7 @@ WRITERS: dict[str, tuple[str, Callable[[Rows, Path], Any]]] = {
     "polars": ("", lambda rows, _: pl.DataFrame(complete(rows))),
     "lazy polars": ("", lambda rows, _: pl.LazyFrame(complete(rows))),
     "arrow": ("", lambda rows, _: pa.Table.from_pylist(complete(rows))),
+    "structs": ("", lambda rows, _: pa.array(complete(rows))),
 }
 ROWS: Rows = [
     {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]},
@@ -139,6 +141,7 @@ def test_an_id_that_is_missing_is_the_number_of_the_row_in_every_table(tmp_path:
 def test_nan_none_and_na_in_a_table_are_missing_columns(tmp_path: Path) -> None:
     columns = {"id": [1.0, float("nan")], "response": ["A", pd.NA], "retrieved_contexts": [["x"], None]}
     columns["when"] = pd.to_datetime(["2024-05-01", None])
+    columns["image"] = [b"\xff", b"\x89"]  # no text, so left out
     pd.DataFrame(columns).to_parquet(tmp_path / "data.parquet")
     first = dump("1", None, "A", ["x"], None, when="2024-05-01 00:00:00")
     for source in (pd.DataFrame(columns), tmp_path / "data.parquet"):
@@ -156,6 +159,19 @@ def test_what_parts_the_cells_is_seen_in_the_first_line_that_is_not_blank(sign: 
     assert dumped(path) == [dump("1", None, ' "A" B', None, None)]
 
 
+def test_a_parquet_file_is_read_in_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set[int]()
+
+    class Watched(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            threads.add(threading.get_ident())
+            return super().read(size)
+
+    monkeypatch.setattr("io.BytesIO", Watched)
+    assert dumped(as_parquet(ROWS, tmp_path / "data.parquet")) == dumped(ROWS)
+    assert threads == {threading.get_ident()}  # another could free the file at exit, which aborts
+
+
 def test_a_format_is_said_and_what_it_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_csv(ROWS, tmp_path / "data.txt")
     assert dumped(path, format="csv") == dumped(ROWS)
@@ -166,18 +182,15 @@ def test_a_format_is_said_and_what_it_lacks_is_told(tmp_path: Path, monkeypatch:
     assert "pip install 'localeval[tables]'" in fault(path)
 
 
-@pytest.mark.parametrize("encoding", ["gb18030", "utf-16-le", "utf-8-sig", "utf-16", "utf-32"])
-def test_encodings_can_be_named_and_unicode_shows_itself(encoding: str, tmp_path: Path) -> None:
+def test_encodings_can_be_named_or_show_themselves_and_wrong_ones_are_told(tmp_path: Path) -> None:
     rows = [{"id": "a", "response": "水车，𠀀 €"}]
-    for name, write in (WRITERS["jsonl"], WRITERS["json"], WRITERS["csv"]):
-        path = write(rows, tmp_path / name)
-        path.write_bytes(path.read_bytes().decode().encode(encoding))
-        assert dumped(path, encoding=encoding) == dumped(rows)
-        if encoding.startswith("utf"):
-            assert dumped(path) == dumped(rows)
-
-
-def test_a_wrong_or_unknown_encoding_is_told(tmp_path: Path) -> None:
+    for encoding in ("gb18030", "utf-16-le", "utf-8-sig", "utf-16", "utf-32"):
+        for name, write in (WRITERS["jsonl"], WRITERS["json"], WRITERS["csv"]):
+            path = write(rows, tmp_path / name)
+            path.write_bytes(path.read_bytes().decode().encode(encoding))
+            assert dumped(path, encoding=encoding) == dumped(rows)
+            if encoding.startswith("utf"):
+                assert dumped(path) == dumped(rows)
     path = tmp_path / "data.jsonl"
     path.write_bytes('{"answer": "A"}\n{"answer": "水车"}\n'.encode("gb18030"))
     assert "line 2: answer has bytes of another encoding" in fault(path)
@@ -202,22 +215,19 @@ Q, A, C, G = "Who won?", "Ann won.", ["Ann won the race."], "Ann."
 DOCUMENTS = [{"page_content": C[0], "type": "Document", "metadata": {}}]
 
 
-@pytest.mark.parametrize(
-    ("inputs", "outputs", "reference"),
-    [
+def test_rows_of_langsmith_are_read_as_they_are() -> None:
+    for inputs, outputs, reference in (
         ({"question": Q}, {"answer": A, "documents": DOCUMENTS}, {"answer": G}),
         ({"input": Q}, {"output": A, "contexts": C}, {"output": G}),
         ({"text": Q}, {"response": A, "docs": C}, {"text": G}),
-    ],
-)
-def test_rows_of_langsmith_are_read_as_they_are(inputs: Any, outputs: Any, reference: Any) -> None:
-    row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
-    dataset = datasets.Dataset.from_list([row])
-    formats = [dataset.with_format(name) for name in (None, "arrow", "pandas")]
-    for source in ([row], *formats, dataset.to_iterable_dataset().with_format("arrow")):
-        assert dumped(source) == [dump("1", Q, A, C, G)]
-    as_ours = dataset.with_transform(lambda rows: {"answer": [A] * len(rows["inputs"])})
-    assert dumped(as_ours) == [dump("1", None, A, None, None)]
+    ):
+        row: dict[str, Any] = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
+        dataset = datasets.Dataset.from_list([row])
+        formats = [dataset.with_format(name) for name in (None, "arrow", "pandas")]
+        for source in ([row], *formats, dataset.to_iterable_dataset().with_format("arrow")):
+            assert dumped(source) == [dump("1", Q, A, C, G)]
+        as_ours = dataset.with_transform(lambda rows: {"answer": [A] * len(rows["inputs"])})
+        assert dumped(as_ours) == [dump("1", None, A, None, None)]
 
 
 def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -> None:
@@ -237,7 +247,7 @@ def test_what_else_langsmith_has_is_kept_and_columns_can_name_what_is_inside() -
     assert read_samples([plain])[0].model_extra == {"inputs": {"question": Q}}
 
 
-def test_named_columns_are_read_and_no_other_for_that_field(tmp_path: Path) -> None:
+def test_named_columns_are_read_no_other_for_that_field_and_wrong_ones_are_told(tmp_path: Path) -> None:
     rows = [{"q": "Who?", "model_b": "Ann.", "answer": "Bob.", "ctx": '["Ann won."]', "id": "x", "key": 7}]
     columns = {"question": "q", "response": "model_b", "retrieved_contexts": "ctx", "id": "key"}
     pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
@@ -246,9 +256,6 @@ def test_named_columns_are_read_and_no_other_for_that_field(tmp_path: Path) -> N
     swapped = {"response": "reference", "reference": "response"}
     rows = [{"response": "A", "reference": "B"}]
     assert dumped(rows, columns=swapped) == [dump("1", None, "B", None, "A")]
-
-
-def test_wrong_columns_are_told_with_what_there_is() -> None:
     rows = [{"q": "Who?", "a": "Ann."}, {"a": 5}]
     assert "did you mean response?" in fault(rows, columns={"respons": "a"})
     assert "response is named twice" in fault(rows, columns={"response": "a", "answer": "q"})
@@ -288,7 +295,7 @@ HEAD = "id,answer,contexts\n"
         ("data.jsonl", '{"n": ' + "9" * 10_000 + "}", ", line 1:", "not JSON"),
         ("data.jsonl", '{"contexts": ["a", null]}', ", line 1:", "contexts, item 2 is None"),
         ("data.jsonl", '{"answer": "A", "response": "B"}', ", line 1:", "response and answer are one field"),
-        ("data.jsonl", '{"id": "2"}\n' + LINE, ":", "line 1 and line 2 have the same id 2"),
+        ("data.jsonl", '{"id": "2"}\n' + LINE, ":", "line 2 (no id, so its position) have the same id 2"),
         ("data.jsonl.gz", gzip.compress(b'{"answer": "A"}')[:-9], ":", "can't be read"),
         ("data.csv", "answer,answer\nA,B\n", ", line 1:", "answer stands twice"),
         ("data.csv", HEAD + "1,A\n", ", line 2:", "2 cells"),
@@ -331,24 +338,24 @@ def test_another_byte_anywhere_is_read_or_told_in_one_sentence(
         assert all(row.reason.isprintable() for row in read_samples(path, skip_bad=True).skipped)
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
+def test_what_holds_no_samples_is_refused_with_its_place() -> None:
+    for source, message in [
         *((path, "can't be read") for path in ("absent\n.jsonl", ".", "a\0b", "x" * 5000)),
         ({"a": "A."}, "expected a path or a list of samples"),
         (datasets.DatasetDict({"train": datasets.Dataset.from_list([{"answer": A}])}), "splits: train"),
         ([{"id": "x"}, Sample(id="x")], "sample 1 and sample 2 have the same id x"),
         ([{}, 5], "sample 2: 5 is no sample"),
-        ([{1: "x"}], "sample 1: 1 is 1"),
+        ([{1: "x"}], "sample 1: the column name 1 is no text"),
         ([{"x": {"y": [{1}]}}], "sample 1: x can't be written as JSON"),
         (pd.DataFrame({"answer": ["A", 5]}), "DataFrame, row 2: answer is 5"),
+        *((pd.DataFrame({"answer": [x]}), "answer can't be written") for x in (pd.Timestamp(0), b"\xff")),
+        (pd.DataFrame({"outputs": [{"docs": [{1}]}], "inputs": [{}]}), "row 1: docs can't be written as"),
+        (pa.array(["A"]), "StringArray, row 1: 'A' is no sample"),
         (pd.DataFrame([["A", "B"]], columns=["answer", "answer"]), "DataFrame: two columns"),
         (pa.table([["A"], ["B"]], names=["answer", "answer"]), "Table: two columns"),
         (pd.DataFrame({"answer": []}), "DataFrame: there is no sample"),
-    ],
-)
-def test_what_holds_no_samples_is_refused_with_its_place(source: Any, message: str) -> None:
-    assert message in fault(source)
+    ]:
+        assert message in fault(source)
 
 
 NUMBERED = [{"id": f"s{i}", "answer": "A."} for i in range(100)]
@@ -382,16 +389,13 @@ def test_a_column_of_lists_in_lists_is_read_or_refused(depth: int) -> None:
     assert len(samples) + len(samples.skipped) == 2
 
 
-def test_a_sample_is_drawn_by_the_seed_keeps_the_order_and_grows() -> None:
+def test_samples_are_drawn_by_the_seed_in_order_or_chosen_by_ids_each_of_which_must_be_there() -> None:
     ten = ids(sample=10, seed=1)
     assert len(ten) == 10
     assert ten == ids(sample=10, seed=1) == sorted(ten, key=lambda name: int(name[1:]))
     assert ten != ids(sample=10, seed=2)
     assert set(ten) < set(ids(sample=20, seed=1))
     assert set(ids(sample=5, limit=7)) < set(ids(limit=7))
-
-
-def test_samples_are_chosen_by_their_ids_each_of_which_must_be_there_up_to_the_limit() -> None:
     assert ids(ids=["s7", "s3", "s7"]) == ["s3", "s7"]
     assert ids(ids="s7") == ["s7"]
     assert ids(ids=["s0", "s2"], limit=3) == ["s0", "s2"]
@@ -405,30 +409,22 @@ BAD_CSV = (HEAD + 'a,A,[]\nb,B\nc,"C"C,[]\nd,D,x\nf,"C\nd,D,"[""x""]"\ne,E,[]\n'
 BAD = b'{"answer": "A"}\n{"answer": 5}\n\n[\n{"answer": "\\ud800"}\n{"answer": "B"}\n{"answer": "\xff"}\n'
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "good", "places"),
-    [
+def test_skip_bad_goes_on_behind_each_kind_of_fault_and_tells_what_was_skipped(tmp_path: Path) -> None:
+    for name, content, good, places in (
         ("data.jsonl", BAD, ["1", "6"], ["line 2", "line 4", "line 5", "line 7"]),
         ("data.csv", BAD_CSV, ["a", "e"], ["line 3", "line 4", "line 5", "lines 6 to 7"]),
         ("data.json", b'[{"id": "a"}, 5,\n{"x": NaN}, {"id": "e"}]', ["a", "e"], ["sample 2", "sample 3"]),
-    ],
-)
-def test_skip_bad_goes_on_behind_each_kind_of_fault_and_tells_what_was_skipped(
-    tmp_path: Path, name: str, content: bytes, good: list[str], places: list[str]
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    samples = read_samples(path, skip_bad=True)
-    assert [sample.id for sample in samples] == good
-    assert [skipped.place for skipped in samples.skipped] == places
-    assert fault(path) == samples.skipped[0].reason
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        samples = read_samples(path, skip_bad=True)
+        assert [sample.id for sample in samples] == good
+        assert [skipped.place for skipped in samples.skipped] == places
+        assert fault(path) == samples.skipped[0].reason
 
 
 def test_a_quote_that_takes_the_rest_of_the_file_is_refused_even_with_skip_bad(tmp_path: Path) -> None:
-    path = tmp_path / "data.csv"
-    rows = [f"{number},A{number},\n" for number in range(1, 11)]
-    rows[2] = '3,"A3,\n'
-    path.write_text(HEAD + "".join(rows))
+    (path := tmp_path / "data.csv").write_text(HEAD + '1,A,\n2,A,\n3,"A,\n' + "4,A,\n" * 7)
     assert fault(path, skip_bad=True).startswith(f"{path}, lines 4 to 11: not CSV")
     assert [sample.id for sample in read_samples(path, limit=2)] == ["1", "2"]
 

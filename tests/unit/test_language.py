@@ -30,9 +30,18 @@ def test_the_language_is_told_where_it_is_sure_and_english_where_it_is_not() -> 
         ("法abc", "zh"),
         ("abаб", "en"),
         ("公司 OpenAI 发布了 GPT 模型的新版本", "zh"),
-        ("The word 法院 means court of law.", "en"),
         ("東京へ行きました。とても楽しかったです。", "other"),
         ("这家店名叫优の良品，味", "zh"),
+        ("发至 customer@example.com，见 https://example.com/zhengce，或 `pip install localeval`。", "zh"),
+        ("在 Windows 中按 Ctrl + Shift + Esc 打开 Task Manager。", "zh"),
+        ("GPT-4 和 Claude 3 Opus 均支持 200K context window。", "zh"),
+        ("答案是 Massachusetts Institute of Technology。", "zh"),
+        ("The word 茶 (cha) means tea in Chinese, and it has spread with the trade.", "en"),
+        ("Zhang Yimou (张艺谋)", "en"),
+        ("Zhang Yimou 张艺谋 directed Hero.", "en"),
+        ("Чай (茶) растёт в горах Китая, и 北京 его пьёт.", "other"),
+        ("Le réalisateur 张艺谋 est né à Xi'an en 1950.", "other"),
+        ("詳細は www.example.com/help/contact-us をご覧ください。", "other"),
     ):
         assert language(text) == expected, text
 
