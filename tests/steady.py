@@ -3,31 +3,26 @@
 import hashlib
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, get_origin
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
 
 from localeval import Judge
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.dry_run import blank_states
-from localeval.engine.interface import EngineSettings, Frame, Reply, States, TokenUsage
+from localeval.engine.interface import EngineSettings, Frame, States
 from localeval.prompts import PromptPrefix
+from localeval.testing import FakeEngine
 
-T = TypeVar("T", bound=BaseModel)
 
-
-class SteadyEngine:
+class SteadyEngine(FakeEngine):
     """`asked` counts the calls. A list of statements is the item's last line; a "token" is a character."""
 
     def __init__(self, n_ctx: int = 100_000) -> None:
+        super().__init__([])
         self.settings = EngineSettings(n_ctx=n_ctx, n_threads=1)
-        self.spent = TokenUsage()
         self.asked = 0
-
-    def tokens(self, text: str) -> list[int]:
-        return [ord(character) for character in text]
 
     def count(self, text: str) -> int:
         return len(text)
@@ -35,38 +30,25 @@ class SteadyEngine:
     def frame(self, prefix: PromptPrefix) -> Frame:
         return Frame((), ())
 
-    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        return False
-
-    def room(self, prefix: PromptPrefix) -> int:
-        return self.settings.n_ctx
-
     def read(self, context: str, item: str, layer: int) -> States:
         return blank_states(item, max(1, self.count(item)))
 
-    def generate(
-        self, prefix: PromptPrefix, context: str, items: Sequence[str], schema: type[T], **options: Any
-    ) -> list[Reply[T]]:
+    def generate(self, prefix: Any, context: str, items: Any, schema: Any, **options: Any) -> Any:
         self.asked += 1
-        return [self._reply(f"{context}{item}{i}", item, schema) for i, item in enumerate(items)]
+        return [self._answer(f"{context}{item}{i}", item, schema) for i, item in enumerate(items)]
 
-    def _reply(self, text: str, item: str, schema: type[T]) -> Reply[T]:
+    def _answer(self, text: str, item: str, schema: Any) -> Any:
         drawn = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32
         values: dict[str, Any] = {}
-        shares: dict[str, dict[Any, float]] = {}
         for name, field in schema.model_fields.items():
             if get_origin(field.annotation) is Literal:
-                first, second = get_args(field.annotation)
-                values[name] = first if drawn >= 0.5 else second
-                shares[name] = {first: drawn, second: 1 - drawn}
+                values[name] = drawn
             elif field.annotation is str:
                 values[name] = f"What is number {drawn:.6f}?"
             else:
                 values[name] = [item.strip().splitlines()[-1].removeprefix("Sentence: ")]
-        return Reply(schema(**values), "", shares)
-
-    def close(self) -> None:
-        """Nothing to free."""
+        self._answers = [values]
+        return self._reply(schema)
 
 
 class SteadyEmbedder:

@@ -20,7 +20,6 @@ N_LAYERS, N_EMBD, N_HEADS, N_KV, N_FF, N_CTX = 2, 64, 4, 2, 96, 16384
 def write_tiny_model(
     path: Path,
     template: str | None = CHATML,
-    seed: int = 0,
     pooling: int = 0,
     lost: int | None = None,
     tokenizer: str = "gpt2",
@@ -45,7 +44,10 @@ def write_tiny_model(
     writer.add_token_merges(merges)
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
     writer.add_bos_token_id(tokens.index("<|endoftext|>"))
-    return _written(writer, path, _tensors(len(tokens), seed), lost)
+    tensors = _tensors(len(tokens))
+    if lost is not None:
+        tensors["token_embd.weight"][lost] = np.nan
+    return _written(writer, path, tensors)
 
 
 def write_tiny_spm(path: Path, prefix: bool) -> Path:
@@ -61,7 +63,7 @@ def write_tiny_spm(path: Path, prefix: bool) -> Path:
     writer.add_token_types(kinds)
     writer.add_eos_token_id(2)
     writer.add_add_space_prefix(prefix)
-    return _written(writer, path, _tensors(len(tokens), 0))
+    return _written(writer, path, _tensors(len(tokens)))
 
 
 def _begun(path: Path, template: str | None, trained: int = N_CTX, bos: bool = False) -> gguf.GGUFWriter:
@@ -80,11 +82,7 @@ def _begun(path: Path, template: str | None, trained: int = N_CTX, bos: bool = F
     return writer
 
 
-def _written(
-    writer: gguf.GGUFWriter, path: Path, tensors: dict[str, np.ndarray], lost: int | None = None
-) -> Path:
-    if lost is not None:
-        tensors["token_embd.weight"][lost] = np.nan
+def _written(writer: gguf.GGUFWriter, path: Path, tensors: dict[str, np.ndarray]) -> Path:
     for name, tensor in tensors.items():
         writer.add_tensor(name, tensor.astype(np.float32))
     writer.write_header_to_file()
@@ -94,17 +92,13 @@ def _written(
     return path
 
 
-def _tensors(n_vocab: int, seed: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
-
-    def weights(*shape: int) -> np.ndarray:
-        return rng.normal(0, 0.3, shape)
-
+def _tensors(n_vocab: int) -> dict[str, np.ndarray]:
+    normal = np.random.default_rng(0).normal
     kv = N_EMBD // N_HEADS * N_KV
     tensors = {
-        "token_embd.weight": weights(n_vocab, N_EMBD),
+        "token_embd.weight": normal(0, 0.3, (n_vocab, N_EMBD)),
         "output_norm.weight": np.ones(N_EMBD),
-        "output.weight": weights(n_vocab, N_EMBD),
+        "output.weight": normal(0, 0.3, (n_vocab, N_EMBD)),
     }
     shapes: dict[str, tuple[int, ...]] = {}
     for name, size in (("attn_q", N_EMBD), ("attn_k", kv), ("attn_v", kv)):
@@ -112,7 +106,7 @@ def _tensors(n_vocab: int, seed: int) -> dict[str, np.ndarray]:
     shapes |= {"attn_output.weight": (N_EMBD, N_EMBD), "ffn_gate.weight": (N_FF, N_EMBD)}
     shapes |= {"ffn_up.weight": (N_FF, N_EMBD), "ffn_down.weight": (N_EMBD, N_FF)}
     for i in range(N_LAYERS):
-        tensors |= {f"blk.{i}.{name}": weights(*shape) for name, shape in shapes.items()}
+        tensors |= {f"blk.{i}.{name}": normal(0, 0.3, shape) for name, shape in shapes.items()}
         tensors |= {f"blk.{i}.{name}.weight": np.ones(N_EMBD) for name in ("attn_norm", "ffn_norm")}
     return tensors
 

@@ -20,7 +20,7 @@ from localeval import cli, evaluate
 from localeval.cli.evaluate import evaluate as evaluate_command
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_JUDGE
 from localeval.testing import FakeEngine, fake_judge
-from tests.commands import localeval, process, refused
+from tests.commands import localeval, process, refused, said
 from tests.runs import judged, write_rows
 
 GOOD = {"response": "Tea grows. It sings.", "retrieved_contexts": ["Tea grows."]}
@@ -164,11 +164,15 @@ def test_skip_bad_lists_twenty_of_what_was_skipped_on_stderr_and_goes_on(bad: in
         ("score --user-input Tea?", "nothing to score"),
         ("card x -m faithfulness -m full_support", "2 are named"),
         ("nonsense", "nonsense"),
+        ("evaluate no\x1b[2J\x9bdata.jsonl", "[2J"),
+        ("evaluate --no\x1b[2Jption", "[2J"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_named_before_a_model_is_looked_for(words: str, message: str) -> None:
     Path("data.csv").write_text(table())
-    assert message in refused(*words.split())
+    fault = refused(*words.split())
+    assert message in fault
+    assert fault.isprintable()
 
 
 @pytest.mark.usefixtures("steady")
@@ -183,13 +187,6 @@ def test_a_runs_folder_is_named_after_its_shard_or_by_a_variable(monkeypatch: py
     assert "faithfulness: 9 scored" in run("rescore", "named").stdout  # as the run, whatever the variables
     monkeypatch.setenv("LOCALEVAL_BETA", "0")
     assert "(env var: 'LOCALEVAL_BETA')" in refused("evaluate", "rows.jsonl")
-
-
-def test_an_argument_is_named_without_its_control_characters() -> None:
-    for argument in ("no\x1b[2J\x9bdata.jsonl", "--no\x1b[2Jption"):
-        message = refused("evaluate", argument)
-        assert "[2J" in message
-        assert message.isprintable()
 
 
 def test_a_broken_or_missing_model_is_exit_3_with_its_path_or_the_remedy(tiny_path: Path, data: Path) -> None:
@@ -229,26 +226,20 @@ def test_only_a_command_that_keeps_its_work_is_said_to_go_on_and_an_unexpected_e
 ) -> None:
     monkeypatch.setattr(cli.commands, "main", Mock(side_effect=KeyboardInterrupt))
     monkeypatch.setattr(signal, "signal", Mock())
-    for words, goes_on in (
-        ("evaluate d.csv", 1),
-        ("evaluate x --plan", 0),
-        ("models fetch x", 1),
-        ("list", 0),
-    ):
+    told = {"evaluate d.csv": True, "evaluate x --plan": False, "models fetch x": True, "list": False}
+    for words, goes_on in told.items():
         with pytest.raises(SystemExit, match="130"):
             cli.main(words.split())
         assert ("goes on from there" in capsys.readouterr().err) == goes_on
     monkeypatch.setattr(cli.commands, "main", Mock(side_effect=OSError(5, "Input/output error")))
-    with pytest.raises(OSError, match="Input/output"):  # it is none of the output's
-        cli.main(["report", "x"])
+    assert "Input/output" in said(OSError, cli.main, ["report", "x"])  # it is none of the output's
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.Signals, code: int) -> None:
     journal = Path("run/journal.jsonl")
     rows = [{"response": f"Tea grows, {i}.", "contexts": ["Tea."] * 40} for i in range(400)]
-    lines = [json.dumps(row) + "\n" for row in rows]
-    data.write_text("".join(lines))
+    write_rows(data, rows)
     arguments = f"evaluate data.jsonl -q --statements sentences -o run --judge {tiny_path}".split()
     # Tests that a shell started in the background ignore SIGINT, and so would what they start.
     default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -263,7 +254,7 @@ def test_an_interrupted_run_can_go_on(tiny_path: Path, data: Path, sent: signal.
     assert talk.strip().splitlines()[-1].endswith(f"goes on from there: localeval {' '.join(arguments)}")
     judged_lines = journal.read_text().splitlines()
     assert len(judged_lines) > 5
-    data.write_text("".join(lines[:8]))
+    write_rows(data, rows[:8])
     run(*arguments)
     assert journal.read_text().splitlines()[: len(judged_lines)] == judged_lines
 

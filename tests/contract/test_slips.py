@@ -19,11 +19,7 @@ from tests.commands import said
 from tests.steady import SteadyEmbedder, SteadyEngine, steady_judge
 
 TEA = {"id": "a", "user_input": "Tea?", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
-
-
-def idle() -> Judge:
-    """A judge that may not be asked."""
-    return fake_judge(FakeEngine([]))
+IDLE = fake_judge(FakeEngine([]))  # a judge that may not be asked
 
 
 def refused(call: Callable[..., object], *arguments: Any, **options: Any) -> str:
@@ -47,11 +43,11 @@ SETTINGS += [("width", 0), ("width", 121), ("cache_type", "f32")]
 @pytest.mark.parametrize(
     ("call", "bad", "name"),
     [
-        (lambda bad: idle().score("faithfulness", bad), "text", "Sample"),
-        (lambda bad: idle().score(bad, TEA), ["faithfulness"], "name"),
+        (lambda bad: IDLE.score("faithfulness", bad), "text", "Sample"),
+        (lambda bad: IDLE.score(bad, TEA), ["faithfulness"], "name"),
         (lambda bad: evaluate([TEA], judge=bad), Judge, "judge"),
-        (lambda bad: evaluate([TEA], bad, idle()), "faithfulness", '"faithfulness"'),
-        (lambda bad: plan([TEA], bad, idle()), [], '"faithfulness"'),
+        (lambda bad: evaluate([TEA], bad, IDLE), "faithfulness", '"faithfulness"'),
+        (lambda bad: plan([TEA], bad, IDLE), [], '"faithfulness"'),
         (lambda bad: read_samples([TEA], limit=bad), 0, "limit"),
         (lambda bad: read_samples([TEA], sample=bad), -1, "sample"),
         (lambda bad: RunConfig(timeout=bad), float("nan"), "timeout"),
@@ -64,7 +60,7 @@ def test_a_bad_argument_is_refused_by_its_name(call: Callable[[Any], object], ba
 
 def test_a_bad_option_or_setting_is_refused_by_its_name() -> None:
     for name, bad in {**CHOICES, **NUMBERS, **PROMPTS}.items():
-        assert name in refused(evaluate, [TEA], ["faithfulness"], idle(), **{name: bad})
+        assert name in refused(evaluate, [TEA], ["faithfulness"], IDLE, **{name: bad})
     for name, bad in SETTINGS:
         assert name in refused(Judge.load, "qwen2.5-coder-1.5b", **{name: bad})
 
@@ -80,24 +76,22 @@ def test_metrics_may_be_an_iterator_and_numbers_those_of_another_library(tmp_pat
     assert result.to_dict() == same.to_dict()
 
 
-def test_an_embedder_that_does_not_tell_what_it_is_is_refused_only_where_it_is_asked() -> None:
+def test_an_embedder_that_gives_no_vectors_or_no_signature_is_refused_only_where_it_is_asked() -> None:
     mute = steady_judge(engine := SteadyEngine(), Mock(spec=["embed"]))
     assert "embedder" in refused(evaluate, [TEA], ["answer_relevance"], mute)
     assert engine.asked == 0
     assert evaluate([TEA], ["faithfulness"], mute).scores[0]["faithfulness"].status == "scored"
+    odd_rows: list[Any] = [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]]
+    for rows in odd_rows:
+        odd = Mock(embed=Mock(return_value=rows), signature=SteadyEmbedder().signature)
+        assert "embed" in refused(steady_judge(engine, odd).score, "answer_relevance", TEA)
 
 
 def test_a_metric_of_ones_own_may_give_a_value_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     half = Metric("half", "1", ("response",), (), lambda *_: Score(0.5), "")
     monkeypatch.setitem(METRICS, "half", half)
-    result = evaluate([TEA], ["half"], idle(), tmp_path)
+    result = evaluate([TEA], ["half"], IDLE, tmp_path)
     assert result.scores == [{"half": Score(0.5, 0.5)}]
     results = tmp_path / "results.json"  # earlier versions kept it so
     results.write_text(results.read_text("utf-8").replace('"soft": 0.5', '"soft": null'), "utf-8")
     assert load(tmp_path).scores == result.scores
-
-
-@pytest.mark.parametrize("rows", [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]])
-def test_an_embedder_that_gives_no_vectors_is_named(rows: Any) -> None:
-    odd = Mock(embed=lambda _: rows, signature=SteadyEmbedder().signature)
-    assert "embed" in refused(steady_judge(SteadyEngine(), odd).score, "answer_relevance", TEA)

@@ -3,7 +3,7 @@
 import json
 import shutil
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -118,11 +118,9 @@ def test_a_hypothesis_is_never_cut_off_and_what_does_not_fit_is_refused(classifi
     long = "the end is near " * 100
     plain, negated = classifier.probabilities([("the " * 500, long), ("the " * 500, f"{long} not")])
     assert plain != negated
-    with pytest.raises(ContextTooLong):
-        classifier.probabilities([("", "the " * MAX_PAIR_TOKENS)])
+    assert said(ContextTooLong, classifier.probabilities, [("", "the " * MAX_PAIR_TOKENS)])
     for context in (" ".join(FILLERS), "long" * WINDOW):  # more than eight windows, and no sentence to cut at
-        with pytest.raises(ContextTooLong, match="fit a window"):
-            classifier.support([context], ["Tea grows."])
+        assert "fit a window" in said(ContextTooLong, classifier.support, [context], ["Tea grows."])
 
 
 def test_of_several_windows_the_best_decides(monkeypatch: pytest.MonkeyPatch, classifier: Classifier) -> None:
@@ -130,22 +128,16 @@ def test_of_several_windows_the_best_decides(monkeypatch: pytest.MonkeyPatch, cl
     assert classifier.support(["Tea is", "grown."], ["Tea grows."]) == (alone, 1)
     assert classifier.support(["Tea."], []) == ([], 0)
     monkeypatch.setattr("localeval.engine.hhem.WINDOW", 300)
-    answers: dict[tuple[str, str], float] = {}
-    ask = classifier.probabilities
-
-    def note(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        answers.update(zip(pairs, probabilities := ask(pairs), strict=True))
-        return probabilities
-
-    monkeypatch.setattr(classifier, "probabilities", note)
+    monkeypatch.setattr(classifier, "probabilities", asked := Mock(wraps=classifier.probabilities))
     statements = ["Tea grows.", "The mill is high."]
     support, count = classifier.support([" ".join(FILLERS[:14]), "Tea grows."], statements)
-    windows = {window for window, _ in answers}
+    windows = {window for call in asked.call_args_list for window, _ in call.args[0]}
     assert len(windows) == count == 3
     assert max(len(classifier._loaded()[1].ids(window)) for window in windows) <= 300
     for text, best in zip(statements, support, strict=True):
-        of_windows = [answers[window, text] for window in windows]
-        assert min(of_windows) < best == max(of_windows)
+        of_windows = classifier.probabilities([(window, text) for window in windows])
+        assert min(of_windows) < best - 1e-6
+        assert best == pytest.approx(max(of_windows), abs=1e-6)
 
 
 def spoil_tokenizer(folder: Path) -> None:

@@ -135,8 +135,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Any]:
 def test_a_row_is_the_mean_of_the_tokens_vectors_scaled_to_length_1(tiny: tuple[Path, Any]) -> None:
     folder, network = tiny
     rows = Embedder.load(folder).embed(TEXTS)
-    assert (rows.dtype, rows.shape) == (np.dtype(np.float32), (len(TEXTS), 16))
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+    assert rows.dtype == np.float32
     means = np.array([tokens(folder, network, text).mean(axis=0) for text in TEXTS])
     np.testing.assert_allclose(rows, means / np.linalg.norm(means, axis=1, keepdims=True), atol=2e-6)
     assert np.abs(rows[0] - rows[1]).max() > 0.01
@@ -230,14 +229,11 @@ def test_a_catalogs_pickle_is_converted_once_and_again_when_changed(small: tuple
     assert (folder / SAFE).read_bytes() == weights
 
 
-class Bomb:
-    """Writes a file when it is unpickled."""
+class Bomb(str):
+    """The path of a file that is written when this is unpickled."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return Path.touch, (self.path,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path(self),)
 
 
 @pytest.mark.parametrize("known", ["", "unpinned", "pinned"])
@@ -333,7 +329,6 @@ def test_a_catalogs_prefix_stands_before_each_text(monkeypatch: pytest.MonkeyPat
     texts = ["where does tea grow", "tea"]
     bare, named = Embedder.load(folder), Embedder.load("small")
     assert (named.embed(texts) == bare.embed([f"query: {text}" for text in texts])).all()
-    assert not np.allclose(named.embed(texts), bare.embed(texts))
     assert named.signature()["prefix"] == "query: "
 
 

@@ -85,18 +85,15 @@ def test_a_fit_finds_the_curve_of_its_labels() -> None:
     assert (fitted.coverage, fitted.unknown_number, fitted.intercept) == pytest.approx((2, -2, -1), abs=0.3)
 
 
-def test_a_few_labels_without_one_mistake_give_a_sane_curve() -> None:
-    """With the targets 7/8 and 1/8 of 12 labels, and the prior, a weight w is 2 logit(7/8 - w / 24)."""
+def test_labels_without_a_mistake_are_fitted_to_the_targets_of_platt_many_or_few() -> None:
+    """Of n labels 1 the target is (n + 1) / (n + 2), of n labels 0 it is 1 / (n + 2) (Platt 1999)."""
+    plain = fit([verdicts(0.9)] * 20 + [verdicts(0.1)] * 8, [1] * 20 + [0] * 8)
+    assert (plain.apply(0.9), plain.apply(0.1)) == pytest.approx((21 / 22, 1 / 10), abs=1e-3)
+    # With the targets 7/8 and 1/8 of 12 labels, and the prior, a weight w is 2 logit(7/8 - w / 24).
     for field, value in (("unknown_numbers", ("70",)), ("coverage", 0.0)):
         bad = [(verdicts(0.5)[0].model_copy(update={field: value}),)] * 6
         fitted = fit([*[verdicts(0.5)] * 6, *bad], [1] * 6 + [0] * 6)
         assert abs(getattr(fitted, field.removesuffix("s"))) == pytest.approx(2.45, abs=0.01)
-
-
-def test_labels_without_a_mistake_are_fitted_to_the_targets_of_platt() -> None:
-    """Of n labels 1 the target is (n + 1) / (n + 2), of n labels 0 it is 1 / (n + 2) (Platt 1999)."""
-    plain = fit([verdicts(0.9)] * 20 + [verdicts(0.1)] * 8, [1] * 20 + [0] * 8)
-    assert (plain.apply(0.9), plain.apply(0.1)) == pytest.approx((21 / 22, 1 / 10), abs=1e-3)
 
 
 def test_a_sample_has_no_part_in_the_curve_that_it_is_measured_under() -> None:
