@@ -100,9 +100,9 @@ def watched_judge(log: Path) -> Judge:
     """Return a judge that logs, in a worker, when it started and finished each sample."""
     answer = workers.answer
 
-    def logged_answer(judge: Judge, task: workers.Task) -> workers.Answer:
+    def logged_answer(judge: Judge, task: workers.Task, keep: workers.Keep) -> workers.Answer:
         start = time.time()
-        result = answer(judge, task)
+        result = answer(judge, task, keep)
         with log.open("a") as file:
             file.write(f"{os.getpid()} {start} {time.time()}\n")
         return result
