@@ -95,6 +95,10 @@ def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engi
     estimate = plan([TEA, {**TEA, "id": "b", "response": "Tea sings."}], ["faithfulness"], NEVER, output=run)
     assert (estimate.to_make, estimate.kept) == (2, 2)
     assert (estimate.tokens[0], estimate.tokens[1] > 0) == (0, True)
+    judge = fake_judge(FakeEngine(YES[:1]), classifier=FakeClassifier({"Tea grows.": 0.9}))
+    evaluate([TEA], ["faithfulness_hhem"], judge, output=tmp_path / "hhem")
+    estimate = plan([TEA], ["faithfulness_hhem"], NEVER, output=tmp_path / "hhem")
+    assert (estimate.to_make, estimate.kept) == (0, 2)
     for error, counts in ((EngineError("no cell is free"), (1, 1)), (ContextTooLong("too long"), (0, 2))):
         folder = tmp_path / type(error).__name__
         evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine([YES[0], error])), output=folder)
