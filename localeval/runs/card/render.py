@@ -92,10 +92,9 @@ def _notes(card: Card) -> list[str]:
     lines.append(f"baseline: {card.baseline}, which needs no model")
     if card.signature.raw:
         lines.append("soft and value are raw: no calibration is in force for this judge and these options")
+    has_refitted = any("soft refitted" in part.scores for part in card.parts)
     for language, fitted in card.in_force.items():
-        same_name = fitted.get("dataset") == card.dataset and any(
-            "soft refitted" in p.scores for p in card.parts
-        )
+        same_name = has_refitted and fitted.get("dataset") == card.dataset
         advice = "; if these are the same labels, read the lines that say refitted" if same_name else ""
         source = f"{fitted.get('labels')} labels of {fitted.get('dataset')}, {fitted.get('date')}"
         lines.append(f"in force for {language}: a calibration fitted on {source}{advice}")
