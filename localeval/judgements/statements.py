@@ -20,9 +20,9 @@ from localeval.text.claims import extract_claims, has_content, is_claim
 from localeval.text.display import one_line
 from localeval.text.language import language, strip_thinking
 from localeval.text.numbers import counts
-from localeval.text.overlap import long_numbers, omits_content, shared_weight, term_positions, terms
+from localeval.text.overlap import TERM, long_numbers, omits_content, shared_weight, term_positions, terms
 
-VERSION = "9"
+VERSION = "10"
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 # Words that change what a statement means. The t is that of "can't", 几 and 差 are those of 几乎 and 差点.
@@ -31,6 +31,8 @@ _MEANING_CHANGERS = frozenset("不没无未非否若只仅几差称说据").unio
     ("only", "almost", "nearly", "fewer", "less", "might", "could", "allegedly", "reportedly"),
     ("said", "says", "claims", "claimed", "denies", "denied", "alleged", "supposedly"),
 )
+_SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of" names what the question asks
+_FOUR_HAN = re.compile(r"(?=([㐀-鿿豈-﫿]{4}))")  # a name of two characters makes three pairs of them new
 _ARTICLES = frozenset(("the", "a", "an"))
 WHOLE_CLAUSE = 8  # terms; a name that replaces a pronoun has fewer
 
@@ -39,8 +41,8 @@ class SentenceStatements(Record):
     """One sentence of the text, its offsets there, and the statements that it makes.
 
     cut  "" or why the list is not as the model wrote it: "budget" or "repetition" ended it; with "strays" it
-         was not about this sentence, with "details" it left out a number or a clause: the sentence itself is
-         the statement
+         was not about this sentence, with "invented" it had a name, number or subject of its own, with
+         "details" it left out a number or a clause: the sentence itself is the statement
     """
 
     sentence: str
@@ -87,8 +89,8 @@ class StatementsTask:
     def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
         """Ask for the statements of each sentence (see `extract_claims`), and drop repeated ones.
 
-        A sentence is its own statement if the model finishes no statement for it, or leaves out a number or a
-        clause of it. Where the sentences are the statements, no model is asked.
+        A sentence is its own statement if the model finishes no statement for it, adds a name or a number, or
+        leaves out a number or a clause of it. Where the sentences are the statements, no model is asked.
         """
         [text], question = texts_of(sample, self.column), sample.user_input or ""
         language_code = language(text)
@@ -108,7 +110,7 @@ class StatementsTask:
                 # A statement repeats its subject, so together they are longer than the sentence.
                 budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
             )
-            statement_filter = StatementFilter([s.text for s in sentences], question)
+            statement_filter = StatementFilter([s.text for s in sentences], question, text)
             lists += (statement_filter.choose(i, reply) for i, reply in enumerate(replies))
         unique = _without_duplicates(texts for texts, _ in lists)
         return StatementsRecord(
@@ -124,9 +126,10 @@ class StatementsTask:
 class StatementFilter:
     """Chooses from what a model wrote for each sentence of a text the statements that the sentence makes."""
 
-    def __init__(self, sentences: Sequence[str], question: str = "") -> None:
+    def __init__(self, sentences: Sequence[str], question: str = "", text: str = "") -> None:
         self._sentences, self._question = sentences, question
         self._terms = [terms(sentence) for sentence in sentences]
+        self._known = terms(question).union(terms(text), *self._terms)
         self._positions = term_positions(self._terms)
         # A term that occurs in many sentences says little about any of them.
         counts = Counter(chain(*self._terms, terms(question)))
@@ -142,6 +145,8 @@ class StatementFilter:
         (['Rain falls in May 1962.'], 'details')
         """
         whole, written = one_line(self._sentences[i]), [*map(one_line, reply.value.statements)]
+        if any(map(self.invents, written)):
+            return [whole], "invented"
         texts = [text for text in written if is_claim(text) and not self.strays(text, i)]
         # What was written may fail `is_claim` only because a title at its end is a question, or because the
         # sentence itself is no more than a mention ("[1962]").
@@ -171,6 +176,22 @@ class StatementFilter:
         other = self._terms[shared.index(highest)] if highest else frozenset[str]()
         clause = (statement_terms & other) - own_terms
         return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > own_weight)
+
+    def invents(self, statement: str) -> bool:
+        """Return whether a statement has a name, number or subject that neither text nor question has.
+
+        Where these do not tell what "it" is, a small model takes a name of its worked examples.
+
+        >>> answer = StatementFilter(["1889"], "When was it completed?")
+        >>> answer.invents("The Orrin Bridge was completed in 1889."), answer.invents("The mill is of 1889.")
+        (True, True)
+        >>> answer.invents("It was completed in 1889."), answer.invents("The year of completion is 1889.")
+        (False, False)
+        """
+        words = [found[0] for found in TERM.finditer(statement) if found.start() or found[0][0].isdigit()]
+        names = [word for word in words if word[0].isdigit() or word[0].isupper()]
+        is_known = self._known.issuperset(map(str.lower, names + _SUBJECT.findall(statement)))
+        return not is_known or any(map(self._known.isdisjoint, map(terms, _FOUR_HAN.findall(statement))))
 
     def _weight(self, text_terms: frozenset[str]) -> float:
         """Sum the weights of terms of the text, in sorted order, so that the bits are always the same."""

@@ -1,4 +1,4 @@
-"""Find the sentences of a text that make claims: not headings, questions or lead-ins."""
+"""Find the sentences of a text that make claims: not headings, questions, lead-ins or calls ("Sure!")."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ _MAX_BRACKET_DEPTH = 4  # of nested brackets that are removed
 _MIN_DROPPED_TERMS = 2  # "for example," has fewer
 _MAX_NEARBY = 300  # characters examined around a sentence, which keeps the time linear
 _SENTENCE_ENDS = (".", "!", "\u3002", "\uff01")
+# Beside other sentences "Sure!" says nothing, nor "Yes." without the question.
+_CALL = re.compile(
+    r"\W*(?:(?:[A-Za-z]+|[㐀-鿿]{1,2})[!！]|(?:yes|no|是的?|不是|对|不对)[.。])\W*", re.IGNORECASE
+)
 _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and questions
 
 
@@ -33,7 +37,7 @@ _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and 
 def extract_claims(text: str) -> list[Sentence]:
     """Find the sentences of a text that make claims.
 
-    Where there are none, returns headings and mentions ("[3]", "(3)"), since an answer may be no more.
+    Where there are none, returns headings, mentions ("[3]", "(3)") and calls, since an answer may be no more.
 
     >>> [s.text for s in extract_claims("# Tea\\nIt grows.")]
     ['It grows.']
@@ -52,12 +56,14 @@ def extract_claims(text: str) -> list[Sentence]:
 
 
 def is_claim(text: str) -> bool:
-    """Return whether `text` is a claim: no bare marks or "(Passage 1)", no lead-in and no question.
+    """Return whether `text` is a claim: no bare mark or "(Passage 1)", lead-in, question or one-word call.
 
     >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
     (False, False, True)
+    >>> is_claim("Sure!"), is_claim("Yes."), is_claim("Do not mix them!")
+    (False, False, True)
     """
-    return has_content(text) and not _is_lead_in(text)
+    return has_content(text) and not _is_lead_in(text) and not _CALL.fullmatch(text)
 
 
 def has_content(text: str) -> bool:

@@ -40,9 +40,12 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
         ("Trams run, if it rains.", [RAIN], RAIN),
         ("茶安全，也不安全。", ["茶安全。|茶不安全。"], "茶安全。|茶不安全。"),
         ("I can't say.", [""], ""),
-        # A sentence stands for itself where its number is left out, where only strays were written, where it
-        # ends in a title with a question mark, and where it is no more than a mention.
+        # A sentence stands for itself where its number is left out, a name or subject is made up, only strays
+        # were written, where it ends in a title with a question mark, and where it is no more than a mention.
         ("Tea was planted in 1837.", ["Tea was planted."], "Tea was planted in 1837."),
+        ("It opened in 1962.", ["The Orrin Bridge opened in 1962."], "It opened in 1962."),
+        ("It opened in 1962.", ["The mill opened in 1962."], "It opened in 1962."),
+        ("茶又轻又便宜。", ["塔恩三型又轻又便宜。"], "茶又轻又便宜。"),
         (f"Tea sings. {MONKS}", [MONKS] * 2, f"Tea sings.|{MONKS}"),
         (PLAY, [PLAY.replace("*", "")], PLAY),
         ("[1962]", ["[1962]"], "[1962]"),

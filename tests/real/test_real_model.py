@@ -107,6 +107,8 @@ CLAIMS = {
     ),
     "Ada Lenz was born in Norway on 14th March 1879.": (*ADA, True),
     "Ada Lenz was born in Norway on 20th March 1879.": (*ADA, False),
+    "In March 1879.": ("When was she born?", ADA[1], True),
+    "In May 1979.": ("When was she born?", ADA[1], False),
 }
 """A claim, what was asked, what the context says in other words, and whether that supports the claim."""
 

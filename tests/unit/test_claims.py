@@ -40,9 +40,13 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         ("| A | B |\n|:-:|-|\n| 1820 | Mill |", ["| 1820 | Mill |"]),
         ("| Year | Event |\n|---|:---|\n| 1820 | Mill |\n| 1821 | A |", ["| 1820 | Mill |", "| 1821 | A |"]),
         ("**Who built it?**\nIt was Ann.", ["It was Ann."]),
+        ("Sure! Yes. It was Ann. Enjoy!", ["It was Ann."]),
+        ("好的！桥长520米！", ["桥长520米！"]),
         # except where a heading or a mention is all that an answer says.
         ("### Berlin is the capital of France.", ["Berlin is the capital of France."]),
         ("[1962]", ["[1962]"]),
+        ("Paris!", ["Paris!"]),
+        ("No.", ["No."]),
         *((f"It is red. {mark}", ["It is red."]) for mark in MARKS.split("¦")),
         ("Answer:\n(12)", ["(12)"]),
         (
