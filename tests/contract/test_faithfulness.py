@@ -43,6 +43,7 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
         # A sentence stands for itself where its number is left out, a name or subject is made up, only strays
         # were written, where it ends in a title with a question mark, and where it is no more than a mention.
         ("Tea was planted in 1837.", ["Tea was planted."], "Tea was planted in 1837."),
+        ("Tea keeps for 7 days.", ["Tea keeps."], "Tea keeps for 7 days."),
         ("It opened in 1962.", ["The Orrin Bridge opened in 1962."], "It opened in 1962."),
         ("It opened in 1962.", ["The mill opened in 1962."], "It opened in 1962."),
         ("茶又轻又便宜。", ["塔恩三型又轻又便宜。"], "茶又轻又便宜。"),
