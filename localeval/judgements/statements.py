@@ -32,7 +32,9 @@ _MEANING_CHANGERS = frozenset("不没无未非否若只仅几差称说据").unio
     ("said", "says", "claims", "claimed", "denies", "denied", "alleged", "supposedly"),
 )
 _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of" names what the question asks
-_FOUR_HAN = re.compile(r"(?=([㐀-鿿豈-﫿]{4}))")  # a name of two characters makes three pairs of them new
+# A name of two characters between others makes three pairs of them new, which overlap.
+_PAIR = "([㐀-鿿豈-﫿]{2})"
+_THREE_PAIRS = re.compile(f"(?={_PAIR})(?=.{_PAIR})(?=..{_PAIR})")
 _ARTICLES = frozenset(("the", "a", "an"))
 WHOLE_CLAUSE = 8  # terms; a name that replaces a pronoun has fewer
 
@@ -89,8 +91,8 @@ class StatementsTask:
     def ask(self, context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> StatementsRecord:
         """Ask for the statements of each sentence (see `extract_claims`), and drop repeated ones.
 
-        A sentence is its own statement if the model finishes no statement for it, adds a name or a number, or
-        leaves out a number or a clause of it. Where the sentences are the statements, no model is asked.
+        A sentence is its own statement if the model finishes no statement for it, adds a name, number or
+        subject, or omits a number or a clause of it. Where sentences are the statements, no model is asked.
         """
         [text], question = texts_of(sample, self.column), sample.user_input or ""
         language_code = language(text)
@@ -129,11 +131,11 @@ class StatementFilter:
     def __init__(self, sentences: Sequence[str], question: str = "", text: str = "") -> None:
         self._sentences, self._question = sentences, question
         self._terms = [terms(sentence) for sentence in sentences]
-        self._known = terms(question).union(terms(text), *self._terms)
         self._positions = term_positions(self._terms)
         # A term that occurs in many sentences says little about any of them.
         counts = Counter(chain(*self._terms, terms(question)))
         self._weights = {term: math.log(1 + len(self._terms) / count) for term, count in counts.items()}
+        self._known = terms(text) | self._weights.keys()
 
     def choose(self, i: int, reply: Reply[StatementsReply]) -> tuple[Sequence[str], str]:
         """Return the statements of sentence `i`, and why they are not as the model wrote them (or "").
@@ -190,8 +192,9 @@ class StatementFilter:
         """
         words = [found[0] for found in TERM.finditer(statement) if found.start() or found[0][0].isdigit()]
         names = [word for word in words if word[0].isdigit() or word[0].isupper()]
-        is_known = self._known.issuperset(map(str.lower, names + _SUBJECT.findall(statement)))
-        return not is_known or any(map(self._known.isdisjoint, map(terms, _FOUR_HAN.findall(statement))))
+        if not self._known.issuperset(map(str.lower, names + _SUBJECT.findall(statement))):
+            return True
+        return any(map(self._known.isdisjoint, _THREE_PAIRS.findall(statement)))
 
     def _weight(self, text_terms: frozenset[str]) -> float:
         """Sum the weights of terms of the text, in sorted order, so that the bits are always the same."""

@@ -1,4 +1,4 @@
-"""Find the sentences of a text that make claims: not headings, questions, lead-ins or calls ("Sure!")."""
+"""Find the sentences of a text that make claims: not headings, questions, lead-ins or interjections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MIN_DROPPED_TERMS = 2  # "for example," has fewer
 _MAX_NEARBY = 300  # characters examined around a sentence, which keeps the time linear
 _SENTENCE_ENDS = (".", "!", "\u3002", "\uff01")
 # Beside other sentences "Sure!" says nothing, nor "Yes." without the question.
-_CALL = re.compile(
+_INTERJECTION = re.compile(
     r"\W*(?:(?:[A-Za-z]+|[㐀-鿿]{1,2})[!！]|(?:yes|no|是的?|不是|对|不对)[.。])\W*", re.IGNORECASE
 )
 _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and questions
@@ -37,7 +37,7 @@ _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and 
 def extract_claims(text: str) -> list[Sentence]:
     """Find the sentences of a text that make claims.
 
-    Where there are none, returns headings, mentions ("[3]", "(3)") and calls, since an answer may be no more.
+    Where there are none, returns headings, mentions ("[3]") and interjections: an answer may be no more.
 
     >>> [s.text for s in extract_claims("# Tea\\nIt grows.")]
     ['It grows.']
@@ -56,14 +56,14 @@ def extract_claims(text: str) -> list[Sentence]:
 
 
 def is_claim(text: str) -> bool:
-    """Return whether `text` is a claim: no bare mark or "(Passage 1)", lead-in, question or one-word call.
+    """Return whether `text` is a claim: no bare mark or "(Passage 1)", lead-in, question or interjection.
 
     >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
     (False, False, True)
     >>> is_claim("Sure!"), is_claim("Yes."), is_claim("Do not mix them!")
     (False, False, True)
     """
-    return has_content(text) and not _is_lead_in(text) and not _CALL.fullmatch(text)
+    return has_content(text) and not _is_lead_in(text) and not _INTERJECTION.fullmatch(text)
 
 
 def has_content(text: str) -> bool:
