@@ -34,7 +34,7 @@ class Asking(FakeEngine):
 
     def _reply(self, schema: type[Any]) -> Any:
         fields = schema.model_fields
-        values = {"sufficient": self._sufficient, "analysis": "It names the place."}
+        values = {"sufficient": self._sufficient, "analysis": "It names the place.", "statements": []}
         if "question" in fields:
             values["question"] = next(self._questions)
         self._answers = [{name: values[name] for name in fields}]

@@ -78,7 +78,7 @@ def judged(sample: Sample, shares: Sequence[float], say: Callable[[str], str] = 
         "support_hhem": support(True),
         "response_in_reference": support(True),
         "reasons": ReasonsRecord(reasons=tuple(say(f"Reason {i}.") for i in range(len(sentences)))),
-        "questions": QuestionsRecord(draws=draws, distinct=0.5, sufficient=shares[0]),
+        "questions": QuestionsRecord(draws=draws, distinct=0.5, sufficient=shares[0], completed=say("A.")),
         "similarity": SimilarityRecord(cosines=(0.8, 0.8, 0.6, 0.6)),
         "needed": NeededRecord(sentences=tuple(needed), answerable=0.9),
         "useful": UsefulRecord(contexts=tuple(0.7 for _ in contexts), against="response"),

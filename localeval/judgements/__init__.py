@@ -97,7 +97,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         _support("response_in_reference", "reference", "statements"),
         _support("reference_in_response", "response", "reference_statements"),
         _new("reasons", "6", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
-        _new("questions", "2", questions, QuestionsRecord, "user_input response", "questions"),
+        _new("questions", "3", questions, QuestionsRecord, "user_input response", "questions statements"),
         _new("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
         _new("needed", "6", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
         _new("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from localeval.engine.interface import EmbeddingModel, EntailmentModel, TreeEngine
 from localeval.prompts.options import Options
 from localeval.samples import Sample
-from localeval.text.language import strip_thinking
+from localeval.text.language import language, strip_thinking
 
 if TYPE_CHECKING:
     from localeval.judgements.calibration import Curves
@@ -64,3 +64,8 @@ def texts_of(sample: Sample, column: str) -> list[str]:
 def response_of(sample: Sample) -> str:
     """Return the response as it is judged: without `<think>...</think>`."""
     return strip_thinking(sample.response or "")[0]
+
+
+def language_of(sample: Sample, column: str = "response") -> str:
+    """Return the language in which the response or the reference is judged: "zh", "en" or "other"."""
+    return language(texts_of(sample, column)[0], sample.user_input or "")

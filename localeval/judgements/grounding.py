@@ -8,12 +8,11 @@ from operator import itemgetter
 from typing import Any
 
 from localeval.engine.interface import States
-from localeval.judgements.context import JudgeContext, NoHead, Record, response_of
+from localeval.judgements.context import JudgeContext, NoHead, Record, language_of, response_of
 from localeval.judgements.heads import Contexts, context_text, question_text, sigmoid
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims
-from localeval.text.language import language
 from localeval.text.overlap import TERM, Evidence, context_sentences, rank_sentences
 from localeval.text.sentences import Sentence, has_words
 
@@ -54,17 +53,18 @@ def decides(context: JudgeContext, sample: Sample) -> bool:
     With `support_by="head"` always; with "auto" if the response is long, the head was fitted to many long
     ones, and there is no reference, with which single statements may be compared too.
     """
-    by, text = context.options.support_by, response_of(sample)
+    by = context.options.support_by
     if by != "auto":
         return by == "head"
-    head = context.heads.get(language(text))
+    head = context.heads.get(language_of(sample))
     if head is None or not head.decides_long or has_words(sample.reference or ""):
         return False
-    return any(map(has_words, sample.retrieved_contexts or [])) and len(extract_claims(text)) >= LONG
+    is_long = len(extract_claims(response_of(sample))) >= LONG
+    return is_long and any(map(has_words, sample.retrieved_contexts or []))
 
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    head = context.heads.get(language(response_of(sample)))
+    head = context.heads.get(language_of(sample))
     return {"head": head.sha256 if head else None}
 
 
@@ -73,8 +73,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Groundin
 
     Raises NoHead where no head was fitted for the judge in the response's language.
     """
-    text = response_of(sample)
-    language_code = language(text)
+    text, language_code = response_of(sample), language_of(sample)
     sentences, contexts = extract_claims(text), sample.retrieved_contexts or []
     if not sentences:
         return GroundingRecord(sentences=(), all_supported=1.0, language=language_code)

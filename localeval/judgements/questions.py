@@ -7,13 +7,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval.judgements.context import JudgeContext, Record, response_of
+from localeval.judgements import statements
+from localeval.judgements.context import JudgeContext, Record, language_of, response_of
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
-from localeval.text.language import language
 from localeval.text.sentences import has_words
 
+# Bytes of a response that a small judge takes for too little: as many letters, or 15 Chinese characters.
+BRIEF = 45
 QUESTION_TOKENS = 64
 ANALYSIS_TOKENS = 120
 
@@ -30,12 +32,16 @@ class Drawn(Record):
 
 
 class QuestionsRecord(Record):
-    """The draws, the share of distinct ones, and `sufficient` and `analysis` for the real question."""
+    """The draws, the share of distinct ones, and `sufficient` and `analysis` for the real question.
+
+    completed  the brief response in whole sentences, as it was shown with the real question, or ""
+    """
 
     draws: tuple[Drawn, ...]
     distinct: float
     sufficient: float
     analysis: str | None = None
+    completed: str = ""
 
 
 class GivenReply(BaseModel):
@@ -59,34 +65,47 @@ class ReasonedDrawnReply(BaseModel):
 
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    options = context.options
+    options, language_code = context.options, language_of(sample)
+    brief = {"completed_by": options.prompt("statements", language_code).sha256} if is_brief(sample) else {}
     return {
+        **brief,
         "questions": options.questions,
         "temperature": options.temperature,
         "seed": options.seed,
         "verdict": options.verdict,
-        "prompt": options.prompt("questions", language(response_of(sample))).sha256,
+        "prompt": options.prompt("questions", language_code).sha256,
     }
+
+
+def is_brief(sample: Sample) -> bool:
+    """Return whether the response is so short that the judge reads it as the statements that it makes."""
+    return len(response_of(sample).encode("utf-8", "replace")) <= BRIEF
 
 
 def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> QuestionsRecord:
     """Ask about the real question after the response, then draw questions without showing the real one.
 
-    A response without a letter or digit answers nothing, and no question is drawn.
+    Beside the real question a brief response stands in whole sentences: "1820" as "The mill was built in
+    1820." A response without a letter or digit answers nothing, and no question is drawn.
     """
-    response = response_of(sample)
+    response, question, language_code = response_of(sample), sample.user_input or "", language_of(sample)
     if not has_words(response):
         return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
     options = context.options
     reasoned = options.verdict == "reasoned"
     given_schema: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
     drawn_schema: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
-    prompt = options.prompt("questions", language(response))
+    prompt = options.prompt("questions", language_code)
     prefix = prompt.prefix("given", given_schema, question=drawn_schema)
+    completed = ""
+    if is_brief(sample):
+        written = statements.write_statements(context, language_code, question, response)
+        completed = " ".join(text for texts, _ in written for text in texts)
     rendered = prompt.render_context(response=response)
     analysis_budget = ANALYSIS_TOKENS if reasoned else 0
-    item = prompt.render_item("given", user_input=sample.user_input or "")
-    real = context.engine.generate(prefix, rendered, [item], given_schema, budget=analysis_budget)[0]
+    item = prompt.render_item("given", user_input=question)
+    shown = prompt.render_context(response=completed) if completed else rendered
+    real = context.engine.generate(prefix, shown, [item], given_schema, budget=analysis_budget)[0]
     content_seed = int(digest(response)[:16], 16)
     replies = context.engine.generate(
         prefix,
@@ -110,4 +129,5 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
         distinct=len({draw.question for draw in draws}) / len(draws),
         sufficient=real.probabilities["sufficient"]["yes"],
         analysis=getattr(real.value, "analysis", None),
+        completed=completed,
     )

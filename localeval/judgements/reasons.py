@@ -8,11 +8,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from localeval.judgements.calibration import calibrate
-from localeval.judgements.context import JudgeContext, Record, response_of
+from localeval.judgements.context import JudgeContext, Record, language_of
 from localeval.judgements.support import REASON_TOKENS, DirectReply
 from localeval.judgements.windows import windows
 from localeval.samples import Sample
-from localeval.text.language import language
 
 
 class ReasonsRecord(Record):
@@ -26,7 +25,7 @@ class ReasonReply(BaseModel):
 
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
-    language_code, options = language(response_of(sample)), context.options
+    language_code, options = language_of(sample), context.options
     inputs = {
         "verdict": options.verdict,
         "threshold": options.threshold,
@@ -46,7 +45,7 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Re
     verdicts = support.verdicts
     if not verdicts or (context.options.verdict == "reasoned" and support.by == "llm"):
         return ReasonsRecord(reasons=tuple(v.reason or "" for v in verdicts))
-    prompt = context.options.prompt("support", language(response_of(sample)))
+    prompt = context.options.prompt("support", language_of(sample))
     prefix = prompt.prefix("verdict", DirectReply)  # prefix and context of the verdicts: no new prefill
     threshold, items = context.options.threshold, []
     for v in verdicts:

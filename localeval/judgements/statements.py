@@ -14,15 +14,15 @@ from pydantic import BaseModel
 
 from localeval.engine.interface import Reply
 from localeval.judgements import grounding
-from localeval.judgements.context import JudgeContext, Record, texts_of
+from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
 from localeval.samples import Sample
 from localeval.text.claims import extract_claims, has_content, is_claim
 from localeval.text.display import one_line
-from localeval.text.language import language, strip_thinking
+from localeval.text.language import strip_thinking
 from localeval.text.numbers import counts
 from localeval.text.overlap import TERM, long_numbers, omits_content, shared_weight, term_positions, terms
 
-VERSION = "10"
+VERSION = "11"
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 # Words that change what a statement means. The t is that of "can't", 几 and 差 are those of 几乎 and 差点.
@@ -79,8 +79,8 @@ class StatementsTask:
     def key_fields(self, context: JudgeContext, sample: Sample) -> dict[str, Any]:
         if self._are_sentences(context, sample):
             return {"statements": "sentences"}
-        [text] = texts_of(sample, self.column)
-        return {"statements": "llm", "prompt": context.options.prompt("statements", language(text)).sha256}
+        language_code = language_of(sample, self.column)
+        return {"statements": "llm", "prompt": context.options.prompt("statements", language_code).sha256}
 
     def _are_sentences(self, context: JudgeContext, sample: Sample) -> bool:
         """Return whether the sentences are the statements: by choice, or because the response is read."""
@@ -94,26 +94,13 @@ class StatementsTask:
         A sentence is its own statement if the model finishes no statement for it, adds a name, number or
         subject, or omits a number or a clause of it. Where sentences are the statements, no model is asked.
         """
-        [text], question = texts_of(sample, self.column), sample.user_input or ""
-        language_code = language(text)
+        [text], language_code = texts_of(sample, self.column), language_of(sample, self.column)
         sentences = extract_claims(text)
         lists: list[tuple[Sequence[str], str]] = []  # each sentence's statements, and why they were cut
         if self._are_sentences(context, sample):
             lists += (([one_line(s.text)], "") for s in sentences)
-        elif sentences:
-            prompt = context.options.prompt("statements", language_code)
-            # A small model forgets to escape double quotes, and ends its string at one.
-            requoted = [one_line(s.text).replace('"', "'") for s in sentences]
-            replies = context.engine.generate(
-                prompt.prefix("statements", StatementsReply),
-                prompt.render_context(user_input=question, response=text.replace('"', "'")),
-                [prompt.render_item("statements", sentence=sentence) for sentence in requoted],
-                StatementsReply,
-                # A statement repeats its subject, so together they are longer than the sentence.
-                budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
-            )
-            statement_filter = StatementFilter([s.text for s in sentences], question, text)
-            lists += (statement_filter.choose(i, reply) for i, reply in enumerate(replies))
+        else:
+            lists += write_statements(context, language_code, sample.user_input or "", text)
         unique = _without_duplicates(texts for texts, _ in lists)
         return StatementsRecord(
             sentences=tuple(
@@ -123,6 +110,27 @@ class StatementsTask:
             language=language_code,
             thinking_removed=self.column == "response" and strip_thinking(sample.response or "")[1],
         )
+
+
+def write_statements(
+    context: JudgeContext, language_code: str, question: str, text: str
+) -> list[tuple[Sequence[str], str]]:
+    """Return the statements that the model writes for each sentence of `text`, and why they were cut."""
+    if not (sentences := extract_claims(text)):
+        return []
+    prompt = context.options.prompt("statements", language_code)
+    # A small model forgets to escape double quotes, and ends its string at one.
+    requoted = [one_line(s.text).replace('"', "'") for s in sentences]
+    replies = context.engine.generate(
+        prompt.prefix("statements", StatementsReply),
+        prompt.render_context(user_input=question, response=text.replace('"', "'")),
+        [prompt.render_item("statements", sentence=sentence) for sentence in requoted],
+        StatementsReply,
+        # A statement repeats its subject, so together they are longer than the sentence.
+        budget=[48 + 2 * context.engine.count(s.text) for s in sentences],
+    )
+    statement_filter = StatementFilter([s.text for s in sentences], question, text)
+    return [statement_filter.choose(i, reply) for i, reply in enumerate(replies)]
 
 
 class StatementFilter:

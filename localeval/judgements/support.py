@@ -10,14 +10,13 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field
 
 from localeval.judgements import grounding
-from localeval.judgements.context import JudgeContext, Record, texts_of
+from localeval.judgements.context import JudgeContext, Record, language_of, texts_of
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.windows import ask_in_windows, probability_of_yes
 from localeval.prompts import Prompt
 from localeval.samples import Sample
 from localeval.text.claims import main_clause
 from localeval.text.display import one_line
-from localeval.text.language import language
 from localeval.text.overlap import (
     Evidence,
     context_sentences,
@@ -111,7 +110,7 @@ class SupportTask:
             read = {"user_input": sample.user_input, "response": sample.response}
             return {"by": "head", **grounding.key_fields(context, sample), **read}
         column = "reference" if self.statements == "reference_statements" else "response"
-        prompt = prompt_for(context, language(texts_of(sample, column)[0]))
+        prompt = prompt_for(context, language_of(sample, column))
         return {"verdict": context.options.verdict, "prompt": prompt.sha256}
 
     def ask(self, context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SupportRecord:

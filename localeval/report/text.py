@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from localeval.judgements import most_windows
+from localeval.judgements.context import language_of
 from localeval.metrics import METRICS
 from localeval.metrics.score import explain
 from localeval.prompts import FENCES
@@ -154,13 +155,13 @@ def _uses_support(result: Result) -> bool:
 def notes_on_texts(sample_result: SampleResult, result: Result) -> list[str]:
     """List what a reader should know of the sample's texts, and of how they were read."""
     notes, records, calibrated = [], sample_result.records, result.signature.calibration
-    response, thinks = strip_thinking(sample_result.sample.response or "")
-    if language(response) == "other":
+    thinks = strip_thinking(sample_result.sample.response or "")[1]
+    if language_of(sample_result.sample) == "other":
         notes.append("neither English nor Chinese")
     support = records.get("support")
     if getattr(support, "by", "llm") == "head" and _uses_support(result):
         notes.append("read")
-    elif support and calibrated and language(response) not in calibrated:
+    elif support and calibrated and language_of(sample_result.sample) not in calibrated:
         notes.append("raw probabilities")
     if thinks:
         notes.append("<think> removed")

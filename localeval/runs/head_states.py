@@ -18,7 +18,7 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import ContextTooLong, TreeEngine
 from localeval.errors import InputError
 from localeval.judgements import heads
-from localeval.judgements.context import response_of
+from localeval.judgements.context import language_of, response_of
 from localeval.prompts import LANGUAGES
 from localeval.runs.card.labels import check_groups, extra, group
 from localeval.runs.card.labels import label as read_label
@@ -27,7 +27,6 @@ from localeval.samples import Sample
 from localeval.system.files import writing_to
 from localeval.text.claims import extract_claims
 from localeval.text.display import shorten
-from localeval.text.language import language
 from localeval.text.sentences import Sentence, has_words
 
 # Labelled answers needed: in total, as a head of fewer learns little more than to count shared words; and in
@@ -100,11 +99,12 @@ def labelled(samples: Sequence[Sample], where: str) -> list[Labelled]:
     answers = []
     for sample in samples:
         text, value = response_of(sample), read_label(sample, where)
-        if has_words(text) and sample.retrieved_contexts and language(text) in LANGUAGES:
+        language = language_of(sample)
+        if has_words(text) and sample.retrieved_contexts and language in LANGUAGES:
             marked = _marked(sample, where)
             if not marked and value == 0:
                 marked = None  # wrong, and nobody marked where
-            answers.append(Labelled(sample, value, group(sample), language(text), marked))
+            answers.append(Labelled(sample, value, group(sample), language, marked))
     check_enough(answers, where)
     return answers
 

@@ -17,6 +17,7 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff3a\uff41-\uff5
 # What is in no language: code, a URL, an e-mail address.
 _NO_LANGUAGE = re.compile(r"`[\x00-\x5f\x61-\x7f]+`|(?<![!-~])[!-~]*(?:://|www\.|@)[!-~]+")
 _GLOSS = re.compile(r"[(（][^()（）]*[)）]")
+_LOWER_CASE = re.compile(r"\b[a-z]{3,}\b")  # a word that is no name, and no unit such as "km"
 _LATIN_END = re.compile(r"[a-z]{2}[.?!](?:\s|\Z)")  # of a sentence
 
 # Texts with fewer words or letters are often names, whose language can't be told.
@@ -48,19 +49,24 @@ def strip_thinking(text: str) -> tuple[str, bool]:
 
 
 @lru_cache(maxsize=16)  # each judgement of a sample asks for the language of its texts
-def language(text: str) -> str:
+def language(text: str, question: str = "") -> str:
     """Return "zh", "en" or "other": by the script, and for Latin letters by the words.
 
-    Latin text counts as English if it has few words, or if the detector is not sure of another language.
+    A name or a number in Latin letters is Chinese if it answers a Chinese question. Other Latin text counts
+    as English if it has few words, or if the detector is not sure of another language.
 
     >>> language("法院判决 Acme 赔偿"), language("Paris."), language("Il pleut souvent en automne.")
     ('zh', 'en', 'other')
+    >>> language("1962"), language("1962", "望澜桥哪年通车？")
+    ('en', 'zh')
     """
     if (script_name := script(text)) != "latin":
         return "zh" if script_name == "han" else "other"
     text = text[:_MAX_CHARACTERS]
     words = _LETTERS.findall(text.lower())
     too_short = len(words) < _MIN_WORDS or sum(map(len, words)) < _MIN_LETTERS
+    if too_short and not _LOWER_CASE.search(text) and script(question) == "han":
+        return "zh"
     if too_short or sum(word in _ENGLISH for word in words) >= 0.1 * len(words):
         return "en"
     return "other" if dict(_detector().rank(text))["en"] < _MIN_ENGLISH else "en"

@@ -169,7 +169,7 @@ def test_ten_draws_are_asked_at_one_half_each_with_its_own_seed_and_the_real_que
     engine = Asking(list(VECTORS))
     for answer in (PAIR["answer"], "Tea sings.", PAIR["answer"]):
         fake_judge(engine, FakeEmbedder(VECTORS)).score("answer_relevance", {**PAIR, "answer": answer})
-    real, drawn = engine.calls[:2]
+    _, real, drawn = engine.calls[:3]  # the first asks for the statement of a brief answer
     assert (len(real.items), real.temperature, real.seeds) == (1, 0.0, None)
     assert (len(drawn.items), drawn.temperature) == (10, 0.5)
     first, other, again = (set(call.seeds) for call in engine.calls if call.seeds is not None)

@@ -61,10 +61,7 @@ HUGE: dict[str, str] = {
 
 
 class Obliging(SteadyEngine):
-    """Refuses what is too long, too: a token is three bytes.
-
-    seconds  of processor time in `generate`, which is no work of localeval's own
-    """
+    """Refuses what is too long (a token is three bytes); `seconds` are the engine's, not localeval's own."""
 
     def __init__(self) -> None:
         super().__init__(n_ctx=8192)

@@ -35,7 +35,7 @@ SAMPLES = [
     Sample(
         id=str(n),
         user_input=f"What grows in garden {n}?",
-        response=f"Tea grows in garden {n}. Rice grows in garden {n + 1}.",
+        response=f"Tea grows on the hill in garden {n}. Rice grows in garden {n + 1}.",
         retrieved_contexts=[f"In garden {n} tea grows. There is no rice.", "Barley grows on hills."],
     )
     for n in range(12)

@@ -1,7 +1,4 @@
-"""Damaged and hostile model files: the caller's process never ends or hangs, and each gets a sentence.
-
-A seeded share of the campaign by default; with LOCALEVAL_TEST_DAMAGE=1 all of it, as `scripts/prove` does.
-"""
+"""Damaged and hostile model files get a sentence each: a seeded share; LOCALEVAL_TEST_DAMAGE=1 runs all."""
 
 import json
 import os

@@ -120,3 +120,10 @@ def test_a_claim_in_other_words_is_judged_by_what_it_says(judge: Judge, claim: s
     value = judge.score("faithfulness", sample).value
     assert value is not None
     assert value == 1.0 if right else value <= 0.5
+
+
+@pytest.mark.parametrize("answer", ["1967", "1962", "不清楚。"])
+def test_a_year_answers_a_question_that_asks_for_no_more(judge: Judge, answer: str) -> None:
+    question = "In which year was the harbour cup sailed?" if answer == "1967" else "望澜桥是哪一年通车的？"
+    value = judge.score("answer_relevance", Sample(user_input=question, response=answer)).value
+    assert ((value or 0) > 0.5) == answer.isdigit()

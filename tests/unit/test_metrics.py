@@ -121,6 +121,7 @@ QUESTION = "Where is tea grown?"
 CONTEXTS = ["Tea is grown in Assam. It is green.", "Coffee is brown."]
 FULL: dict[str, Any] = {"user_input": QUESTION, "response": "In Assam.", "reference": "In Assam."}
 FULL["retrieved_contexts"] = CONTEXTS
+LONGER = {**FULL, "response": "Tea is grown in Assam, on the hills above the river."}
 OF_RESPONSE = ["faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity"]
 OF_RESPONSE += ["hallucination", "self_knowledge"]
 
@@ -138,18 +139,22 @@ def test_context_relevance_asks_once_for_the_question_and_once_for_each_sentence
 
 
 def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_it() -> None:
-    other = "What grows in Assam?"
+    """A brief answer stands beside the real question in the sentence that the two make, and there alone."""
+    other, whole = "What grows in Assam?", "Tea is grown in Assam."
     draws = [{"question": question, "sufficient": 0.9} for question in (QUESTION, QUESTION, other)]
-    engine = FakeEngine([{"sufficient": 0.8}, *draws])
-    embedder = FakeEmbedder({QUESTION: (1, 0), other: (3, 4)})
-    result = evaluate([FULL], ["answer_relevance"], fake_judge(engine, embedder), questions=3)
-    assert result.scores[0]["answer_relevance"].soft == pytest.approx(0.8 * (1 + 1 + 3 / 5) / 3)
-    assert result.to_dict()["samples"][0]["records"]["questions"]["distinct"] == 2 / 3
-    asked, draw = engine.calls
-    assert QUESTION in asked.items[0]
-    assert QUESTION not in draw.context + "".join(draw.items)
-    assert asked.context == draw.context
-    assert embedder.calls == [(QUESTION, QUESTION, other)]  # once a sample, each question once
+    for answer, statements in ((FULL, [{"statements": [whole]}]), (LONGER, [])):
+        engine = FakeEngine([*statements, {"sufficient": 0.8}, *draws])
+        embedder = FakeEmbedder({QUESTION: (1, 0), other: (3, 4)})
+        result = evaluate([answer], ["answer_relevance"], fake_judge(engine, embedder), questions=3)
+        assert result.scores[0]["answer_relevance"].soft == pytest.approx(0.8 * (1 + 1 + 3 / 5) / 3)
+        assert result.to_dict()["samples"][0]["records"]["questions"]["distinct"] == 2 / 3
+        *_, asked, draw = engine.calls
+        assert QUESTION in asked.items[0]
+        assert QUESTION not in draw.context + "".join(draw.items)
+        assert asked.context == draw.context.replace(
+            answer["response"], whole if statements else answer["response"]
+        )
+        assert embedder.calls == [(QUESTION, QUESTION, other)]  # once a sample, each question once
 
 
 def test_the_same_answer_to_another_question_is_asked_about_again() -> None:
@@ -157,7 +162,7 @@ def test_the_same_answer_to_another_question_is_asked_about_again() -> None:
     draw = {"question": first, "sufficient": 0.9}
     engine = FakeEngine([{"sufficient": 0.9}, draw, {"sufficient": 0.1}, draw])
     judge = fake_judge(engine, FakeEmbedder({first: (1, 0), second: (1, 0)}))
-    samples = [{**FULL, "user_input": asked} for asked in (first, second)]
+    samples = [{**LONGER, "user_input": asked} for asked in (first, second)]
     result = evaluate(samples, ["answer_relevance"], judge, questions=1)
     assert [scores["answer_relevance"].value for scores in result.scores] == [1, 0]
 
@@ -166,7 +171,7 @@ def test_an_analysis_stands_before_the_flag_where_it_is_asked_for() -> None:
     draw = {"question": QUESTION, "analysis": "It says where.", "sufficient": 0.9}
     engine = FakeEngine([{"analysis": "It names the place.", "sufficient": 0.8}, draw])
     judge = fake_judge(engine, FakeEmbedder({QUESTION: (1, 0)}))
-    evaluate([FULL], ["answer_relevance"], judge, questions=1, verdict="reasoned")
+    evaluate([LONGER], ["answer_relevance"], judge, questions=1, verdict="reasoned")
     fields = [list(call.schema.model_fields) for call in engine.calls]
     assert fields == [["analysis", "sufficient"], ["question", "analysis", "sufficient"]]
 
@@ -233,7 +238,7 @@ def test_a_missing_or_empty_column_is_undefined_by_its_name(name: str) -> None:
 
 def test_a_record_hangs_on_the_prompt_in_the_language_of_its_text() -> None:
     context = JudgeContext(FakeEngine([]), Options(), Mock(), Mock())
-    sample = Sample(**{**FULL, "user_input": "茶？", "response": "茶长在山上。", "reference": "Tea."})
+    sample = Sample(**{**FULL, "user_input": "茶？", "response": "1937", "reference": "Tea grows."})
     of_chinese = ["statements", "support", "response_in_reference", "questions", "needed", "useful"]
     for name in (*of_chinese, "reference_statements", "reference_in_response"):
         prompt = Options().prompt(JUDGEMENTS[name].prompts[0], "zh" if name in of_chinese else "en")

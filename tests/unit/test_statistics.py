@@ -1,7 +1,4 @@
-"""The interval of a mean covers it as often as it says, and chance alone is rarely taken for a difference.
-
-The suite runs a seeded part of the repeats; LOCALEVAL_TEST_REPEATS=1000 runs all, and `-rP` shows the shares.
-"""
+"""Intervals cover as often as they say: a part of the repeats; LOCALEVAL_TEST_REPEATS=1000 runs all."""
 
 import os
 from collections.abc import Callable

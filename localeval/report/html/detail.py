@@ -8,9 +8,10 @@ from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from localeval.judgements import Failure, most_windows
+from localeval.judgements.context import language_of
 from localeval.judgements.sentence_relevance import least_answerable
 from localeval.text.display import digits
-from localeval.text.language import language, strip_thinking
+from localeval.text.language import strip_thinking
 
 if TYPE_CHECKING:
     from localeval.runs.result import SampleResult
@@ -51,11 +52,12 @@ def detail(result: SampleResult, threshold: float) -> dict[str, Any]:
         ],
         "draws": draws,
         "sufficient": draws and records["questions"].sufficient,
+        "completed": draws and records["questions"].completed,
         "answerable": needed and digits(needed.answerable, least_answerable(threshold), 2),
         "needed": needed and (sum(needed.decided(threshold)), len(needed.sentences)),
         "useful_for": getattr(records.get("useful"), "against", ""),
         "thinking": thinks,
-        "other_language": language(response) == "other",
+        "other_language": language_of(sample) == "other",
         "windows": most_windows(records),
         "failures": [(n, r.detail or r.failed) for n, r in all_records.items() if isinstance(r, Failure)],
     }
