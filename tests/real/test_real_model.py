@@ -125,5 +125,5 @@ def test_a_claim_in_other_words_is_judged_by_what_it_says(judge: Judge, claim: s
 @pytest.mark.parametrize("answer", ["1967", "1962", "不清楚。"])
 def test_a_year_answers_a_question_that_asks_for_no_more(judge: Judge, answer: str) -> None:
     question = "In which year was the harbour cup sailed?" if answer == "1967" else "望澜桥是哪一年通车的？"
-    value = judge.score("answer_relevance", Sample(user_input=question, response=answer)).value
-    assert ((value or 0) > 0.5) == answer.isdigit()
+    score = judge.score("answer_relevance", {"user_input": question, "response": answer}, questions=1)
+    assert ((score.value or 0) > 0.5) == answer.isdigit()
