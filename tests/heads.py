@@ -21,5 +21,4 @@ def head(
     )
 
 
-HEADS = heads_text([head("en"), head("zh")])
-"""The text of a file of them, for `head=`."""
+HEADS = heads_text([head("en"), head("zh")])  # the text of a file of them, for `head=`

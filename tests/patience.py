@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-USUAL = 0.05
-"""Seconds that a loop of plain Python took on the machine the tests' bounds were set on."""
+USUAL = 0.05  # seconds of a loop of plain Python on the machine that the tests' bounds were set on
 
 
 @contextmanager

@@ -101,7 +101,7 @@ JUDGEMENTS: dict[str, Judgement] = {
         _new("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
         _new("needed", "6", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
         _new("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
-        _new("grounding", "4", grounding, GroundingRecord, "user_input response retrieved_contexts"),
+        _new("grounding", "5", grounding, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 

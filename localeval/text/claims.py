@@ -1,8 +1,9 @@
-"""Find the sentences of a text that make claims: not headings, questions, lead-ins or interjections."""
+"""Find the sentences of a text that make claims: no headings, questions, courtesies or lists of sources."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from functools import lru_cache
 
 from localeval.text.display import one_line
@@ -26,9 +27,26 @@ _MAX_BRACKET_DEPTH = 4  # of nested brackets that are removed
 _MIN_DROPPED_TERMS = 2  # "for example," has fewer
 _MAX_NEARBY = 300  # characters examined around a sentence, which keeps the time linear
 _SENTENCE_ENDS = (".", "!", "\u3002", "\uff01")
-# Beside other sentences "Sure!" says nothing, nor "Yes." without the question.
+# Beside other sentences "Sure!" says nothing, nor "Yes." without the question, nor the "a." of a list.
 _INTERJECTION = re.compile(
-    r"\W*(?:(?:[A-Za-z]+|[㐀-鿿]{1,2})[!！]|(?:yes|no|是的?|不是|对|不对)[.。])\W*", re.IGNORECASE
+    r"\W*(?:(?:[A-Za-z]+|[㐀-鿿]{1,2})[!！]|(?:yes|no|是的?|不是|对|不对|[a-z]|[ivx]{2,4})[.。])\W*",
+    re.IGNORECASE,
+)
+# What an answer says to the reader, and not of its subject. A number in it may be a claim.
+_COURTESY = re.compile(
+    r"\W*(?:(?:sure|certainly|of course|absolutely)\W+)?(?:(?:I )?hope (?:this|that|it) (?:helps|answers)"
+    r"|let me know|(?:please )?(?:feel free|do not hesitate|don't hesitate) to|(?:great|good) question"
+    r"|you(?:'re| are) welcome|I(?:'d be|'m| am| would be) (?:happy|glad) to"
+    r"|if you (?:have|need|want|would like)\b[^.!]{,100}\b(?:let me know|feel free|ask me|hesitate)"
+    r"|希望[^。！]{,50}(?:帮助|帮到)|(?:如果?|若)[^。！]{,50}(?:随时|告诉我|联系我|问我)"
+    r"|(?:请|欢迎|您可以|你可以)随时|感谢(?:您|你)的)[^\d\n]{,150}",
+    re.IGNORECASE,
+)
+# "Source: mill.pdf", or "Sources" alone on a line; and the lines below, up to an empty one.
+_SOURCES = re.compile(
+    r"^[^\w\n]*(?:sources?|references?|citations?|参考(?:资料|文献|来源|链接)|(?:信息|资料|数据|引用)?来源|出处)"
+    r"(?:[^\w\n]*[:：].*|[^\w\n]*$)(?:\n[ \t]*$)?(?:\n.*\S.*)*",
+    re.IGNORECASE | re.MULTILINE,
 )
 _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and questions
 
@@ -39,13 +57,16 @@ def extract_claims(text: str) -> list[Sentence]:
 
     Where there are none, returns headings, mentions ("[3]") and interjections: an answer may be no more.
 
-    >>> [s.text for s in extract_claims("# Tea\\nIt grows.")]
+    >>> [s.text for s in extract_claims("# Tea\\nIt grows. I hope this helps!\\n\\nSources:\\n- tea.pdf")]
     ['It grows.']
     >>> [s.text for s in extract_claims("# Tea")]
     ['Tea']
     """
     sentences = split_sentences(text)
     claims = [s for s in sentences if is_claim(s.text) and not _is_heading(s, text)]
+    # In order, an even number of starts and ends of lists of sources lies before what is in none of them.
+    ends = [end for found in _SOURCES.finditer(text) for end in found.span()]
+    claims = [s for s in claims if _ends_sentence(s.text) or bisect(ends, s.start) % 2 == 0]
     claims = claims or [s for s in sentences if not _is_lead_in(s.text)]
     text = text.rstrip()
     number = _OPTION_NUMBER.search(text[-4:])
@@ -56,14 +77,15 @@ def extract_claims(text: str) -> list[Sentence]:
 
 
 def is_claim(text: str) -> bool:
-    """Return whether `text` is a claim: no bare mark or "(Passage 1)", lead-in, question or interjection.
+    """Return whether `text` is a claim: no mark, "(Passage 1)", lead-in, question, interjection or courtesy.
 
     >>> is_claim("(Passages 1 and 2)"), is_claim("[3]"), is_claim("Passage 1 names Ann.")
     (False, False, True)
     >>> is_claim("Sure!"), is_claim("Yes."), is_claim("Do not mix them!")
     (False, False, True)
     """
-    return has_content(text) and not _is_lead_in(text) and not _INTERJECTION.fullmatch(text)
+    says_nothing = _is_lead_in(text) or _INTERJECTION.fullmatch(text) or _COURTESY.fullmatch(text)
+    return has_content(text) and not says_nothing
 
 
 def has_content(text: str) -> bool:
@@ -97,7 +119,7 @@ def _is_heading(sentence: Sentence, text: str) -> bool:
         return "|" in next_line and bool(_TABLE_RULE.fullmatch(next_line))
     line_end = _LINE_END.match(text, sentence.end)
     after = _line_from(text, line_end.end()) if line_end else ""
-    ends_sentence = sentence.text.rstrip("*_ ").endswith(_SENTENCE_ENDS)
+    ends_sentence = _ends_sentence(sentence.text)
     if _HEADING.match(before):
         return not ends_sentence and (line_end is None or bool(after))
     if not line_end or ends_sentence or not _BOLD.fullmatch(sentence.text):
@@ -111,6 +133,10 @@ def _is_heading(sentence: Sentence, text: str) -> bool:
     list_member = follows_item and before.strip() and next_indent <= indent
     bold_lines = _BOLD.fullmatch(plain) and text.count("\n", sentence.end, line_end.end()) == 1
     return has_words(plain) and not (list_member or bold_lines or _HEADING.match(after))
+
+
+def _ends_sentence(text: str) -> bool:
+    return text.rstrip("*_ ").endswith(_SENTENCE_ENDS)
 
 
 def _without_mark(line: str) -> str:

@@ -34,7 +34,7 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
     ("response", "written", "asked"),  # statements, of each sentence; those asked about
     [
         ("A is so. B is not.", [], "A is so.|B is not."),  # with sentences as statements
-        ("Tea grows. It grows and sells.", ["A.", "a|B."], "A.|B."),  # what repeats counts once
+        ("Tea grows. It grows and sells.", ["It is.", "it is|It was."], "It is.|It was."),  # what repeats counts once
         # What says less is judged with what says more, but not where it says another thing.
         (MAYOR, [f"Ann Lee left.|{MAYOR}|In May Lee left Ann."], f"{MAYOR}|In May Lee left Ann."),
         ("Trams run, if it rains.", [RAIN], RAIN),
@@ -89,7 +89,6 @@ def test_the_judge_sees_single_quotes_and_the_two_sentences_that_share_most_with
 
 
 # Long contexts. The fake engine has room for about 3,300 characters of them, beside the examples.
-
 FILLER = " ".join(f"Filler sentence number {i} says nothing." for i in range(190))
 
 

@@ -24,7 +24,7 @@ PLAIN: dict[str, Any] = {
     "retrieved_contexts": ["Tea grows on hills.", "It is picked in May."],
     "reference": "Tea grows on hills.",
 }
-MARKS: dict[str, str] = {
+MARKS: dict[str, str] = {  # short enough to be in every field at once
     "control": "".join(map(chr, range(32))) + "\x7f\x80\x9b",
     "terminal": "\x1b[2J\x1b]0;title\x07\x1b[31mThe ferry left.\x9b1;1H",
     "right to left": "The \u202eyrref\u202c left. \u2066a\u2069 \u200f",
@@ -46,9 +46,8 @@ MARKS: dict[str, str] = {
     "mixed": "茶 grows 在山上。No one 知道!الشاي 차 Идёт. 它 is 3.5% 更多。",
     "quotes": "“「『\"'”」』" * 100 + "茶生长。",
 }
-"""Short enough to be in every field at once."""
 
-HUGE: dict[str, str] = {
+HUGE: dict[str, str] = {  # so long that what is quadratic takes minutes
     "no space": "a" * 500_000,
     "no space, Chinese": "茶" * 150_000,
     "sentences": "".join(f"Tea number {i} grows. " for i in range(2_500)),
@@ -57,7 +56,6 @@ HUGE: dict[str, str] = {
     "white": " " * 250_000 + "Tea grows.",
     "think": "<think>a" * 10_000,
 }
-"""So long that what is quadratic takes minutes."""
 
 
 class Obliging(SteadyEngine):

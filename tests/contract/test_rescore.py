@@ -15,8 +15,7 @@ from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
 from tests.steady import SteadyEngine, steady_judge
 
-FROZEN = Path(__file__).parent / "run-0.1.0"
-"""A run that localeval 0.1.0 made of the shipped example, with the quick start's models."""
+FROZEN = Path(__file__).parent / "run-0.1.0"  # the shipped example, by localeval 0.1.0
 
 ANSWERS: list[Any] = [{"statements": ["Tea grows.", "Tea sings."]}, {"verdict": 0.75}, {"verdict": 0.25}]
 SAMPLES: list[dict[str, Any]] = [

@@ -31,7 +31,6 @@ def refused(call: Callable[..., object], *arguments: Any, **options: Any) -> str
 
 
 # One argument of the public surface with a bad value: the error names the argument, or the value.
-
 CHOICES: dict[str, Any] = {"statements": "words", "explain": "yes", "calibration": None, "head": None}
 NUMBERS: dict[str, Any] = {"threshold": float("nan"), "seed": 2**32, "questions": 101, "beta": 0}
 PROMPTS: dict[str, Any] = {"prompts": {"support": "my.toml"}, "suport": {"en": "a"}}

@@ -52,7 +52,6 @@ def score(name: str, records: Mapping[str, Any], **options: Any) -> Score:
 
 
 # Worked values: (metric, its records, options) -> value, soft
-
 CORRECT = compared([0.9, 0.8, 0.1, 0.2], [0.7, 0.3])
 SILENT = compared([], [0.0, 0.0])
 # Four statements: supported and right, supported and wrong, right only, neither.

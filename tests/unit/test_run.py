@@ -16,8 +16,7 @@ from localeval.testing import FakeEngine, fake_judge
 from tests.commands import said
 from tests.runs import other_form
 
-OLD = Path(__file__).parents[1] / "old_run"
-"""A run's folder that version 0.1.0 wrote, without its report."""
+OLD = Path(__file__).parents[1] / "old_run"  # written by version 0.1.0; the report is left out
 
 SAMPLE_A = {"id": "茶", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."], "more": 1}
 SAMPLE_B = {"id": "b", "response": "", "retrieved_contexts": ["Tea grows."]}
