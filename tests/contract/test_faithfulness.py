@@ -34,7 +34,7 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
     ("response", "written", "asked"),  # statements, of each sentence; those asked about
     [
         ("A is so. B is not.", [], "A is so.|B is not."),  # with sentences as statements
-        ("Tea grows. It grows and sells.", ["It is.", "it is|It was."], "It is.|It was."),  # what repeats counts once
+        ("Tea grows. It grows and sells.", ["Ay.", "ay|Be."], "Ay.|Be."),  # what repeats counts once
         # What says less is judged with what says more, but not where it says another thing.
         (MAYOR, [f"Ann Lee left.|{MAYOR}|In May Lee left Ann."], f"{MAYOR}|In May Lee left Ann."),
         ("Trams run, if it rains.", [RAIN], RAIN),
