@@ -48,6 +48,8 @@ _SOURCES = re.compile(
     r"(?:[^\w\n]*[:：].*|[^\w\n]*$)(?:\n[ \t]*$)?(?:\n.*\S.*)*",
     re.IGNORECASE | re.MULTILINE,
 )
+_MARK = re.compile(r"\[\^?\w{1,3}\]|[¹²³⁰-⁹]+")
+_TAG = re.compile(r"</?[A-Za-z]\w*[^<>]{,100}>")
 _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and questions
 
 
@@ -66,7 +68,13 @@ def extract_claims(text: str) -> list[Sentence]:
     claims = [s for s in sentences if is_claim(s.text) and not _is_heading(s, text)]
     # In order, an even number of starts and ends of lists of sources lies before what is in none of them.
     ends = [end for found in _SOURCES.finditer(text) for end in found.span()]
-    claims = [s for s in claims if _ends_sentence(s.text) or bisect(ends, s.start) % 2 == 0]
+    first = {found[0]: found.start() for found in reversed([*_MARK.finditer(text)])}
+
+    def names_source(s: Sentence) -> bool:
+        mark = _MARK.match(s.text)  # a footnote's, where it stands in the text above, too
+        return bisect(ends, s.start) % 2 == 1 or bool(mark and first[mark[0]] < s.start)
+
+    claims = [s for s in claims if _ends_sentence(s.text) or not names_source(s)]
     claims = claims or [s for s in sentences if not _is_lead_in(s.text)]
     text = text.rstrip()
     number = _OPTION_NUMBER.search(text[-4:])
@@ -89,8 +97,8 @@ def is_claim(text: str) -> bool:
 
 
 def has_content(text: str) -> bool:
-    """Return whether `text` has letters or digits apart from the numbers of passages and list items."""
-    return has_words(without_mentions(text.translate(_ASCII_BRACKETS)))
+    """Return whether `text` has letters or digits apart from tags and the numbers of passages and items."""
+    return has_words(_TAG.sub(" ", without_mentions(text.translate(_ASCII_BRACKETS))))
 
 
 def _is_lead_in(text: str) -> bool:

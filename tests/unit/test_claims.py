@@ -17,7 +17,7 @@ COURTESIES = (
     "I hope it helps!¦If you have more questions, let me know.¦Good question!¦Sure, I'd be happy to help!"
 )
 SOURCES = """Source: Document 1¦**Sources:**\n- mill.pdf\n- arl.docx¦## References\n\n1. A mill (1820)\n2. \
-https://a/b¦参考资料：\n1. 磨坊史¦Citations: [1] mill.pdf"""
+https://a/b¦参考资料：\n1. 磨坊史¦Citations: [1] mill.pdf¦</p>"""
 
 
 def claims(text: str) -> list[str]:
@@ -51,6 +51,7 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         ("Let me know by 12 May. If you have a dog, feed it.", 2),
         *((f"It was Ann.\n\n{sources}", ["It was Ann."]) for sources in SOURCES.split("¦")),
         ("Sources:\n- The Arl has two.\n\nUses\n- Mills\nThe source: Ann", 4),
+        ("It was Ann [1].[^2]\n\n[1]: mill.pdf\n[3] is Ann\n[^2] https://a/b", 2),  # not the footnotes
         ("a. It is red.\nii. It is old.", ["It is red.", "It is old."]),
         # except where a heading or a mention is all that an answer says.
         ("### Berlin is the capital of France.", ["Berlin is the capital of France."]),
