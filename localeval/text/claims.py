@@ -49,6 +49,9 @@ _SOURCES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MARK = re.compile(r"\[\^?\w{1,3}\]|[¹²³⁰-⁹]+")
+_NUMBER = re.compile(r"\s*(?:\d{1,2}[.、)）]|[(（]?[一二三四五六七八九十]{1,3}[、.)）])")
+# A line with a number and a few words, of which none has a digit.
+_NUMBERED = re.compile(_NUMBER.pattern + r"\s*(?:[^\W\d㐀-鿿]+(?: [^\W\d㐀-鿿]+){,4}|[^\s\d。，；]{1,15})\s*")
 _TAG = re.compile(r"</?[A-Za-z]\w*[^<>]{,100}>")
 _LEAD_IN_ENDS = (":", "?", "\uff1a", "\uff1f")  # the ends of introductions and questions
 
@@ -114,7 +117,7 @@ def _is_lead_in(text: str) -> bool:
 
 
 def _is_heading(sentence: Sentence, text: str) -> bool:
-    """Return whether it is a line after number signs, a table's header, or a bold line above plain text.
+    """Return whether it is a line after number signs, a table's header, a bold or numbered line above text.
 
     The last line, a line that ends like a sentence, bold text within a line, a bold line right above another,
     and a bold item of a list, unless its own text follows, are no headings.
@@ -130,17 +133,24 @@ def _is_heading(sentence: Sentence, text: str) -> bool:
     ends_sentence = _ends_sentence(sentence.text)
     if _HEADING.match(before):
         return not ends_sentence and (line_end is None or bool(after))
-    if not line_end or ends_sentence or not _BOLD.fullmatch(sentence.text):
+    if not line_end or ends_sentence:
         return False
+    line_above = text[max(0, start - _MAX_NEARBY) : start].rstrip().rpartition("\n")[2]
+    if not _BOLD.fullmatch(sentence.text):
+        above_text = _ends_sentence(after) and not (_is_item(line_above) or _is_item(after))
+        return above_text and bool(_NUMBERED.fullmatch(before + sentence.text))
     if len(before) == _MAX_NEARBY or any(map(str.isalpha, before)):
         return False
     item, plain = _LIST_ITEM.match(after), _without_mark(after)
     indent, next_indent = (len(line) - len(line.lstrip()) for line in (before, after))
-    line_above = text[max(0, start - _MAX_NEARBY) : start].rstrip().rpartition("\n")[2]
     follows_item = item or _BOLD.fullmatch(_without_mark(line_above))
     list_member = follows_item and before.strip() and next_indent <= indent
     bold_lines = _BOLD.fullmatch(plain) and text.count("\n", sentence.end, line_end.end()) == 1
     return has_words(plain) and not (list_member or bold_lines or _HEADING.match(after))
+
+
+def _is_item(line: str) -> bool:
+    return bool(_LIST_ITEM.match(line) or _NUMBER.match(line))
 
 
 def _ends_sentence(text: str) -> bool:
