@@ -59,8 +59,8 @@ def decides(context: JudgeContext, sample: Sample) -> bool:
     head = context.heads.get(language_of(sample))
     if head is None or not head.decides_long or has_words(sample.reference or ""):
         return False
-    is_long = len(extract_claims(response_of(sample))) >= LONG
-    return is_long and any(map(has_words, sample.retrieved_contexts or []))
+    has_contexts = any(map(has_words, sample.retrieved_contexts or []))
+    return has_contexts and len(extract_claims(response_of(sample))) >= LONG
 
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from localeval.judgements import statements
 from localeval.judgements.context import JudgeContext, Record, language_of, response_of
+from localeval.judgements.statements import write_statements
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
@@ -88,22 +88,20 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
     Beside the real question a brief response stands in whole sentences: "1820" as "The mill was built in
     1820." A response without a letter or digit answers nothing, and no question is drawn.
     """
-    response, question, language_code = response_of(sample), sample.user_input or "", language_of(sample)
+    response = response_of(sample)
     if not has_words(response):
         return QuestionsRecord(draws=(), distinct=0.0, sufficient=0.0)
     options = context.options
     reasoned = options.verdict == "reasoned"
     given_schema: type[BaseModel] = ReasonedGivenReply if reasoned else GivenReply
     drawn_schema: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
-    prompt = options.prompt("questions", language_code)
+    prompt = options.prompt("questions", language_of(sample))
     prefix = prompt.prefix("given", given_schema, question=drawn_schema)
-    completed = ""
-    if is_brief(sample):
-        written = statements.write_statements(context, language_code, question, response)
-        completed = " ".join(text for texts, _ in written for text in texts)
+    written = write_statements(context, sample) if is_brief(sample) else []
+    completed = " ".join(text for texts, _ in written for text in texts)
     rendered = prompt.render_context(response=response)
     analysis_budget = ANALYSIS_TOKENS if reasoned else 0
-    item = prompt.render_item("given", user_input=question)
+    item = prompt.render_item("given", user_input=sample.user_input or "")
     shown = prompt.render_context(response=completed) if completed else rendered
     real = context.engine.generate(prefix, shown, [item], given_schema, budget=analysis_budget)[0]
     content_seed = int(digest(response)[:16], 16)

@@ -94,31 +94,32 @@ class StatementsTask:
         A sentence is its own statement if the model finishes no statement for it, adds a name, number or
         subject, or omits a number or a clause of it. Where sentences are the statements, no model is asked.
         """
-        [text], language_code = texts_of(sample, self.column), language_of(sample, self.column)
+        [text] = texts_of(sample, self.column)
         sentences = extract_claims(text)
         lists: list[tuple[Sequence[str], str]] = []  # each sentence's statements, and why they were cut
         if self._are_sentences(context, sample):
             lists += (([one_line(s.text)], "") for s in sentences)
         else:
-            lists += write_statements(context, language_code, sample.user_input or "", text)
+            lists += write_statements(context, sample, self.column)
         unique = _without_duplicates(texts for texts, _ in lists)
         return StatementsRecord(
             sentences=tuple(
                 SentenceStatements(sentence=s.text, start=s.start, end=s.end, statements=texts, cut=cut)
                 for s, texts, (_, cut) in zip(sentences, unique, lists, strict=True)
             ),
-            language=language_code,
+            language=language_of(sample, self.column),
             thinking_removed=self.column == "response" and strip_thinking(sample.response or "")[1],
         )
 
 
 def write_statements(
-    context: JudgeContext, language_code: str, question: str, text: str
+    context: JudgeContext, sample: Sample, column: str = "response"
 ) -> list[tuple[Sequence[str], str]]:
-    """Return the statements that the model writes for each sentence of `text`, and why they were cut."""
+    """Return the statements that the model writes for each sentence of `column`, and why they were cut."""
+    [text], question = texts_of(sample, column), sample.user_input or ""
     if not (sentences := extract_claims(text)):
         return []
-    prompt = context.options.prompt("statements", language_code)
+    prompt = context.options.prompt("statements", language_of(sample, column))
     # A small model forgets to escape double quotes, and ends its string at one.
     requoted = [one_line(s.text).replace('"', "'") for s in sentences]
     replies = context.engine.generate(

@@ -137,8 +137,8 @@ def _is_heading(sentence: Sentence, text: str) -> bool:
         return False
     line_above = text[max(0, start - _MAX_NEARBY) : start].rstrip().rpartition("\n")[2]
     if not _BOLD.fullmatch(sentence.text):
-        above_text = _ends_sentence(after) and not (_is_item(line_above) or _is_item(after))
-        return above_text and bool(_NUMBERED.fullmatch(before + sentence.text))
+        in_list = any(_LIST_ITEM.match(line) or _NUMBER.match(line) for line in (line_above, after))
+        return _ends_sentence(after) and not in_list and bool(_NUMBERED.fullmatch(before + sentence.text))
     if len(before) == _MAX_NEARBY or any(map(str.isalpha, before)):
         return False
     item, plain = _LIST_ITEM.match(after), _without_mark(after)
@@ -147,10 +147,6 @@ def _is_heading(sentence: Sentence, text: str) -> bool:
     list_member = follows_item and before.strip() and next_indent <= indent
     bold_lines = _BOLD.fullmatch(plain) and text.count("\n", sentence.end, line_end.end()) == 1
     return has_words(plain) and not (list_member or bold_lines or _HEADING.match(after))
-
-
-def _is_item(line: str) -> bool:
-    return bool(_LIST_ITEM.match(line) or _NUMBER.match(line))
 
 
 def _ends_sentence(text: str) -> bool:

@@ -259,7 +259,7 @@ def omits_content(sentence: str, statements: Sequence[str]) -> bool:
     False
     """
     stated = " ".join(statements)
-    if not set(numbers(stated)).issuperset(numbers(without_mentions(sentence))):
+    if not set(numbers(stated)).issuperset(numbers(sentence)):
         return True
     stated_terms = terms(stated)
     for clause in _CLAUSE.split(sentence):

@@ -13,9 +13,8 @@ from tests.patience import timed
 MILL = "**The mill was built in 1700**"
 MARKS = """[citation:1]¦[ID:1]¦##1$$¦【4:0†source】¦[^1^]¦[[1]](https://a/b)¦[1](#ref1)¦<sup>1</sup>¦¹¦①¦{1}¦\
 [1; 2]¦[S1][S2]¦(p. 12)¦[doc1.pdf]¦(Source: mill.pdf)¦（来源：资料1）¦[Report 2022, p. 3]"""
-COURTESIES = (
-    "I hope it helps!¦If you have more questions, let me know.¦Good question!¦Sure, I'd be happy to help!"
-)
+COURTESIES = "I hope it helps!¦If you have questions, let me know.¦Good question!¦Sure, I'd be happy to help!"
+TOLD = "(Ann built it in 1700, see p. 3 of a.pdf)¦Let me know by 12 May.¦If you have a dog, feed it."
 SOURCES = """Source: Document 1¦**Sources:**\n- mill.pdf\n- arl.docx¦## References\n\n1. A mill (1820)\n2. \
 https://a/b¦参考资料：\n1. 磨坊史¦Citations: [1] mill.pdf¦</p>"""
 
@@ -50,17 +49,16 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         ("Sure! Yes. It was Ann. Enjoy!", ["It was Ann."]),
         ("好的！桥长520米！希望这对您有帮助。如有其他问题，请随时告诉我！", ["桥长520米！"]),
         *((f"{courtesy} It was Ann.", ["It was Ann."]) for courtesy in COURTESIES.split("¦")),
-        ("Let me know by 12 May. If you have a dog, feed it.", 2),
+        *((f"It is red. {told}", ["It is red.", told]) for told in TOLD.split("¦")),
         *((f"It was Ann.\n\n{sources}", ["It was Ann."]) for sources in SOURCES.split("¦")),
-        ("Sources:\n- The Arl has two.\n\nUses\n- Mills\nThe source: Ann", 4),
-        ("It was Ann [1].[^2]\n\n[1]: mill.pdf\n[3] is Ann\n[^2] https://a/b", 2),  # not the footnotes
+        ("Sources:\n- The Arl.\n- Sun\n\n- Mills\nThe source: Ann", ["The Arl.", "Mills", "The source: Ann"]),
+        ("It was Ann [1].[^2]\n\n[1]: a.pdf\n[3] is Lee\n[^2] b.c/d", ["It was Ann [1].", "[3] is Lee"]),
         ("a. It is red.\nii. It is old.", ["It is red.", "It is old."]),
         # except where a heading or a mention is all that an answer says.
         ("### Berlin is the capital of France.", ["Berlin is the capital of France."]),
         *((text, [text]) for text in ("[1962]", "Paris!", "No.", "I hope it helps.")),
         *((f"It is red. {mark}", ["It is red."]) for mark in MARKS.split("¦")),
         ("Answer:\n(12)", ["(12)"]),
-        ("It is red. (Ann built it in 1700, see p. 3 of a.pdf)", 2),
         ("Which one?", []),
         ("Tea grows (see below).\n（3）", ["Tea grows (see below)."]),
         # A mark at the end of a sentence ends it.
@@ -68,7 +66,7 @@ def test_claims_are_sentences_and_neither_headings_nor_mentions() -> None:
         ("The tank holds 12 km. The mill is red.", ["The tank holds 12 km.", "The mill is red."]),
         ("Is it red? Ann says so.", ["Ann says so."]),
     ):
-        assert expected in (found := claims(text), len(found))
+        assert claims(text) == expected
 
 
 # What a statement says beside its core can't better its verdict

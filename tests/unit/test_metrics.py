@@ -141,7 +141,8 @@ def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_i
     """A brief answer stands beside the real question in the sentence that the two make, and there alone."""
     other, whole = "What grows in Assam?", "Tea is grown in Assam."
     draws = [{"question": question, "sufficient": 0.9} for question in (QUESTION, QUESTION, other)]
-    for answer, statements in ((FULL, [{"statements": [whole]}]), (LONGER, [])):
+    long = LONGER["response"]
+    for answer, statements, shown in ((FULL, [{"statements": [whole]}], whole), (LONGER, [], long)):
         engine = FakeEngine([*statements, {"sufficient": 0.8}, *draws])
         embedder = FakeEmbedder({QUESTION: (1, 0), other: (3, 4)})
         result = evaluate([answer], ["answer_relevance"], fake_judge(engine, embedder), questions=3)
@@ -150,9 +151,7 @@ def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_i
         *_, asked, draw = engine.calls
         assert QUESTION in asked.items[0]
         assert QUESTION not in draw.context + "".join(draw.items)
-        assert asked.context == draw.context.replace(
-            answer["response"], whole if statements else answer["response"]
-        )
+        assert asked.context == draw.context.replace(answer["response"], shown)
         assert embedder.calls == [(QUESTION, QUESTION, other)]  # once a sample, each question once
 
 
