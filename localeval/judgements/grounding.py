@@ -131,7 +131,11 @@ class Places:
 
 
 def split_words(sentence: Sentence) -> list[tuple[int, int]]:
-    """Return (start, end) of each word, or of each character where no spaces separate words."""
+    """Return (start, end) of each word, or of each character where no spaces separate words.
+
+    >>> split_words(Sentence("Tea 青岚", 0, 6))
+    [(0, 3), (4, 5), (5, 6)]
+    """
     words = []
     for run in TERM.finditer(sentence.text):
         step = 1 if run[0][0] >= "㐀" else len(run[0])

@@ -47,7 +47,7 @@ LIST = "# Plants\n**They grow:**\n- Tea.\nWhere? 在哪里?\n如下\uff1a\n**Not
         ("It opened in 1962.", ["The Orrin Bridge opened in 1962."], "It opened in 1962."),
         ("It opened in 1962.", ["The mill opened in 1962."], "It opened in 1962."),
         ("茶又轻又便宜。", ["塔恩三型又轻又便宜。"], "茶又轻又便宜。"),
-        (f"Tea sings. {MONKS}", [MONKS] * 2, f"Tea sings.|{MONKS}"),
+        (f"Tea in Assam was sung. {MONKS}", [MONKS] * 2, f"Tea in Assam was sung.|{MONKS}"),
         (PLAY, [PLAY.replace("*", "")], PLAY),
         ("[1962]", ["[1962]"], "[1962]"),
         ("Tea grows (Passage 2) [3].", ["Tea grows.|(Passage 2)|[3]"], "Tea grows."),

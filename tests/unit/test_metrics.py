@@ -120,7 +120,7 @@ QUESTION = "Where is tea grown?"
 CONTEXTS = ["Tea is grown in Assam. It is green.", "Coffee is brown."]
 FULL: dict[str, Any] = {"user_input": QUESTION, "response": "In Assam.", "reference": "In Assam."}
 FULL["retrieved_contexts"] = CONTEXTS
-LONGER = {**FULL, "response": "Tea is grown in Assam, on the hills above the river."}
+LONGER = {**FULL, "response": "Tea is grown in Assam, above a wide old river."}
 OF_RESPONSE = ["faithfulness", "faithfulness_hhem", "full_support", "answer_relevance", "noise_sensitivity"]
 OF_RESPONSE += ["hallucination", "self_knowledge"]
 
@@ -139,10 +139,10 @@ def test_context_relevance_asks_once_for_the_question_and_once_for_each_sentence
 
 def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_it() -> None:
     """A brief answer stands beside the real question in the sentence that the two make, and there alone."""
-    other, whole = "What grows in Assam?", "Tea is grown in Assam."
+    other, long = "What grows in Assam?", LONGER["response"]
     draws = [{"question": question, "sufficient": 0.9} for question in (QUESTION, QUESTION, other)]
-    long = LONGER["response"]
-    for answer, statements, shown in ((FULL, [{"statements": [whole]}], whole), (LONGER, [], long)):
+    brief = {**FULL, "response": long[:-1]}  # 45 letters
+    for answer, statements in ((brief, [{"statements": [long]}]), (LONGER, [])):
         engine = FakeEngine([*statements, {"sufficient": 0.8}, *draws])
         embedder = FakeEmbedder({QUESTION: (1, 0), other: (3, 4)})
         result = evaluate([answer], ["answer_relevance"], fake_judge(engine, embedder), questions=3)
@@ -151,7 +151,7 @@ def test_answer_relevance_asks_for_the_real_question_and_draws_without_showing_i
         *_, asked, draw = engine.calls
         assert QUESTION in asked.items[0]
         assert QUESTION not in draw.context + "".join(draw.items)
-        assert asked.context == draw.context.replace(answer["response"], shown)
+        assert asked.context == draw.context.replace(answer["response"], long)
         assert embedder.calls == [(QUESTION, QUESTION, other)]  # once a sample, each question once
 
 
