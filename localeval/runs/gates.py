@@ -41,9 +41,9 @@ class Bound:
 
     metric: str
     limit: float
-    soft: bool = False
-    end: bool = False
-    over: bool = False
+    soft: bool
+    end: bool
+    over: bool
 
     @classmethod
     def read(cls, text: str, over: bool = False) -> Bound:

@@ -148,7 +148,7 @@ def test_a_threshold_comes_from_the_other_folds() -> None:
     scores, labels = [10.1, 10.9, 10.2, 10.8, 0.1, 0.9, 0.2, 0.8], [0, 1, 0, 1, 0, 1, 0, 1]
     decide = agreement.cross_validated_decisions
     assert decide(scores, labels, [0, 0, 0, 0, 1, 1, 1, 1]) == [1, 1, 1, 1, 0, 0, 0, 0]
-    assert decide(scores[4:], labels[4:], [0, 0, 1, 1]) == [0, 1, 0, 1]
+    assert decide(scores[:4], labels[:4], [0, 0, 1, 1]) == [0, 1, 0, 1]
     # At 1 and at 2.5 three of five good ones and three of five bad ones are right; the lower one counts.
     scores, labels = [2, 3, 3, 3, 5, 0, 2, 4, 7, 7], [1] * 5 + [0] * 5
     assert decide(scores * 2, labels * 2, [0] * 10 + [1] * 10) == [int(score >= 1) for score in scores * 2]

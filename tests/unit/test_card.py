@@ -126,7 +126,7 @@ def test_parts_are_sources_with_enough_labels_and_escaped(tmp_path: Path) -> Non
     assert ["balanced_accuracy" in part.figures for part in (lake, mill)] == [True, False]
     text, page = as_text(card), as_html(card)
     assert ("source mill: 10 of label 1, 10 of label 0" in text, "\x1b" in text) == (True, False)
-    assert ("&lt;script&gt;" in page, "<script" in page) == (True, False)
+    assert ("&lt;script&gt;" in page, "<script" in page, "Brier score" in text) == (True, False, False)
     assert not re.search(r"(src|href)=|https?://|@import|url\(", page)
 
 

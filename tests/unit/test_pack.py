@@ -91,6 +91,7 @@ def check(folder: Path) -> None:
     """The pack is whole, and nothing else is in its folder."""
     manifest = install.read_manifest(folder)
     assert files_of(folder) == {"manifest.json", *manifest["files"]}
+    assert "/pip-" in manifest["pip"]
     install.check_files(folder, manifest)
 
 
