@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from localeval.judgements import statements
 from localeval.judgements.context import JudgeContext, Record, language_of, response_of
-from localeval.judgements.statements import write_statements
 from localeval.samples import Sample
 from localeval.system.versions import digest
 from localeval.text.display import one_line
@@ -66,9 +66,9 @@ class ReasonedDrawnReply(BaseModel):
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     options, language_code = context.options, language_of(sample)
-    brief = {"completed_by": options.prompt("statements", language_code).sha256} if is_brief(sample) else {}
+    completed_by = [statements.VERSION, options.prompt("statements", language_code).sha256]
     return {
-        **brief,
+        **({"completed_by": completed_by} if is_brief(sample) else {}),
         "questions": options.questions,
         "temperature": options.temperature,
         "seed": options.seed,
@@ -97,7 +97,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
     drawn_schema: type[DrawnReply | ReasonedDrawnReply] = ReasonedDrawnReply if reasoned else DrawnReply
     prompt = options.prompt("questions", language_of(sample))
     prefix = prompt.prefix("given", given_schema, question=drawn_schema)
-    written = write_statements(context, sample) if is_brief(sample) else []
+    written = statements.write_statements(context, sample) if is_brief(sample) else []
     completed = " ".join(text for texts, _ in written for text in texts)
     rendered = prompt.render_context(response=response)
     analysis_budget = ANALYSIS_TOKENS if reasoned else 0
