@@ -66,15 +66,16 @@ class ReasonedDrawnReply(BaseModel):
 
 def key_fields(context: JudgeContext, sample: Sample) -> dict[str, Any]:
     options, language_code = context.options, language_of(sample)
-    completed_by = [statements.VERSION, options.prompt("statements", language_code).sha256]
-    return {
-        **({"completed_by": completed_by} if is_brief(sample) else {}),
+    fields: dict[str, Any] = {
         "questions": options.questions,
         "temperature": options.temperature,
         "seed": options.seed,
         "verdict": options.verdict,
         "prompt": options.prompt("questions", language_code).sha256,
     }
+    if is_brief(sample):
+        fields["completed_by"] = [statements.VERSION, options.prompt("statements", language_code).sha256]
+    return fields
 
 
 def is_brief(sample: Sample) -> bool:
