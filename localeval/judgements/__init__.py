@@ -99,9 +99,9 @@ JUDGEMENTS: dict[str, Judgement] = {
         _new("reasons", "6", reasons, ReasonsRecord, "retrieved_contexts", "support", "statements support"),
         _new("questions", "3", questions, QuestionsRecord, "user_input response", "questions statements"),
         _new("similarity", "1", similarity, SimilarityRecord, "user_input", "", "questions", "embedder"),
-        _new("needed", "6", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
-        _new("useful", "3", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
-        _new("grounding", "5", grounding, GroundingRecord, "user_input response retrieved_contexts"),
+        _new("needed", "7", sentence_relevance, NeededRecord, "user_input retrieved_contexts", "needed"),
+        _new("useful", "4", context_usefulness, UsefulRecord, _EVERY_COLUMN, "useful"),
+        _new("grounding", "6", grounding, GroundingRecord, "user_input response retrieved_contexts"),
     )
 }
 

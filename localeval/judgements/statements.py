@@ -22,7 +22,7 @@ from localeval.text.language import strip_thinking
 from localeval.text.numbers import counts
 from localeval.text.overlap import TERM, long_numbers, omits_content, shared_weight, term_positions, terms
 
-VERSION = "12"
+VERSION = "13"
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 # Words that change what a statement means. The t is that of "can't", 几 and 差 are those of 几乎 and 差点.

@@ -27,7 +27,7 @@ from localeval.text.overlap import (
 )
 from localeval.text.sentences import has_words
 
-VERSION = "9"
+VERSION = "10"
 REASON_TOKENS = 120
 CLOSEST, CUT = 2, " … "  # most sentences that are repeated next to a statement, and the mark between them
 

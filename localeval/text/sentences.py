@@ -1,14 +1,15 @@
 """Split a text into sentences: pysbd, guarded where it hangs, loses text or breaks inside Chinese quotes.
 
-A text is split into lines (`_lines`), each line at the ends of its sentences (`_sentence_ends`, by pysbd in
-windows or by `_rule_based_ends`), without false ends (`_drop_quoted_ends`, `_drop_false_ends`).
+A text is split into lines (`_lines`), those of a wrapped paragraph are joined (`_unwrap`), and each is split
+at the ends of its sentences (`_sentence_ends`, by pysbd in windows or by `_rule_based_ends`), without false
+ends (`_drop_quoted_ends`, `_drop_false_ends`).
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -40,6 +41,15 @@ _MARKER = re.compile(
     r"\s*(?:>\s*)*(?:[-*+–—]\s+|[•●▪◦‣⁃]\s*|\#{1,6}\s+)*"
     rf"(?:\*\*\d{{1,2}}[.)]\*\*\s+|\d{{1,2}}[.)]\s+|[（(]\d{{1,2}}[)）]\s*|\d{{1,2}}[.．、)）]\s*(?={_HAN}))?"
 )
+
+# Text of a PDF is wrapped at the width of its page: below these widths lines are a list, a table or a poem.
+_LEAST_WIDTH, _LEAST_HAN_WIDTH = 40, 20
+_FULL = 0.9  # share of the paragraph's width from which a line is full; letters are not equally wide
+_OPEN_END = re.compile(r"[^\s.!?:;。．！？：；…|>{}(\[\]=\\][\"'”’»*_)）」』]*$")
+_SMALL = re.compile(r"[a-z]+[,;.!?)’'\"-]*(?=\s)(?! [=:])")  # no key of a setting, no cell of a table
+_HAN_END = re.compile("[。！？]")
+_FIRST_WORD = re.compile(rf"{_HAN}|[^\s\u3400-\u9fff]+")
+_LINE_BREAK = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 
 _END = re.compile(r"[.!?。．！？]")
 # No part of it can fail after a long match, so finding all matches takes linear time.
@@ -87,9 +97,9 @@ def split_sentences(text: str) -> list[Sentence]:
     """Split `text` into its sentences, in order and without overlap.
 
     Every letter and digit of the text is in exactly one sentence, except those of Markdown's own marks: the
-    number of a list item and the language of a code fence. The end of a line ends a sentence; a table row and
-    a line of fenced code are one each. Text without letters and digits is no sentence. Never raises; the time
-    is linear in the length of any text.
+    number of a list item and the language of a code fence. The end of a line ends a sentence, unless the line
+    was wrapped there; a table row and a line of fenced code are one each. Text without letters and digits is
+    no sentence. Never raises; the time is linear in the length of any text.
 
     >>> [s.text for s in split_sentences("# Result\\n1. Dr. Smith won 3.5% more. He left.\\n2. Nobody knew.")]
     ['Result', 'Dr. Smith won 3.5% more.', 'He left.', 'Nobody knew.']
@@ -98,8 +108,8 @@ def split_sentences(text: str) -> list[Sentence]:
     """
     script_name, budget = script(text), BUDGET
     sentences: list[Sentence] = []
-    for start, end, prose in _lines(text):
-        line = text[start:end]
+    for start, end, prose in _unwrap(text, _lines(text), script_name):
+        line = _LINE_BREAK.sub(" ", text[start:end])
         ends = [len(line)]
         if prose:
             ends, budget = _sentence_ends(line, script_name, budget)
@@ -110,8 +120,8 @@ def split_sentences(text: str) -> list[Sentence]:
             stripped = line[left:right].lstrip()
             if has_words(stripped):
                 offset = start + right - len(stripped)
-                words = stripped.rstrip()
-                sentences.append(Sentence(words, offset, offset + len(words)))
+                end_of_words = offset + len(stripped.rstrip())
+                sentences.append(Sentence(text[offset:end_of_words], offset, end_of_words))
     return sentences
 
 
@@ -137,6 +147,56 @@ def _lines(text: str) -> Iterator[tuple[int, int, bool]]:
             marker = _MARKER.match(line)
             words = start + (marker.end() if marker else 0)
             yield words, start + len(line), not text.startswith("|", words)
+
+
+def _unwrap(
+    text: str, lines: Iterable[tuple[int, int, bool]], script_name: str
+) -> Iterator[tuple[int, int, bool]]:
+    """Join the lines of paragraphs that were wrapped at a width; yield all lines as `_lines` does.
+
+    >>> text = "The bridge was opened in May 1932, and is\\nstill in use. It is 412 metres long.\\nNo toll"
+    >>> [text[start:end] for start, end, _ in _unwrap(text, _lines(text), "latin")]
+    ['The bridge was opened in May 1932, and is\\nstill in use. It is 412 metres long.', 'No toll']
+    """
+    paragraph: list[tuple[int, int]] = []
+    previous = 0
+    for start, end, prose in lines:
+        mark = text[previous:start].strip()
+        words = prose and start < end
+        if mark or not words:
+            yield from _joined(text, paragraph, script_name)
+            paragraph = []
+        if words and "#" not in mark:
+            paragraph.append((start, end))
+        else:
+            yield start, end, prose
+        previous = end
+    yield from _joined(text, paragraph, script_name)
+
+
+def _joined(text: str, lines: list[tuple[int, int]], script_name: str) -> Iterator[tuple[int, int, bool]]:
+    """Join each line of a paragraph with the next one that continues it, if the paragraph is wrapped.
+
+    A line continues on the next one if no mark ends it and the next one's first word did not fit into the
+    width, that of the longest line. The paragraph is wrapped if one line continues with a small word; a
+    Chinese one, if it has a full stop.
+    """
+    width = max((end - start for start, end in lines), default=0)
+    is_han = script_name == "han"
+    continued = [False] * len(lines)
+    if len(lines) > 1 and width >= (_LEAST_HAN_WIDTH if is_han else _LEAST_WIDTH):
+        for i, ((start, end), (following, _)) in enumerate(pairwise(lines)):
+            word = _FIRST_WORD.match(text, following)
+            is_full = word and end - start + len(word[0]) + (not is_han) > _FULL * width
+            continued[i] = bool(is_full and _OPEN_END.search(text, max(start, end - 9), end))
+        small = (_SMALL.match(text, lines[i + 1][0]) for i, continues in enumerate(continued) if continues)
+        if not (_HAN_END.search(text, lines[0][0], lines[-1][1]) if is_han else any(small)):
+            continued = [False] * len(lines)
+    first = 0
+    for i, (_, end) in enumerate(lines):
+        if not continued[i]:
+            yield lines[first][0], end, True
+            first = i + 1
 
 
 def _sentence_ends(line: str, script_name: str, budget: int) -> tuple[list[int], int]:
