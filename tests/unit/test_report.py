@@ -21,9 +21,10 @@ from localeval.engine.interface import EngineError
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.detail import detail
-from localeval.report.html.shown import labels, show_controls
+from localeval.report.html.shown import labels
 from localeval.report.tables import SCORES, STATEMENTS, cell
 from localeval.testing import FakeEngine, fake_judge
+from localeval.text.display import printable_lines
 from localeval.text.injection import KINDS
 from tests.commands import said
 from tests.reports import HOSTILE, METRICS_SHOWN, Page, hostile, judged, large, plain, small
@@ -57,8 +58,10 @@ def test_the_page_names_no_address_and_no_handler(sort: Callable[[], Result]) ->
 def test_every_hostile_text_stands_in_the_page_as_text() -> None:
     page = page_of(hostile(), title=HOSTILE[3])
     page_text = Page(page).text
-    assert [text for text in HOSTILE if show_controls(text) not in page_text] == []
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", page)
+    assert [text for text in HOSTILE if printable_lines(text) not in page_text] == []
+    own_reason = page_of(plain({"a": {"faithfulness": Score.undefined("".join(HOSTILE))}}))
+    for line in (page + own_reason).split("\n"):
+        assert line.isprintable()  # no control character and no mark of direction
     assert [row[1] for row in rows_of(page) if row[1].startswith("0 ")] == ["0 " + HOSTILE[0]]
 
 

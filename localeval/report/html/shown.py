@@ -1,4 +1,4 @@
-"""The words of the report in English and Chinese, and filters that make texts from outside safe to show."""
+"""The words of the report in English and Chinese, and data that is safe inside a script element."""
 
 from __future__ import annotations
 
@@ -25,15 +25,6 @@ else:
 
 PAGE_LANGUAGES = ("en", "zh")
 _SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
-_INVISIBLE = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x80, 0xA0))
-_REPLACEMENTS: dict[int, str] = {
-    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
-    **{code: f"[U+{code:04X}]" for code in _INVISIBLE},
-    0x7F: "\u2421",
-    0x0D: "",
-    0x2028: "\n",
-    0x2029: "\n",
-}
 _SCRIPT_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -116,27 +107,6 @@ def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str
             parts.append(words(label, language, spoken=name, n=n, **item.figures))
         texts[language] = words("and", language).join(parts)
     return texts
-
-
-def show_controls(text: str) -> str:
-    """Show control characters as symbols, and marks of writing direction as code points.
-
-    Line ends stay. The result is plain text, not HTML: the caller escapes it.
-
-    >>> show_controls("a\\x00b\\u202ec")
-    'a␀b[U+202E]c'
-    """
-    return text.translate(_REPLACEMENTS)
-
-
-def truncate(text: str, room: int) -> str:
-    """Cut `text` to at most `room` bytes of UTF-8, with an ellipsis where it was cut.
-
-    >>> truncate("abcdef", 6), truncate("abcdefg", 6), truncate("茶茶茶", 8)
-    ('abcdef', 'abc…', '茶…')
-    """
-    data = text.encode("utf-8", "replace")
-    return text if len(data) <= room else data[: max(0, room - 3)].decode("utf-8", "ignore") + "…"
 
 
 def clock(seconds: float) -> str:
