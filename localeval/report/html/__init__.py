@@ -13,7 +13,6 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 MOST_LISTED = 20_000  # of more samples, the worst 10,000 and 10,000 drawn from the others
 MOST_DETAILS = 500
 MOST_BYTES = 20_000_000
-MOST_IN_NOTEBOOK = 20
 MOST_NOTED = 100  # disagreements of judge and HHEM; also skipped rows of the data
 LIST_BYTES = 8_000_000  # for all questions and responses that the list shows and searches
 LONGEST, LONGEST_ID = 4_000, 120  # bytes of one question or response, and characters of one id
@@ -57,13 +55,6 @@ def write(result: Result, path: str | Path, **options: Any) -> None:
     """
     with writing_to(path, "report"):
         atomic_write(Path(path), pieces(result, **options), "replace")
-
-
-def notebook(result: Result) -> str:
-    """Return the means, the first 20 samples and the signature as HTML without style sheet or script."""
-    first = islice(result.samples, MOST_IN_NOTEBOOK)
-    more = max(0, len(result.samples) - MOST_IN_NOTEBOOK)
-    return _environment().get_template("notebook.html").render(result=result, samples=first, more=more)
 
 
 def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iterator[str]:
