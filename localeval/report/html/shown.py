@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
@@ -14,14 +13,10 @@ from markupsafe import Markup
 from localeval.judgements import heads
 from localeval.judgements.calibration import Calibration, curves_of, shipped_calibrations
 from localeval.metrics import METRICS, REASONS
+from localeval.text.toml import parse_toml
 
 if TYPE_CHECKING:
     from localeval.metrics.signature import Signature
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PAGE_LANGUAGES = ("en", "zh")
 _SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
@@ -36,7 +31,7 @@ def own_file(name: str) -> str:
 @lru_cache
 def labels() -> dict[str, dict[str, Any]]:
     """Read labels.toml: language -> key -> words; "metrics" and "reasons" are tables in each language."""
-    tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
+    tables: dict[str, dict[str, Any]] = parse_toml(own_file("labels.toml"))
     return tables
 
 
