@@ -1,10 +1,7 @@
-# mypy: disable-error-code="import-not-found"
-# (tomli is installed on Python 3.10 only, and mypy reads this file as 3.10 wherever it runs.)
 """The catalog: the models that localeval knows by name, as entries read from `catalog.toml`."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -14,11 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
 from localeval.text.display import shorten
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from localeval.text.toml import parse_toml
 
 Kind = Literal["judge", "embedder", "classifier"]
 
@@ -108,7 +101,7 @@ def entries() -> Mapping[str, CatalogEntry]:
 def read_catalog(path: Path) -> Mapping[str, CatalogEntry]:
     """Read a catalog file. Raises InputError if it cannot be read or a field is missing or wrong."""
     try:
-        catalog = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        catalog = _Catalog.model_validate(parse_toml(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the model catalog cannot be read ({shorten(error)}).") from error
     return {entry.name: entry for entry in catalog.model}

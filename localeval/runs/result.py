@@ -9,6 +9,7 @@ import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -238,10 +239,8 @@ class Result:
         html.write(self, path, **options)
 
     def _repr_html_(self) -> str:
-        """Show the result in a notebook."""
-        from localeval.report import html
-
-        return html.notebook(self)
+        """Show the table in a notebook, as it is printed."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         return as_text(self)

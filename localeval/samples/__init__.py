@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -50,14 +48,20 @@ class Samples(StoredSequence[Sample]):
 
     def __init__(self, samples: Iterable[Sample], name: str, file: Path | None = None) -> None:
         self.name, self.file, self.skipped = name, file, list[Skipped]()
-        self._lines = SpooledLines(sample.model_dump_json().encode() for sample in samples)
-        self._selected: Sequence[int] = range(len(self._lines))
+        self._lines = SpooledLines()
+        self._selected: Sequence[int] = range(0)
+        for sample in samples:
+            self.append(sample)
 
     def __len__(self) -> int:
         return len(self._selected)
 
     def _read(self, index: int) -> Sample:
         return Sample.stored(self._lines[self._selected[index]])
+
+    def append(self, sample: Sample) -> None:
+        """Add a sample; not after `choose`."""
+        self._selected = range(self._lines.append(sample.model_dump_json().encode()) + 1)
 
     def choose(self, indices: Iterable[int]) -> Samples:
         """Return the samples at these indices, in this order."""
@@ -94,15 +98,41 @@ def read_samples(
     >>> read_samples([{"q": "Who?", "answer": "Ann."}], columns={"user_input": "q"})[0].user_input
     'Who?'
     """
-    limit = None if limit is None else min(whole_number("limit", limit, 1), sys.maxsize)
+    limit = None if limit is None else whole_number("limit", limit, 1)
     sample = None if sample is None else whole_number("sample", sample, 1)
     required = {*map(str, [ids] if isinstance(ids, str | int) else ids)}
     names = _names_of(columns or {})
     rows, name, file = _rows_of(source, format, encoding, names)
-    skipped, seen, places = list[Skipped](), dict[str, None](), dict[str, str]()
+    samples, skipped = Samples((), name, file), list[Skipped]()
+    seen, places = dict[str, None](), dict[str, str]()  # all columns; the id of each sample, and its place
     with closing(rows):  # at once, and not when the last reference to an error is gone
-        parsed = _parse_rows(rows, name, names, seen, places, skipped if skip_bad else None)
-        samples = Samples(islice(parsed, limit), name, file)
+        for row in rows:
+            value, place = row.value, row.place
+            where = place if name == "samples" else f"{name}, {place}"
+            if isinstance(value, Sample) and names != NAMES:
+                value = value.model_dump(exclude_none=True)
+            if isinstance(value, Mapping):
+                value = from_langsmith(value, names)
+                seen.update(dict.fromkeys(value))
+            try:
+                if isinstance(value, InputError):
+                    raise InputError(f"{where}: {value}.")
+                new = Sample.read(value, where, names)
+            except InputError as error:
+                if not skip_bad:
+                    raise
+                skipped.append(Skipped(place, str(error)))
+                continue
+            if not new.id:
+                place = f"{place} (no id, so its position)"
+                new = new.model_copy(update={"id": str(row.number)})
+            if new.id in places:
+                fault = f"{places[new.id]} and {place} have the same id {shorten(new.id)}"
+                raise InputError(f"{name}: {fault}; make every id unique.")
+            places[new.id] = place
+            samples.append(new)
+            if len(samples) == limit:
+                break
     sample_ids = list(places)
     if sample_ids and (missing := sorted(required.difference(sample_ids))):
         scope, remedy = "", shorten(suggested(missing[0], sample_ids))
@@ -160,45 +190,3 @@ def _rows_of(
         raise InputError(f"samples: expected a path or a list of samples, not {shown}; {remedy}.")
     rows = (Row(number, f"sample {number}", item) for number, item in enumerate(source, 1))
     return rows, *((source.name, source.file) if isinstance(source, Samples) else ("samples", None))
-
-
-def _parse_rows(
-    rows: Rows,
-    name: str,
-    names: Names,
-    seen: dict[str, None],
-    places: dict[str, str],
-    skipped: list[Skipped] | None,
-) -> Iterator[Sample]:
-    """Yield a sample with a unique id for each row.
-
-    seen     collects the columns of all rows
-    places   collects the id of each sample, and its place
-    skipped  collects the rows that can't be read; None raises for the first of them
-    """
-    for row in rows:
-        value = row.value
-        where = row.place if name == "samples" else f"{name}, {row.place}"
-        if isinstance(value, Sample) and names != NAMES:
-            value = value.model_dump(exclude_none=True)
-        if isinstance(value, Mapping):
-            value = from_langsmith(value, names)
-            seen.update(dict.fromkeys(value))
-        try:
-            if isinstance(value, InputError):
-                raise InputError(f"{where}: {value}.")
-            sample = Sample.read(value, where, names)
-        except InputError as error:
-            if skipped is None:
-                raise
-            skipped.append(Skipped(row.place, str(error)))
-            continue
-        place = row.place
-        if not sample.id:
-            place = f"{place} (no id, so its position)"
-            sample = sample.model_copy(update={"id": str(row.number)})
-        if sample.id in places:
-            fault = f"{places[sample.id]} and {place} have the same id {shorten(sample.id)}"
-            raise InputError(f"{name}: {fault}; make every id unique.")
-        places[sample.id] = place
-        yield sample

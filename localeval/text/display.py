@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 def printable(text: str) -> str:
     """Replace control characters (which a terminal would obey) and line ends with spaces."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def printable_lines(text: str) -> str:

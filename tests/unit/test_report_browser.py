@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from localeval import Result
-from localeval.report.html.shown import show_controls
+from localeval.text.display import printable_lines
 from tests.reports import HOSTILE, hostile, large, small
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -148,7 +148,7 @@ def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) ->
         " return [...copy.querySelectorAll('.text')].map((e) => e.textContent); })"
     )
     # As question, response, context and reference, whole.
-    assert {show_controls(text) for text in HOSTILE} <= {text for row in texts for text in row}
+    assert {printable_lines(text) for text in HOSTILE} <= {text for row in texts for text in row}
     assert reader.page.evaluate("window.pwned") is None
     reader.close()
 

@@ -13,7 +13,6 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +24,7 @@ from localeval.report.html import shown
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
 from localeval.report.text import misread, number, span
 from localeval.system.files import atomic_write, writing_to
-from localeval.text.display import digits
+from localeval.text.display import digits, printable, printable_lines, shorten
 from localeval.text.injection import Injection, find_injections
 from localeval.text.language import language
 
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
 MOST_LISTED = 20_000  # of more samples, the worst 10,000 and 10,000 drawn from the others
 MOST_DETAILS = 500
 MOST_BYTES = 20_000_000
-MOST_IN_NOTEBOOK = 20
 MOST_NOTED = 100  # disagreements of judge and HHEM; also skipped rows of the data
 LIST_BYTES = 8_000_000  # for all questions and responses that the list shows and searches
-LONGEST, LONGEST_ID = 4_000, 240  # bytes of one question or response, and of one id
+LONGEST, LONGEST_ID = 4_000, 120  # bytes of one question or response, and characters of one id
 FLAGGED, SPLIT = 1, 2  # bits of a row's flags: reads like an attack; judge and HHEM differ
 
 
@@ -57,13 +55,6 @@ def write(result: Result, path: str | Path, **options: Any) -> None:
     """
     with writing_to(path, "report"):
         atomic_write(Path(path), pieces(result, **options), "replace")
-
-
-def notebook(result: Result) -> str:
-    """Return the means, the first 20 samples and the signature as HTML without style sheet or script."""
-    first = islice(result.samples, MOST_IN_NOTEBOOK)
-    more = max(0, len(result.samples) - MOST_IN_NOTEBOOK)
-    return _environment().get_template("notebook.html").render(result=result, samples=first, more=more)
 
 
 def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iterator[str]:
@@ -151,14 +142,14 @@ def _listing(result: Result, lower: Mapping[str, bool], split: Collection[str], 
     for i in order:
         sample_result = result.samples[i]
         sample, scores = sample_result.sample, sample_result.scores
-        texts = [shown.show_controls(text or "") for text in (sample.user_input, sample.response)]
-        cut = [shown.truncate(text, cut_at) for text in texts]
-        is_cut |= cut != texts
-        name = shown.truncate(shown.show_controls(sample.id), LONGEST_ID)
-        row: list[object] = [i + 1, name, *cut, FLAGGED * (i in attacks) | SPLIT * (sample.id in split)]
+        texts = [(text or "").encode("utf-8", "replace") for text in (sample.user_input, sample.response)]
+        is_cut |= max(map(len, texts)) > cut_at
+        row: list[object] = [i + 1, shorten(sample.id, LONGEST_ID)]
+        row += [printable_lines(text[:cut_at].decode("utf-8", "ignore")) for text in texts]
+        row.append(FLAGGED * (i in attacks) | SPLIT * (sample.id in split))
         for score in map(scores.__getitem__, result.metrics):
             if score.value is None or score.soft is None:
-                row.append(reasons.setdefault((score.status, score.reason), len(reasons)))
+                row.append(reasons.setdefault((score.status, printable(score.reason)), len(reasons)))
             else:
                 row.append([float(number(score.value)), float(number(score.soft))])  # as tables show them
         rows.append(shown.for_script(row))
@@ -203,6 +194,6 @@ def _environment() -> Environment:
     environment.globals.update(t=shown.in_both_languages, words=shown.words, definition=shown.definition)
     environment.globals.update(reason=shown.reason, file=shown.own_file)
     environment.globals.update(longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
-    environment.filters.update(shown=shown.show_controls, cut=shown.truncate, clock=shown.clock)
+    environment.filters.update(shown=printable_lines, shorten=shorten, clock=shown.clock)
     environment.filters.update(number=number, span=span, digest=_digest, digits=digits)
     return environment

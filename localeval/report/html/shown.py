@@ -1,9 +1,8 @@
-"""The words of the report in English and Chinese, and filters that make texts from outside safe to show."""
+"""The words of the report in English and Chinese, and data that is safe inside a script element."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
@@ -14,26 +13,13 @@ from markupsafe import Markup
 from localeval.judgements import heads
 from localeval.judgements.calibration import Calibration, curves_of, shipped_calibrations
 from localeval.metrics import METRICS, REASONS
+from localeval.text.toml import parse_toml
 
 if TYPE_CHECKING:
     from localeval.metrics.signature import Signature
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 PAGE_LANGUAGES = ("en", "zh")
 _SPAN = Markup('<span class="{0}" lang="{0}">{1}</span>')
-_INVISIBLE = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x80, 0xA0))
-_REPLACEMENTS: dict[int, str] = {
-    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
-    **{code: f"[U+{code:04X}]" for code in _INVISIBLE},
-    0x7F: "\u2421",
-    0x0D: "",
-    0x2028: "\n",
-    0x2029: "\n",
-}
 _SCRIPT_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -45,7 +31,7 @@ def own_file(name: str) -> str:
 @lru_cache
 def labels() -> dict[str, dict[str, Any]]:
     """Read labels.toml: language -> key -> words; "metrics" and "reasons" are tables in each language."""
-    tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
+    tables: dict[str, dict[str, Any]] = parse_toml(own_file("labels.toml"))
     return tables
 
 
@@ -116,27 +102,6 @@ def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str
             parts.append(words(label, language, spoken=name, n=n, **item.figures))
         texts[language] = words("and", language).join(parts)
     return texts
-
-
-def show_controls(text: str) -> str:
-    """Show control characters as symbols, and marks of writing direction as code points.
-
-    Line ends stay. The result is plain text, not HTML: the caller escapes it.
-
-    >>> show_controls("a\\x00b\\u202ec")
-    'a␀b[U+202E]c'
-    """
-    return text.translate(_REPLACEMENTS)
-
-
-def truncate(text: str, room: int) -> str:
-    """Cut `text` to at most `room` bytes of UTF-8, with an ellipsis where it was cut.
-
-    >>> truncate("abcdef", 6), truncate("abcdefg", 6), truncate("茶茶茶", 8)
-    ('abcdef', 'abc…', '茶…')
-    """
-    data = text.encode("utf-8", "replace")
-    return text if len(data) <= room else data[: max(0, room - 3)].decode("utf-8", "ignore") + "…"
 
 
 def clock(seconds: float) -> str:
