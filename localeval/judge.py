@@ -189,14 +189,6 @@ class Judge:
             with self._lock:
                 self.engine.check()
 
-    def again(
-        self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records
-    ) -> BaseModel:
-        """Make the record again, without reading a journal. `records` are those that it needs."""
-        with self._lock:
-            self._check_open()
-            return ask(judgement, context, sample, records)
-
     def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
         """Return the key of the record in a journal: a digest of all that can change it."""
         return key_of(judgement, context, sample, records, self.signature_of_engine())
