@@ -96,7 +96,7 @@ def test_a_run_with_an_embedder_of_ones_own_needs_it_again(tiny_path: Path, tmp_
         evaluate(SAMPLES[:1], ["faithfulness"], judge, tmp_path, statements="sentences")
         assert verify(tmp_path).difference == ""  # it was not asked
         evaluate(SAMPLES[:1], ["answer_relevance"], judge, tmp_path)
-        assert "<SteadyEmbedder " in said(ModelMissing, verify, tmp_path)
+        assert "<SteadyEmbedder>" in said(ModelMissing, verify, tmp_path)
         assert verify(tmp_path, share=1, judge=judge).difference == ""
 
 
