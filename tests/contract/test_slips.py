@@ -82,7 +82,7 @@ def test_an_embedder_that_gives_no_vectors_or_no_signature_is_refused_only_where
     assert "'sha256'" in said(ValueError, evaluate, [TEA], ["answer_relevance"], nameless)
     assert engine.asked == 0
     assert evaluate([TEA], ["faithfulness"], mute).scores[0]["faithfulness"].status == "scored"
-    odd_rows: list[Any] = [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]]
+    odd_rows: list[Any] = [[[1.0]], [[1.0], [np.nan]], [[], []]]
     for rows in odd_rows:
         odd = Mock(embed=Mock(return_value=rows), signature=SteadyEmbedder().signature)
         assert "embed" in refused(steady_judge(engine, odd).score, "answer_relevance", TEA)
