@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from localeval.engine.auxiliary_models import AuxiliaryModels, validate_signature
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EmbeddingModel, EngineSettings, EntailmentModel, TreeEngine
 from localeval.engine.prefix_cache import PrefixCache
@@ -180,22 +180,13 @@ class Judge:
                     f"{metric.name} needs a head that was fitted for this judge, and there is none; make one "
                     "with `localeval fit` and give it with --head, or leave the metric out."
                 )
-        for name, model in self._auxiliary_models_for(metrics, options).items():
-            validate_signature(model, name)
+        self._auxiliary_models_for(metrics, options)
 
     def fits(self) -> None:
         """Check, in addition to `ready`, that the model loads with its settings. Raises as loading does."""
         if isinstance(self.engine, Engine):
             with self._lock:
                 self.engine.check()
-
-    def again(
-        self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records
-    ) -> BaseModel:
-        """Make the record again, without reading a journal. `records` are those that it needs."""
-        with self._lock:
-            self._check_open()
-            return ask(judgement, context, sample, records)
 
     def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
         """Return the key of the record in a journal: a digest of all that can change it."""
@@ -207,11 +198,16 @@ class Judge:
         return {"model": self.model["sha256"], "settings": settings, "packages": package_versions()}
 
     def signature(self, metrics: Sequence[Metric], options: Options) -> Signature:
-        """Return what the scores of these metrics are computed with. Raises what `ready` raises."""
+        """Return what the scores of these metrics are computed with. Raises what `ready` raises.
+
+        Raises ValueError for an embedder's or classifier's own signature without the texts name and sha256.
+        """
         auxiliary = self._auxiliary_models_for(metrics, options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
-        return build_signature(models.model_copy(update=signatures), metrics, options, self.curves(options))
+        models = models.model_copy(update=signatures)
+        # Checked here, as a signature that an own object gave could not be read back from a finished run.
+        return Signature(**dict(build_signature(models, metrics, options, self.curves(options))))
 
     def _auxiliary_models_for(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
         """Open the embedder and the classifier, each if the metrics need it."""

@@ -173,7 +173,7 @@ def merge(runs: tuple[Path, ...], output: Path) -> None:
 
 @click.command()
 @_RUN
-@click.option("--share", default=0.1, show_default=True, help="Share of the judgements, above 0 and up to 1.")
+@click.option("--share", default=0.1, show_default=True, help="Share of the samples, above 0 and up to 1.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the draw.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no live line.")
 def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
@@ -183,7 +183,7 @@ def verify(run: Path, share: float, seed: int, quiet: bool) -> None:
     if result.difference:
         say(f"{run}: {result.difference}")
         sys.exit(1)
-    message = f"{result.again} of {result.judged} judgements were repeated: the same, byte for byte"
+    message = f"{result.again} of {result.judged} samples were judged again: the same, byte for byte"
     if result.left_out:
         message += f" ({result.left_out} left out, as the engine failed there; `evaluate` judges them again)"
     click.echo(message)

@@ -16,6 +16,7 @@ from localeval.compat.metrics import LOG, OPENED, Model, OriginalMetric, as_colu
 from localeval.engine.interface import EmbeddingModel
 from localeval.errors import InputError
 from localeval.judge import Judge
+from localeval.metrics.signature import Signature
 from localeval.report.progress import live_line
 from localeval.report.tables import renamed
 from localeval.report.text import language_warnings
@@ -184,18 +185,18 @@ def evaluate(
         metric.llm = llm if metric.llm is None else metric.llm
         metric.embedding_model = embeddings if metric.embedding_model is None else metric.embedding_model
         check_columns(data.samples, metric.metric.columns, metric.name, "the dataset")
-    open_before = set(OPENED)
+    open_before, signatures = set(OPENED), list[Signature]()
     try:
         for metric in chosen:
             metric.judge().ready([metric.metric], metric.options)
+            signatures.append(metric.judge().signature([metric.metric], metric.options))
         with live_line(not show_progress) as progress:
             for done, sample in enumerate(data, 1):
                 for metric in chosen:
                     judged[metric.column].append(metric.judged(sample, config.timeout, **seed))
                 progress(done, data.samples)
-        for metric in chosen:
+        for metric, signature in zip(chosen, signatures, strict=True):
             metric.log(judged[metric.column])
-            signature = metric.judge().signature([metric.metric], metric.options)
             for line in language_warnings(Result(judged[metric.column], [metric.row], signature)):
                 LOG.warning("%s: %s.", metric.column, line)
     finally:

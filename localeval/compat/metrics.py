@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.interface import EmbeddingModel
+from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import Failure
 from localeval.metrics import METRICS, Metric, Score
@@ -323,6 +324,11 @@ class AnswerRelevance(OriginalMetric):
             from localeval.engine.embedder import Embedder
 
             model = self._open(Embedder.load, model, threads=judge.engine.settings.n_threads)
+        if not hasattr(model, "signature"):  # LangChain's embeddings, as the originals take them
+            raise InputError(
+                f"{self.name}: a {type(model).__name__} is no embedder; give a catalog name, the path of a "
+                "folder, or an `Embedder` of localeval."
+            )
         return _with_models(judge, AuxiliaryModels(embedder=model))
 
 

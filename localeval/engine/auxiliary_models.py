@@ -7,15 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
-
 from localeval.engine.interface import EmbeddingModel, EntailmentModel
-from localeval.errors import InputError, ModelMissing
+from localeval.errors import ModelMissing
 from localeval.models import catalog
 from localeval.models.catalog import DEFAULT_CLASSIFIER, DEFAULT_EMBEDDER
 from localeval.models.files import auto_embedder, whole_path
-from localeval.system.arguments import describe
-from localeval.system.versions import digest
 
 
 class AuxiliaryModels:
@@ -57,7 +53,7 @@ class AuxiliaryModels:
         return model
 
     def sources(self) -> dict[str, str]:
-        """Return each model's name or path for `Judge.load`, or a label that `is_callers_own` recognizes."""
+        """Return each model's name or path for `Judge.load`, or a label in angle brackets."""
         return {kind: _source(model) for kind, model in self._models.items()}
 
     def close(self) -> None:
@@ -77,7 +73,7 @@ class AuxiliaryModels:
 
 
 def _source(model: Any) -> str:
-    """Return a catalog name unchanged, a path as an absolute one, or an own object's type and signature."""
+    """Return a catalog name unchanged, a path as an absolute one, or the type of an object of one's own."""
     if isinstance(model, str | os.PathLike):
         return model if isinstance(model, str) and model in catalog.entries() else str(whole_path(model))
     from localeval.engine.embedder import Embedder
@@ -85,29 +81,4 @@ def _source(model: Any) -> str:
 
     if isinstance(model, Embedder | Classifier):  # another class may have a `source` of another meaning
         return model.source
-    signature = getattr(model, "signature", str)()  # `validate_signature` refuses an object without one
-    return f"<{type(model).__name__} {digest(repr(signature))[:16]}>"
-
-
-def is_callers_own(source: str) -> bool:
-    """Return whether a source is of a caller's own object: no name and no absolute path starts with "<"."""
-    return source.startswith("<")
-
-
-class _Signature(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
-    __pydantic_extra__: dict[str, JsonValue]
-    name: str
-    sha256: str
-
-
-def validate_signature(model: Any, what: str) -> None:
-    """Raise InputError if the signature of a caller's own embedder or classifier is missing or invalid."""
-    try:
-        _Signature.model_validate(model.signature())
-    except (AttributeError, ValidationError) as error:
-        fault = describe(error) if isinstance(error, ValidationError) else "there is none"
-        raise InputError(
-            f"the {what} is a {type(model).__name__} whose signature() does not fit ({fault}); "
-            "it has to give a dict of JSON values with the texts name and sha256."
-        ) from error
+    return f"<{type(model).__name__}>"

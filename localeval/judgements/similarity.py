@@ -26,7 +26,7 @@ def key_fields(context: JudgeContext, _: Sample) -> dict[str, Any]:
 def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> SimilarityRecord:
     """Embed all questions of the sample in one call, without those of other samples.
 
-    Raises InputError if the caller's own embedder returns no vectors.
+    Raises InputError if the caller's own embedder returns vectors that would give a wrong score.
     """
     import numpy as np
 
@@ -36,11 +36,7 @@ def ask(context: JudgeContext, sample: Sample, records: Mapping[str, Any]) -> Si
     # The same question twice is embedded once, so that equal questions have equal cosines.
     distinct = list(dict.fromkeys(draw.question for draw in draws))
     embedder, texts = context.embedder(), [sample.user_input or "", *distinct]
-    vectors = embedder.embed(texts)
-    try:
-        rows = np.asarray(vectors, dtype=np.float32)  # the caller's own may return lists
-    except (TypeError, ValueError):
-        rows = np.empty(0, np.float32)
+    rows = np.asarray(embedder.embed(texts), dtype=np.float32)  # the caller's own may return lists
     if rows.shape[:-1] != (len(texts),) or not rows.size or not np.isfinite(rows).all():
         raise InputError(
             f"the embedder {type(embedder).__name__} did not give one vector of finite numbers for each of "

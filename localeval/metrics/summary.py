@@ -6,7 +6,6 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,20 +99,15 @@ def compute(metric: Metric, records: Mapping[str, Any], options: Options, curves
     """Compute the metric's score from raw records, or the failure of a judgement that it needs.
 
     `curves`, from `Judge.curves` or a result's signature, calibrate what the metric reads. Where a metric
-    gives no `soft`, it is `value`. Raises InputError if a metric gives no valid score.
+    gives no `soft`, it is `value`. Raises ValueError for a score that is not possible.
     """
     for name in metric.judgements:
         if isinstance(records[name], Failure):
             return Score.failed(records[name].failed)
     score = metric.compute(calibrate(records, curves), options)
-    with suppress(AttributeError, TypeError, ValueError, ArithmeticError):
-        # A caller's own metric may return anything, and numpy's numbers are not JSON's.
-        value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
-        return Score(value, soft, score.status, str(score.reason)).checked()
-    raise InputError(
-        f"the metric {metric.name} gave {score}; value and soft have to lie in 0 to 1, and without them it "
-        "has to give Score.undefined(reason)."
-    )
+    # A caller's own metric may give numpy's numbers, which are not JSON's.
+    value, soft = (None if number is None else float(number) for number in (score.value, score.soft))
+    return Score(value, soft, score.status, str(score.reason)).checked()
 
 
 def compute_all(

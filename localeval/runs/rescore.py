@@ -46,7 +46,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             f"{fixed[0]} can't be changed without judging again; rescore takes {', '.join(ARITHMETIC)}. "
             "For another judging use `evaluate`."
         )
-    samples, config = run_folder.read_run(Path(folder))
+    path = Path(folder)
+    samples, config = run_folder.read_run(path)
     original, selected = config.signature, choose_metrics(config.metrics if metrics is None else metrics)
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)
@@ -60,16 +61,26 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
 
     engine: Any = None  # it is never asked
     context = JudgeContext(engine, choices, unloaded("embedder"), unloaded("classifier"), heads=heads)
-    lookup = RecordLookup(Path(folder), context, config.engine)
+    stored = run_folder.load(path) if (path / run_folder.RESULTS).exists() else None
+    lines, engine_of_run = JournalFile(path / JOURNAL), config.engine.model_dump()
+
+    def find_keyed(keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
+        """Read the record under the key in the results, of any version, or else under this version's key."""
+        key = keys.get(judgement.name, "")
+        if not key or (record := find(lines, judgement, key)) is None:
+            key = key_of(judgement, context, sample, records, engine_of_run)
+            record = find(lines, judgement, key)
+        return None if record is None else (record, key)
+
     # A reason explains a verdict, so it is kept only where the verdicts are decided as before.
     keeps_reasons = curves_to_json(curves) == original.calibration and choices.threshold == original.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
-    scored = ScoredSamples(samples, lookup.lines, curves, choices.threshold)
+    scored = ScoredSamples(samples, lines, curves, choices.threshold)
     for index, sample in enumerate(samples):
-        keys = lookup.keys(index)
+        keys = stored.samples[index].keys if stored else {}
         required = [name for metric in scorable(selected, sample) for name in metric.judgements]
-        records, record_keys = make_records(sample, required, partial(lookup.find, keys))
+        records, record_keys = make_records(sample, required, partial(find_keyed, keys))
         for judgement in with_needs(required):
             if judgement.name not in records:
                 missing[judgement.name].append(sample.id)
@@ -94,34 +105,5 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         "judgements": {name: original.judgements.get(name, new) for name, new in current.judgements.items()},
     }
     signature = current.model_copy(update=versions)
-    network = lookup.result.network if lookup.result else None
+    network = stored.network if stored else None
     return Result(scored, [m.name for m in selected], signature, network=network, skipped=config.skipped)
-
-
-class RecordLookup:
-    """Find the records of a run in its journal, by the keys in its results where it is finished."""
-
-    def __init__(self, folder: Path, context: JudgeContext, engine: run_folder.EngineConfig) -> None:
-        self.lines = JournalFile(folder / JOURNAL)
-        self.result = run_folder.load(folder) if (folder / run_folder.RESULTS).exists() else None
-        self._context, self._engine = context, engine.model_dump()
-
-    def keys(self, index: int) -> Keys:
-        """Return the keys that the results have for the sample at `index`; none without results."""
-        return self.result.samples[index].keys if self.result else {}
-
-    def records(self, index: int, sample: Sample, name: str) -> dict[str, BaseModel]:
-        """Read a judgement's record and those that it depends on."""
-        return make_records(sample, [name], partial(self.find, self.keys(index)))[0]
-
-    def find(self, keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
-        """Read the record under the key in the results, of any version, or else under this version's key."""
-        key = keys.get(judgement.name, "")
-        if not key or (record := find(self.lines, judgement, key)) is None:
-            key = self.key(judgement, sample, records)
-            record = find(self.lines, judgement, key)
-        return None if record is None else (record, key)
-
-    def key(self, judgement: Judgement, sample: Sample, records: Records) -> str:
-        """Compute the key of the record in this version."""
-        return key_of(judgement, self._context, sample, records, self._engine)

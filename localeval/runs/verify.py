@@ -1,30 +1,22 @@
-"""Repeat a share of a run's judgements, and check that the records come out the same."""
+"""Judge a share of a run's samples again, and check that the records come out the same."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from localeval.engine.auxiliary_models import is_callers_own
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements import JUDGEMENTS, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import JOURNAL, JournalFile, find, is_believed
-from localeval.metrics.signature import models_used
-from localeval.metrics.summary import choose_metrics, judgements_of_sample
+from localeval.judgements.journal import JOURNAL, Journal, JournalFile, is_believed
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import Progress
-from localeval.runs.rescore import KeyedRecord, Keys, RecordLookup
-from localeval.samples import Sample
+from localeval.runs.result import SampleResult
 from localeval.text.display import shorten
 
 
@@ -32,9 +24,9 @@ from localeval.text.display import shorten
 class Verified:
     """The result of `verify`.
 
-    again       judgements that were repeated, of the `judged` in the run
+    again       samples that were judged again, of the `judged` in the run
     difference  "" or the first place in which a record, or a line of the journal, is not what it was
-    left_out    judgements in which the engine failed, not in `judged`: the run's next call repeats them
+    left_out    samples in which the engine failed, not in `judged`: the run's next call judges them again
     """
 
     again: int
@@ -50,14 +42,15 @@ def verify(
     judge: Judge | None = None,
     progress: Progress | None = None,
 ) -> Verified:
-    """Repeat a random share of a run's judgements; stop at the first difference.
+    """Judge a random share of a run's samples again, by all judgements of its results, up to a difference.
 
-    share  of the judgements, drawn by `seed`, above 0 and up to 1; at least one is repeated
-    judge  by default the run's own, loaded with the run's settings
+    share  of the samples, drawn by `seed`, above 0 and up to 1; at least one is judged again
+    judge  by default the run's own, loaded with the run's settings; one with an `Embedder` or a `Classifier`
+           has to be given
 
-    Raises InputError for a folder without a run, a metric that is not registered here, a judge with another
-    model, settings or packages (other bits are then no fault), and a finished run with a judgement that can't
-    be repeated under the same conditions; and what `Judge.load` raises.
+    Raises InputError for a folder without a finished run, a judge with another model, settings or packages
+    (other bits are then no fault), and a judgement that can't be repeated under the same conditions; and what
+    `Judge.load` raises.
 
     >>> verify("runs/answers", share=0.2).difference                         # doctest: +SKIP
     ''
@@ -66,98 +59,55 @@ def verify(
         raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read_run(path)
-    options, metrics = Options.read(config.options), choose_metrics(config.metrics)
     if damaged := JournalFile(path / JOURNAL).damaged:
         return Verified(0, 0, f"{JOURNAL}, line {damaged[0]}: not what was written")
+    results, options = run_folder.load(path).samples, Options.read(config.options)
 
-    judgements_for = partial(judgements_of_sample, metrics, options)
-    required = with_needs([name for sample in samples for name in judgements_for(sample)])
-    loaded = nullcontext(judge) if judge else _load_own_judge(folder, config, models_used(required, options))
-    with loaded as active_judge:
+    models = {"embedder": config.embedder, "classifier": config.classifier}
+    settings = {**models, **config.engine.settings, "cache_prefix": False}
+    with nullcontext(judge) if judge else Judge.load(config.judge, **settings) as active_judge:
         if change := difference(config.engine.model_dump(), active_judge.signature_of_engine()):
             raise InputError(
                 f"{folder}: the run was made with another engine, so other bits are no fault "
                 f"(engine{change}); verify it with the same model, settings and packages."
             )
-        context = active_judge.context(options)
-        lookup = RecordLookup(path, context, config.engine)
-        judgements, left_out = _stored_judgements(folder, samples, judgements_for, lookup)
-        selection = random.Random(seed).sample(judgements, math.ceil(share * len(judgements)))  # noqa: S311
-        selected_samples = samples.choose(index for index, _ in selection)
-        for done, (sample, (index, name)) in enumerate(zip(selected_samples, selection, strict=True), 1):
-            records = lookup.records(index, sample, name)
-            fresh = active_judge.again(JUDGEMENTS[name], context, sample, records)
-            if change := difference(records[name].model_dump(mode="json"), fresh.model_dump(mode="json")):
-                return Verified(done, len(judgements), f"sample {sample.id}, {name}{change}", left_out)
-            if progress is not None:
-                progress(done, selected_samples)
-        return Verified(len(selection), len(judgements), left_out=left_out)
-
-
-def _stored_judgements(
-    folder: str | Path,
-    samples: Sequence[Sample],
-    judgements_for: Callable[[Sample], list[str]],
-    lookup: RecordLookup,
-) -> tuple[list[tuple[int, str]], int]:
-    """List the judgements that the results name, or else the journal has, and count the engine's failures.
-
-    Lists (index of the sample, judgement) and not the records: those of a large run do not fit into memory.
-    Raises InputError where a judgement can't be repeated under the same conditions, or there is none.
-    """
-    judgements: list[tuple[int, str]] = []
-    left_out, other_keys = 0, Counter[str]()
-
-    def check(index: int, keys: Keys, judgement: Judgement, sample: Sample, records: Records) -> KeyedRecord:
-        nonlocal left_out
-        current_key = lookup.key(judgement, sample, records)
-        key = keys.get(judgement.name, current_key)
-        if (record := find(lookup.lines, judgement, key)) is None:
-            if judgement.name in keys:
-                raise InputError(
-                    f"{folder}: the journal does not hold {judgement.name} of sample {sample.id} (missing or "
-                    "damaged); give the run's `evaluate` command again, it makes what is missing."
-                )
-            return None
-        if not is_believed(record):
-            left_out += 1
-        elif key != current_key:
-            other_keys[judgement.name] += 1
-        else:
-            judgements.append((index, judgement.name))
-        return record, key
-
-    for index, sample in enumerate(samples):
-        keys = lookup.keys(index)
-        # The results may name judgements of other metrics: those of a later `rescore`.
-        make_records(sample, [*keys, *judgements_for(sample)], partial(check, index, keys))
-    if other_keys:
-        counts = ", ".join(f"{count} of {name}" for name, count in other_keys.items())
-        raise InputError(
-            f"{folder}: {other_keys.total()} judgements of the run can't be made again as they were "
-            f"({counts}): this version of localeval or its prompts, the embedder, the classifier or "
-            f"{run_folder.SAMPLES} is not the run's; verify it with those that it was made with."
-        )
-    if not judgements:
-        raise InputError(
-            f"{folder}: there is nothing to verify, as the run holds no judgement (the engine failed in "
-            f"{left_out}); give its `evaluate` command again, or name another run."
-        )
-    return judgements, left_out
-
-
-def _load_own_judge(folder: str | Path, config: run_folder.RunConfig, used: set[str]) -> Judge:
-    """Load the run's own judge. An auxiliary model that is not in `used` may be any."""
-    auxiliary: dict[str, Any] = {}
-    for kind, source in (("embedder", config.embedder), ("classifier", config.classifier)):
-        if not is_callers_own(source):
-            auxiliary[kind] = source
-        elif kind in used:
+        judged, left_out = list[int](), 0
+        for index, item in enumerate(results):
+            if not all(map(is_believed, item.records.values())):
+                left_out += 1
+            elif item.keys:
+                judged.append(index)
+        if not judged:
             raise InputError(
-                f"{folder}: the run's {kind} {source} was an object in Python, which no name finds again; "
-                f"call `localeval.runs.verify.verify` and give judge= with that {kind}."
+                f"{folder}: there is nothing to verify, as no sample was judged (the engine failed in "
+                f"{left_out}); give its `evaluate` command again, or name another run."
             )
-    return Judge.load(config.judge, **auxiliary, **config.engine.settings, cache_prefix=False)
+        selection = random.Random(seed).sample(judged, math.ceil(share * len(judged)))  # noqa: S311
+        selected = samples.choose(selection)
+        for done, index in enumerate(selection, 1):
+            if change := _change(folder, results[index], active_judge, options):
+                return Verified(done, len(judged), change, left_out)
+            if progress is not None:
+                progress(done, selected)
+        return Verified(len(selection), len(judged), left_out=left_out)
+
+
+def _change(folder: str | Path, item: SampleResult, judge: Judge, options: Options) -> str:
+    """Judge a sample again, and describe the first record that is not the run's; "" if there is none.
+
+    Raises InputError where a judgement can't be repeated under the same conditions.
+    """
+    records, keys = judge.judge_with_keys(item.sample, [*item.keys], options, Journal())
+    for name, record in records.items():  # those that others need come first
+        if is_believed(record) and keys[name] != item.keys.get(name):
+            raise InputError(
+                f"{folder}: {name} of sample {item.sample.id} can't be made again as it was: this version of "
+                f"localeval or its prompts, the embedder, the classifier or {run_folder.SAMPLES} is not the "
+                "run's; verify it with those that it was made with."
+            )
+        if change := difference(item.records[name].model_dump(mode="json"), record.model_dump(mode="json")):
+            return f"sample {item.sample.id}, {name}{change}"
+    return ""
 
 
 def difference(then: Any, now: Any) -> str:

@@ -52,7 +52,7 @@ def test_catalog_names_stay_names_and_a_link_stays_a_link(tiny_path: Path, tmp_p
     own = SteadyEmbedder()
     own.source = "all-minilm-l6-v2"  # type: ignore[attr-defined]  # an attribute makes no catalog name of it
     with Judge.load(tiny_path, embedder=own, **SETTINGS) as judge:
-        assert judge.auxiliary_models.sources()["embedder"].startswith("<SteadyEmbedder ")
+        assert judge.auxiliary_models.sources()["embedder"] == "<SteadyEmbedder>"
 
 
 def test_two_embedders_of_ones_own_in_one_folder_are_told_apart(tmp_path: Path) -> None:

@@ -77,10 +77,12 @@ def test_metrics_may_be_an_iterator_and_numbers_those_of_another_library(tmp_pat
 
 def test_an_embedder_that_gives_no_vectors_or_no_signature_is_refused_only_where_it_is_asked() -> None:
     mute = steady_judge(engine := SteadyEngine(), Mock(spec=["embed"]))
-    assert "embedder" in refused(evaluate, [TEA], ["answer_relevance"], mute)
+    nameless = steady_judge(engine, Mock(signature=lambda: {"name": "nameless"}))
+    assert "'signature'" in said(AttributeError, evaluate, [TEA], ["answer_relevance"], mute)
+    assert "'sha256'" in said(ValueError, evaluate, [TEA], ["answer_relevance"], nameless)
     assert engine.asked == 0
     assert evaluate([TEA], ["faithfulness"], mute).scores[0]["faithfulness"].status == "scored"
-    odd_rows: list[Any] = [[[1.0], [1.0, 2.0]], ["a", "b"], [[], []]]
+    odd_rows: list[Any] = [[[1.0]], [[1.0], [np.nan]], [[], []]]
     for rows in odd_rows:
         odd = Mock(embed=Mock(return_value=rows), signature=SteadyEmbedder().signature)
         assert "embed" in refused(steady_judge(engine, odd).score, "answer_relevance", TEA)
