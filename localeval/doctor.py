@@ -29,10 +29,8 @@ from pydantic import BaseModel
 from localeval import models
 from localeval.engine import probe
 from localeval.engine.embedder import Embedder
-from localeval.engine.engine import Engine
 from localeval.engine.hhem import Classifier
 from localeval.engine.interface import physical_cores
-from localeval.engine.memory import available
 from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
@@ -274,20 +272,8 @@ def _splitter(_: CheckContext) -> str:
     return f"{len(SENTENCES)} texts in English and Chinese are split correctly"
 
 
-def _memory(context: CheckContext) -> str:
-    """Check that the judge fits into free memory, by the estimate of a run without its prompts' prefixes."""
-    files = models.resolve(context.judge_name, kind="judge")
-    with closing(Engine(files.path)) as engine:
-        needed, free = engine.memory() or 0, available()
-    description = f"{files.name} needs about {needed / 1e9:.1f} GB"
-    if free is None:
-        return f"{description}; the system does not report how much is free"
-    remedy = "close other programs, or choose a smaller judge of `localeval models list`"
-    return _require(free >= needed, f"{description}, {free / 1e9:.1f} GB are free", remedy)
-
-
 def _judge(context: CheckContext) -> str:
-    """Check that the judge is here, has the expected bytes, and loads."""
+    """Check that the judge is here, has the expected bytes, fits into free memory, and loads."""
     files = models.resolve(context.judge_name, kind="judge")
     if isinstance(context.loaded, LocalevalError):
         raise context.loaded
@@ -390,8 +376,7 @@ CHECKS: dict[str, Callable[[CheckContext], str]] = {
     "disk": _disk,
     "checksums": _checksums,
     "splitter": _splitter,
-    "memory": _memory,  # from here on llama.cpp is in this process, and may end it
-    "judge": _judge,
+    "judge": _judge,  # from here on llama.cpp is in this process, and may end it
     "grammar": _grammar,
     "faithfulness": _faithfulness,
     "same bits": _same_bits,
