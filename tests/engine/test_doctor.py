@@ -25,7 +25,6 @@ from localeval.models.catalog import DEFAULT_JUDGE
 from localeval.models.files import hash_file
 from localeval.system.offline import offline
 from localeval.testing import FakeEngine, fake_judge
-from localeval.text import sentences
 from tests.commands import localeval
 from tests.loopback import HUB, move_in, toml_row
 
@@ -89,7 +88,6 @@ PLANTS: list[tuple[Plant, str, str]] = [
     (lambda *_: {"threads": 1000}, "processor", "1000 threads"),
     (lambda *_: None, "embedder", "cosines of near and far texts"),
     (lambda *_: None, "classifier", "localeval models fetch hhem"),
-    (lambda patch, _: patch.setattr(sentences, "split_sentences", str.split), "splitter", "expected 2"),
     (lambda patch, _: patch.setattr(GUARD, "shut", False), "offline", "localeval.offline()"),
     (lambda patch, _: patch.setenv("HF_HUB_OFFLINE", "0"), "offline", "HF_HUB_OFFLINE"),
     (phone, "offline", "refused: 1 attempts"),
@@ -127,7 +125,7 @@ def test_a_bad_package_is_named(code: str, why: str, tmp_path: Path, monkeypatch
 
 
 def test_what_is_sound_is_ok_and_what_is_not_here_is_no_fault(models: Path) -> None:
-    names = ("python", "disk", "checksums", "splitter", "judge", "grammar", "same bits", "offline")
+    names = ("python", "disk", "checksums", "judge", "grammar", "same bits", "offline")
     rows = findings(*names)
     assert {f.name: f.status for f in rows.values()} == dict.fromkeys(names, "ok")
     assert "tiny, small (in part unpinned), hhem (in part unpinned): " in rows["checksums"].found
@@ -151,7 +149,7 @@ def test_the_command_tells_each_fault(tiny_path: Path, models: Path, monkeypatch
     monkeypatch.setitem(doctor.CHECKS, "packages", lambda _: "not tried")  # it takes seconds
     run = partial(localeval, "doctor", cwd=models)
     done = run("--judge", tiny_path, "--embedder", "none", "--classifier", "small")
-    assert (done.returncode, len(done.stdout.splitlines())) == (3, 13)
+    assert (done.returncode, len(done.stdout.splitlines())) == (3, 12)
     faults = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAULT")]
     assert faults == ["faithfulness", "embedder", "classifier"]  # the judge is random, the others are no such
     done = run("--json", "--only", "judge", "--only", "grammar", "--judge", "none.gguf")
