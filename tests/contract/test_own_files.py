@@ -109,22 +109,17 @@ def test_the_runs_own_samples_may_be_given_again_and_a_part_of_them_is_refused(t
 
 
 @pytest.mark.parametrize(
-    ("rows", "metrics", "warning"),
-    [
-        ([*ROWS, *edited(ROWS[:1], id="new")], ["faithfulness", "full_support"], ""),
-        (ROWS[:2], ["faithfulness"], "results of 3 of its 5 samples go"),
-        ([*edited(ROWS[1:]), ROWS[0]], ["faithfulness"], "results of 4 of its 5 samples go"),
-        (edited(ROWS), ["context_relevance"], "results of 5 of its 5 samples, faithfulness go"),
-    ],
+    ("rows", "metrics"), [(ROWS[:2], ["faithfulness"]), (edited(ROWS), ["context_relevance"])]
 )
 def test_results_that_go_are_told_in_one_sentence_and_no_judgement_goes(
-    rows: Any, metrics: list[str], warning: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    rows: Any, metrics: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     judge_rows(ROWS, tmp_path)
     before = contents(tmp_path)
     with caplog.at_level(logging.WARNING):
+        judge_rows(ROWS, tmp_path)
         judge_rows(rows, tmp_path, metrics)
-    assert [warning in message for message in caplog.messages] == [True] * bool(warning)
+    assert [str(tmp_path) in message for message in caplog.messages] == [True]
     assert (tmp_path / JOURNAL).read_bytes().startswith(before[JOURNAL])
     assert (judge_rows(ROWS, tmp_path), (tmp_path / RESULTS).read_bytes()) == (0, before[RESULTS])
 
