@@ -29,10 +29,8 @@ from pydantic import BaseModel
 from localeval import models
 from localeval.engine import probe
 from localeval.engine.embedder import Embedder
-from localeval.engine.engine import Engine
 from localeval.engine.hhem import Classifier
 from localeval.engine.interface import physical_cores
-from localeval.engine.memory import available
 from localeval.errors import InputError, LocalevalError, ModelMissing
 from localeval.judge import Judge
 from localeval.judgements.journal import Journal
@@ -43,19 +41,12 @@ from localeval.prompts.options import Options
 from localeval.samples import Sample, read_samples
 from localeval.system import subprocesses
 from localeval.system.offline import SWITCHES, attempts, is_offline
-from localeval.text import sentences
 from localeval.text.display import printable, shorten
 
 CheckStatus = Literal["ok", "fault", "absent"]
 
 MINIMUM_FREE = 1_000_000_000  # bytes, where runs are written: a full disk loses work
 IMPORT_TIMEOUT = 300  # seconds, for all packages
-
-SENTENCES = (
-    ("Dr. Smith paid 3.5% more. He left on 4 Oct. 1871.", 2),
-    ("青岚茶场创办于1958年。它有三座山头！", 2),
-    ("See [1]. It has ..[" + "111 " * 12, 2),  # pysbd alone takes hours
-)
 
 # Three of the shipped samples, with the same contexts, and by how much the first must score above the others.
 # A judge that guesses comes near that by luck at times, but scores the wrong date almost the same.
@@ -266,28 +257,8 @@ def _checksums(_: CheckContext) -> str:
     return f"{listed}: {sum(files.size for files in found) / 1e9:.1f} GB read, as in the catalog"
 
 
-def _splitter(_: CheckContext) -> str:
-    for text, expected in SENTENCES:
-        count = len(sentences.split_sentences(text))
-        description = f"{text[:20]!r}... makes {count} sentences, expected {expected}"
-        _require(count == expected, description, "install the pysbd that localeval requires")
-    return f"{len(SENTENCES)} texts in English and Chinese are split correctly"
-
-
-def _memory(context: CheckContext) -> str:
-    """Check that the judge fits into free memory, by the estimate of a run without its prompts' prefixes."""
-    files = models.resolve(context.judge_name, kind="judge")
-    with closing(Engine(files.path)) as engine:
-        needed, free = engine.memory() or 0, available()
-    description = f"{files.name} needs about {needed / 1e9:.1f} GB"
-    if free is None:
-        return f"{description}; the system does not report how much is free"
-    remedy = "close other programs, or choose a smaller judge of `localeval models list`"
-    return _require(free >= needed, f"{description}, {free / 1e9:.1f} GB are free", remedy)
-
-
 def _judge(context: CheckContext) -> str:
-    """Check that the judge is here, has the expected bytes, and loads."""
+    """Check that the judge is here, has the expected bytes, fits into free memory, and loads."""
     files = models.resolve(context.judge_name, kind="judge")
     if isinstance(context.loaded, LocalevalError):
         raise context.loaded
@@ -389,9 +360,7 @@ CHECKS: dict[str, Callable[[CheckContext], str]] = {
     "processor": _processor,
     "disk": _disk,
     "checksums": _checksums,
-    "splitter": _splitter,
-    "memory": _memory,  # from here on llama.cpp is in this process, and may end it
-    "judge": _judge,
+    "judge": _judge,  # from here on llama.cpp is in this process, and may end it
     "grammar": _grammar,
     "faithfulness": _faithfulness,
     "same bits": _same_bits,

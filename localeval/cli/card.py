@@ -9,7 +9,7 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
-from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, OutputFolder, split_options
+from localeval.cli.options import JUDGE, JUDGING, THREADS, OutputFile, split_options
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.report.progress import live_line
@@ -24,7 +24,7 @@ from localeval.system.terminal import say
 @click.option(
     "-o",
     "--output",
-    type=OutputFolder(),
+    type=click.Path(path_type=Path),
     help="The run's folder; a second call goes on where the first ended.  [default: cards/NAME-METRIC]",
 )
 @click.option(

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from localeval.cli.options import JUDGING, OutputFolder, option, split_options, take_options
+from localeval.cli.options import JUDGING, option, split_options, take_options
 from localeval.cli.runs import GATES, Gates, show
 from localeval.errors import InputError
 from localeval.judge import Judge
@@ -57,7 +57,7 @@ _PARALLEL_OPTIONS = [
 ]
 _OUTPUT = option(
     *("--output", "-o"),
-    type=OutputFolder(),
+    type=click.Path(path_type=Path),
     help="The run's folder; a second call goes on where the first ended.  [default: runs/NAME-OF-FILE, "
     "with the number of the shard]",
 )

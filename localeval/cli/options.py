@@ -44,61 +44,34 @@ def _split_names(_: click.Context, __: click.Parameter, values: Sequence[str]) -
     return names or None
 
 
-class _Output(click.Path):
-    """A path to be written, which may not be empty, nor that of another output of the command."""
-
-    what: str
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        if not str(value):
-            self.fail(f"its name is empty; name a {self.what}.", param, ctx)
-        path = Path(str(super().convert(value, param, ctx)))
-        outputs = {p.name for p in ctx.command.params if isinstance(p.type, _Output)} if ctx else set()
-        values = [value for name, value in (ctx.params if ctx else {}).items() if name in outputs]
-        parsed = [value for value in values if isinstance(value, Path)]  # click marks what is not parsed yet
-        if os.path.realpath(path) in map(os.path.realpath, parsed):
-            self.fail(f"{path}: another option names it too; choose another place.", param, ctx)
-        return path
-
-
-class OutputFolder(_Output):
-    """A folder to be written."""
-
-    what = "folder"
-
-
-class OutputFile(_Output):
-    """A file to be written; refused before anything is computed if that can't be done or would replace data.
+class OutputFile(click.Path):
+    """A file to be written; refused where it is an input of the command, or a file of a run.
 
     own  name of a file of the given run that the command may replace
     """
-
-    what = "file"
 
     def __init__(self, own: str = "") -> None:
         super().__init__(dir_okay=False, writable=True)
         self._replaceable = own
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = super().convert(value, param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
         params = ctx.params if ctx else {}
-        try:
-            with suppress(FileNotFoundError):
-                path.stat()
-            real = path.resolve()
-            in_place = real.exists() and not real.is_file()  # a pipe is written to, a file is replaced
-            writable = in_place or (real.parent.is_dir() and os.access(real.parent, os.W_OK))
-        except OSError:  # a link to itself, or a file in place of a folder
-            writable = False
-        if not writable:
-            self.fail(f"{path}: no file can be made there; choose another place.", param, ctx)
-        inputs = [p for value in params.values() for p in (value if isinstance(value, tuple) else (value,))]
-        if any(is_same(path, p) for p in inputs if isinstance(p, str | Path)):
+        named = [p for value in params.values() for p in (value if isinstance(value, tuple) else (value,))]
+        inputs = [p for p in named if isinstance(p, str | Path)]
+        if any(is_same(path, p) for p in inputs):
             self.fail(f"{path}: this is the file that is read; choose another place.", param, ctx)
-        allowed = "run" in params and real == (params["run"] / self._replaceable).resolve()
-        if real.name in FILES and is_run(real.parent) and not allowed:
-            self.fail(f"{path}: this is a file of a run, which may not be replaced.", param, ctx)
+        real = Path(os.path.realpath(path))
+        allowed = "run" in params and real == Path(os.path.realpath(params["run"] / self._replaceable))
+        if real.name in FILES and not allowed and self._is_of_run(real.parent, inputs):
+            self.fail(f"{path}: this is, or would be, a file of a run; choose another place.", param, ctx)
         return path
+
+    def _is_of_run(self, folder: Path, named: Sequence[str | Path]) -> bool:
+        """Return whether the folder is a run's, or may be one's when the command ends."""
+        with suppress(OSError):  # it can't be looked into
+            return not folder.is_dir() or is_run(folder) or any(is_same(folder, p) for p in named)
+        return True
 
 
 _NAMES: dict[str, Any] = {

@@ -8,14 +8,13 @@ from pathlib import Path
 import click
 
 from localeval.cli.models import draw_progress
-from localeval.cli.options import OutputFolder
 from localeval.errors import InputError
 from localeval.models.files import whole_path
 from localeval.system.terminal import say
 
 
 @click.command()
-@click.option("--to", "target", required=True, type=OutputFolder(), help="A new or empty folder.")
+@click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="A new or empty folder.")
 @click.option(
     "--judge", metavar="NAME", help="A judge of the catalog.  [default: that of `evaluate`, if it is here]"
 )

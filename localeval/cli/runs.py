@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from localeval.cli.options import JSON, RESCORING, OutputFile, OutputFolder, take_options
+from localeval.cli.options import JSON, RESCORING, OutputFile, take_options
 from localeval.errors import InputError, ModelMissing
 from localeval.judge import Judge
 from localeval.metrics import METRICS
@@ -164,7 +164,9 @@ def rescore(run: Path, metrics: list[str] | None, output: Path | None, as_json: 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=OutputFolder(), help="The folder of the merged run.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the merged run."
+)
 def merge(runs: tuple[Path, ...], output: Path) -> None:
     """RUNS are the folders of the shards; no model is needed."""
     show(merge_runs(runs, output))

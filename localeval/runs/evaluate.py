@@ -94,7 +94,7 @@ def evaluate(
             if watch is not None and run_plan is not None:
                 watch.begin(run_plan)
             required = partial(judgements_of_sample, selected, choices)
-            scored = ScoredSamples(dataset, journal.lines, curves, choices.threshold)
+            scored = ScoredSamples(dataset, journal.lines, signature)
             with closing(pool.judge(dataset, required, choices, journal)) as judged:
                 for done, (index, records, keys) in enumerate(judged, 1):
                     scores = compute_all(selected, dataset[index], records, choices, curves)

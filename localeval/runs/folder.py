@@ -22,7 +22,7 @@ from localeval.metrics.signature import Signature
 from localeval.prompts.options import Options
 from localeval.report import tables
 from localeval.runs.plan import PLAN, Plan
-from localeval.runs.result import Result, read_results, results_text, sample_sha256
+from localeval.runs.result import Result, read_results, results_text
 from localeval.samples import Sample, Samples, Skipped, read_samples
 from localeval.system import files
 from localeval.system.offline import is_offline
@@ -231,19 +231,9 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits:
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
         if changed and finished:
             fits()
-            _warn_of_lost_results(folder, samples, new)
+            LOG.warning("%s: earlier results are replaced; all judgements stay in its journal.", folder)
         outdated = [*finished, folder / PLAN] if changed else []
         files.write_together(folder, [(n, contents[n]()) for n in changed], outdated=outdated)
-
-
-def _warn_of_lost_results(folder: Path, samples: Sequence[Sample], new: RunConfig) -> None:
-    previous, previous_samples = find_config(folder), _read_stored(folder)
-    digests = set(map(sample_sha256, samples))
-    gone = sum(sample_sha256(sample) not in digests for sample in previous_samples)
-    lost = [name for name in previous.metrics if name not in new.metrics] if previous else []
-    if gone or lost:
-        what = ", ".join([f"{gone} of its {len(previous_samples)} samples"] * (gone > 0) + lost)
-        LOG.warning("%s: the run's results of %s go; all judgements stay in its journal.", folder, what)
 
 
 def _has_parts(path: Path, parts: Iterable[str]) -> bool:

@@ -76,7 +76,8 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     keeps_reasons = curves_to_json(curves) == original.calibration and choices.threshold == original.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
-    scored = ScoredSamples(samples, lines, curves, choices.threshold)
+    current = build_signature(original.model_copy(update=config.beside), selected, choices, curves)
+    scored = ScoredSamples(samples, lines, current)
     for index, sample in enumerate(samples):
         keys = stored.samples[index].keys if stored else {}
         required = [name for metric in scorable(selected, sample) for name in metric.judgements]
@@ -99,7 +100,6 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             f"{folder}: the journal does not hold {', '.join(lacking)}; give the run's `evaluate` command "
             f"again with -m {names}, which makes just that."
         )
-    current = build_signature(original.model_copy(update=config.beside), selected, choices, curves)
     versions = {
         "prompts": {name: original.prompts.get(name, new) for name, new in current.prompts.items()},
         "judgements": {name: original.judgements.get(name, new) for name, new in current.judgements.items()},

@@ -78,14 +78,13 @@ class SampleResult:
 class ScoredSamples(StoredSequence[SampleResult]):
     """The scored samples of a run, in the order of its data; read one at a time, so that a million fit.
 
-    journal  journal of the run's folder, for reading the records; with None they are held in memory
-    curves, threshold  as in `SampleResult`, the same for all
+    journal    journal of the run's folder, for reading the records; with None they are held in memory
+    signature  the run's, with the curves and the threshold of each `SampleResult`
     """
 
-    def __init__(
-        self, samples: Sequence[Sample], journal: JournalFile | None, curves: Curves, threshold: float
-    ) -> None:
-        self._samples, self._journal, self._curves, self._threshold = samples, journal, curves, threshold
+    def __init__(self, samples: Sequence[Sample], journal: JournalFile | None, signature: Signature) -> None:
+        self._samples, self._journal = samples, journal
+        self._curves, self._threshold = curves_of(signature.calibration), signature.threshold
         self._records: dict[int, Mapping[str, BaseModel]] = {}
         self._lines = SpooledLines()
         self._numbers = array("q", [-1]) * len(samples)  # sample -> the number of its line
@@ -299,7 +298,7 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
     """
     fields, rows = _split(lines)
     head = _Head.model_validate(fields)
-    scored = ScoredSamples(samples, journal, curves_of(head.signature.calibration), head.signature.threshold)
+    scored = ScoredSamples(samples, journal, head.signature)
     for index, (sample, entry) in enumerate(zip_longest(samples, rows)):
         if sample is None or entry is None or entry["id"] != sample.id:
             raise ValueError("its samples are not those of samples.jsonl")

@@ -96,7 +96,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
         raise InputError(f"{SHARD} of a part is not what was written; give its `evaluate` command again.")
     samples = Samples((results[part].samples[i].sample for _, part, i in order), "the shards")
     check(output, samples)
-    journals, first_item = [JournalFile(folder / JOURNAL) for folder in folders], first.samples[0]
+    journals = [JournalFile(folder / JOURNAL) for folder in folders]
     for folder, result, lines in zip(folders, results, journals, strict=True):
         if any(lines.entry(key) is None for item in result.samples for key in item.keys.values()):
             raise InputError(
@@ -108,7 +108,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     config = configs[0].model_copy(update={"watched": watched, "metrics": first.metrics})
     with open_run(output, samples, config, lambda: None) as (journal, _):
         note_shard(output, None)
-        scored = ScoredSamples(samples, journal.lines, first_item.curves, first_item.threshold)
+        scored = ScoredSamples(samples, journal.lines, first.signature)
         for index, part, i in order:
             item = results[part].samples[i]
             for key in item.keys.values():

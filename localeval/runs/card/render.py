@@ -70,16 +70,7 @@ def as_html(card: Card) -> str:
 
 def _notes(card: Card) -> list[str]:
     """List what a reader of the figures has to know, one line each."""
-    whole, precision = card.parts[0], "no interval can be given"
-    score, first = next(iter(whole.scores.items()))
-    key, (_, low, high) = next(iter(first.figures.items()))
-    if not math.isnan(low):
-        precision = f"{COLUMNS[key]} of {score} is known to ±{(high - low) / 2:.2f}"
-    lines = [f"{whole.good + whole.bad} {COUNTED[card.kind]}: {precision}"]
-    scores = [score for part in card.parts for score in part.scores.values()]
-    figures = [x for score in scores for x in (*score.figures.values(), score.gain) if x is not None]
-    if any(math.isnan(figure.low) and not math.isnan(figure.value) for figure in figures):
-        lines.append("a figure without an interval: too few groups to say how it is on other samples")
+    lines: list[str] = []
     if card.not_scored:
         missing = ", ".join(f"{count} {reason}" for reason, count in card.not_scored.items())
         where = "counted as 0" if card.kind == "pairs" else "in no figure"
@@ -102,13 +93,9 @@ def _notes(card: Card) -> list[str]:
         lines.append(f"no calibration is in force for {language}: its {count} scored samples are raw")
     for calibration in card.calibrations:
         error, skill = (_interval(calibration.figures.get(key)) for key in ("calibration_error", "skill"))
-        curve = calibration.curve
-        lexical = f"{curve.coverage:+.3f} x coverage " if curve.coverage else ""
-        lexical += f"{curve.unknown_number:+.3f} x unknown numbers " if curve.unknown_number else ""
         lines.append(
-            f"calibration fitted for {calibration.language}: "
-            f"sigmoid({curve.slope:.3f} x logit(p) {lexical}{curve.intercept:+.3f}); "
-            f"of P(all supported), cross-validated: error {error}, skill {skill}"
+            f"calibration fitted for {calibration.language}: P(all supported) has, cross-validated, "
+            f"error {error} and skill {skill}"
         )
     return [printable(line) for line in lines]
 
