@@ -54,4 +54,4 @@ class PackBroken(ModelError):
 
 
 class DownloadFailed(ModelError):
-    """No source had the right bytes; the message lists the answer of each."""
+    """The hub or the given folder did not have the right bytes; the message has its answer."""

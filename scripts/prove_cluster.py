@@ -85,3 +85,7 @@ def _workers() -> list[int]:
         if path.read_bytes().startswith(b"ray::_RemoteJudge")
     ]
     return [int(path.parent.name) for path in commands]
+
+
+if __name__ == "__main__":
+    sys.exit(prove_cluster(sys.argv[1:]))

@@ -116,3 +116,7 @@ def _lines(log: Path) -> list[str]:
 def _fail(line: str) -> int:
     print(f"prove: {line}", file=sys.stderr)
     return 1
+
+
+if __name__ == "__main__":
+    sys.exit(prove_network(sys.argv[1:]))

@@ -67,3 +67,7 @@ def _run(command: list[str], folder: Path) -> str:
     if process.returncode:
         sys.exit(f"prove: {' '.join(command)} ended with {process.returncode}: {process.stderr[-2000:]}")
     return process.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(prove_wheel(sys.argv[1:]))

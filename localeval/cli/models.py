@@ -55,7 +55,7 @@ def list_models(as_json: bool) -> None:
     "--from",
     "source",
     type=click.Path(path_type=Path),
-    help="A file, or a folder with the files, that is tried before the hub.",
+    help="A file, or a folder with the files, that is copied instead of asking the hub.",
 )
 def fetch_model(names: tuple[str, ...], source: Path | None) -> None:
     """Fetch the models NAME and check their bytes; without NAME, the models of the quick start."""

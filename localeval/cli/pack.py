@@ -35,7 +35,7 @@ def pack(
     yes: bool,
 ) -> None:
     """The pack is a folder with program, models and an installer, for machines with this Python version,
-    system and processor type. The same command resumes an interrupted pack.
+    system and processor type. After an interruption remove the folder, and pack again.
     """
     from localeval.pack import collect, install
     from localeval.pack.build import LlamaBuild
@@ -50,7 +50,7 @@ def pack(
         if not models:
             say("the default models are not here (localeval models fetch); the pack will have no models")
     target = whole_path(target)
-    collect.PartialManifest.open(target)  # refuses a folder with other files before anything is printed
+    collect.check_empty(target)  # before anything is printed
     contents = collect.choose_contents(models, LlamaBuild(native))
     for line in contents.lines(target):
         say(line)

@@ -1,4 +1,4 @@
-"""Fetch a catalog model's files, from the hub or from the user's own file or folder.
+"""Fetch a catalog model's files from the hub, or copy them from the user's own file or folder.
 
 A file is written as `NAME.part`, resumes where it was interrupted, and is renamed once its bytes are right.
 """
@@ -14,14 +14,14 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from filelock import Timeout
 
 from localeval.errors import DownloadFailed, InputError, ModelMissing
 from localeval.models import catalog
-from localeval.models.catalog import CatalogEntry, CatalogFile, HubSource
+from localeval.models.catalog import CatalogEntry, CatalogFile
 from localeval.models.files import (
     SUMS,
     ModelFiles,
@@ -50,24 +50,19 @@ ByteProgress = Callable[[int, int], None]  # bytes done and bytes in total (0 if
 
 
 def fetch(
-    name: str,
-    source: str | os.PathLike[str] | None = None,
-    progress: ByteProgress | None = None,
-    elsewhere: bool = True,
+    name: str, source: str | os.PathLike[str] | None = None, progress: ByteProgress | None = None
 ) -> ModelFiles:
     """Fetch the files of a catalog model into the models folder, and check them; those that are right stay.
 
-    source     a file, or a folder with the files, to try before the hub
-    elsewhere  whether to try the hub at all
+    source  a file, or a folder with the files, to copy instead of asking the hub
 
-    Raises ModelMissing for an unknown name, InputError if `source` does not exist or the models folder has no
-    room or can't be written, and DownloadFailed if no source has the right bytes.
+    Raises ModelMissing for an unknown name, InputError if `source` does not exist, LOCALEVAL_HUB is no
+    address, or the models folder has no room or can't be written, and DownloadFailed if the hub or `source`
+    does not have the right bytes.
     """
     entry = catalog.entries().get(name)
     if entry is None:
         raise ModelMissing(f"{name!r} is not in the catalog; it has: {', '.join(catalog.entries())}.")
-    if not elsewhere:
-        entry = entry.model_copy(update={"sources": ()})
     local = None if source is None else whole_path(source)
     if local is not None and not local.exists():
         raise InputError(f"--from {local}: there is no such file or folder.")
@@ -88,8 +83,9 @@ def fetch(
         finally:
             lock.release()
     except OSError as error:
+        place = models_dir() if local is None or error.errno in DISK_FULL else local
         raise InputError(
-            f"{error.filename or models_dir()} can't be used ({error.strerror or error}); make room or give "
+            f"{error.filename or place} can't be used ({error.strerror or error}); make room or give "
             "permission there, or set LOCALEVAL_MODELS to another folder."
         ) from error
     return resolve(name)
@@ -108,18 +104,14 @@ def _missing_files(entry: CatalogEntry) -> list[CatalogFile]:
 def _fetch_files(
     entry: CatalogEntry, missing: list[CatalogFile], local: Path | None, progress: ByteProgress | None
 ) -> None:
-    if not (local or entry.sources):
-        raise DownloadFailed(
-            f"{entry.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give "
-            f"a folder that holds it with --from, or choose another {entry.kind}."
-        )
+    places = [_given(entry, file, local) if local else _url(entry, file) for file in missing]
     size, unknown = sum(file.size or 0 for file in missing), any(file.size is None for file in missing)
     suffix = " and more" if unknown else ""
     say(f"{entry.name}: {len(missing)} file(s), {size:,} bytes{suffix}, to {models_dir()}")
-    say(f"from: {'; then '.join(map(str, filter(None, [local, *entry.sources])))}")
+    say(f"from: {local or ', '.join(map(str, entry.sources))}")
     partial = sum(part.stat().st_size for file in missing if (part := _part(entry, file)).exists())
     needed, free = size - partial, shutil.disk_usage(models_dir()).free
-    if local is None and needed > free:  # a link to the user's file takes no space
+    if needed > free:
         raise InputError(
             f"{entry.name} needs {needed:,} more bytes in {models_dir()}, where {free:,} are free; "
             "make room, or set LOCALEVAL_MODELS to a folder on another disk."
@@ -130,15 +122,30 @@ def _fetch_files(
         if progress:
             progress(done + received, 0 if unknown else size)
 
-    for file in missing:
+    for file, place in zip(missing, places, strict=True):
         final = catalog_file_path(entry, file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        part, sha256 = _get(entry, file, local, report)
+        part = _part(entry, file)
+        try:
+            if isinstance(place, Path):
+                with place.open("rb") as stream:
+                    part.unlink(missing_ok=True)  # it may be a link to the user's file, or be that file
+                    _write(stream, part, 0, report)
+            else:
+                _download(place, file, part, report)
+            sha256, fault = check_bytes(file, part, file.sha256)
+            if fault:
+                part.unlink()
+                raise DownloadFailed(f"wrong bytes: {fault}")
+        except DownloadFailed as error:
+            raise DownloadFailed(
+                f"{entry.name}: {file.name} could not be fetched ({place}: {error}); try again where the hub "
+                "can be reached, or give a file or folder that holds it with --from."
+            ) from error
         with part.open("rb") as stream:
             os.fsync(stream.fileno())  # so that no power cut leaves the final name without its bytes
         part.replace(final)
         remember_sha256(final, sha256)
-        _part(entry, file).unlink(missing_ok=True)
         if file.sha256 is None:
             path = models_dir() / entry.name / SUMS
             sums = {**read_sums(path), file.name: sha256}
@@ -151,86 +158,50 @@ def _fetch_files(
 
 
 def _part(entry: CatalogEntry, file: CatalogFile) -> Path:
-    """Return the path that a file is downloaded to."""
+    """Return the path that a file is written to."""
     path = catalog_file_path(entry, file)
     return path.with_name(f"{path.name}.part")
 
 
-def _get(
-    entry: CatalogEntry, file: CatalogFile, local: Path | None, report: Callable[[int], None]
-) -> tuple[Path, str]:
-    """Get a file with the right bytes from the first source that has it: its temporary path and sha256."""
-    answers: list[str] = []
-    sources = [source for source in (local, entry.source(file)) if source]
-    for source in sources:
-        try:
-            if isinstance(source, Path):
-                part = _link_local(entry, file, source)
-            else:
-                part = _part(entry, file)
-                _download(source, file, part, report)
-            sha256, fault = check_bytes(file, part, file.sha256)
-            if fault:
-                part.unlink()
-                raise DownloadFailed(f"wrong bytes: {fault}")
-            return part, sha256
-        except DownloadFailed as error:
-            answers.append(f"{source}: {error}")
-            if source is not sources[-1]:
-                say(f"{answers[-1]}; trying the next source")
-    raise DownloadFailed(
-        f"{entry.name}: {file.name} could not be fetched ({'; '.join(answers)}); try again where the hub "
-        "can be reached, or give a file or folder that holds it with --from."
-    )
-
-
-def _link_local(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
-    """Link or copy the file from the user's file or folder to a temporary path, which is returned."""
+def _given(entry: CatalogEntry, file: CatalogFile, local: Path) -> Path:
+    """Return the file's path in the user's folder, or that of the user's file itself."""
     candidates = [local / entry.name / file.name, local / file.name]
     if len(entry.files) == 1 or local.name == file.name:
         candidates.append(local)
-    source = next((path for path in candidates if path.is_file()), None)
-    if source is None:
-        raise DownloadFailed(f"does not hold {file.name}")
-    # Not the path of downloads: resuming one there would write into the user's file.
-    part = _part(entry, file).with_suffix(".given")
-    part.unlink(missing_ok=True)
-    with suppress(OSError):  # from another disk, or where the file system has no links
-        os.link(source.resolve(), part)
-        return part
-    try:
-        shutil.copyfile(source, part)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        if error.errno not in DISK_FULL:
-            raise
-        raise InputError(
-            f"{source} can't be copied to {part.parent} ({error.strerror}); make room there, or set "
-            "LOCALEVAL_MODELS to a folder on another disk."
-        ) from error
-    return part
-
-
-def _hub() -> str:
-    """Return the address of the hub. Raises InputError for one that no request can be sent to."""
-    hub = os.environ.get("LOCALEVAL_HUB") or "https://huggingface.co"
-    try:
-        address = urllib.parse.urlsplit(hub)
-        host, _ = (address.hostname or "").encode("idna"), address.port  # as the request would
-        rest = address._replace(netloc="").geturl()
-        valid = address.scheme in ("http", "https") and host and rest.isascii() and " " not in hub
-    except ValueError:
-        valid = False
-    if not valid:
-        raise InputError(
-            f"LOCALEVAL_HUB is {hub!r}; it must be an address in ASCII with https:// or http://."
+    path = next((path for path in candidates if path.is_file()), None)
+    if path is None:
+        raise DownloadFailed(
+            f"{local} does not hold {file.name} of {entry.name}; give another place to --from."
         )
-    return hub.rstrip("/")
+    return path
 
 
-def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable[[int], None]) -> None:
+def _url(entry: CatalogEntry, file: CatalogFile) -> str:
+    """Return the file's address on the hub. Raises InputError for one that is none of a web server."""
+    source = entry.source(file)
+    if source is None:
+        raise DownloadFailed(
+            f"{entry.name} is in no repository of the hub: make it with scripts/quick_start_models.py, give "
+            f"a folder that holds it with --from, or choose another {entry.kind}."
+        )
+    hub = (os.environ.get("LOCALEVAL_HUB") or "https://huggingface.co").rstrip("/")
+    if not hub.lower().startswith(("https://", "http://")):
+        raise InputError(f"LOCALEVAL_HUB is {hub!r}; it must begin with https:// or http://.")
+    return f"{hub}/{source.repo}/resolve/{source.revision}/{urllib.parse.quote(file.name)}"
+
+
+def _write(stream: IO[bytes], part: Path, received: int, report: Callable[[int], None]) -> int:
+    """Write the stream after the `received` first bytes of `part`; return how many it has then."""
+    with part.open("ab" if received else "wb") as file:
+        while block := stream.read(BLOCK):
+            received += len(block)
+            file.write(block)
+            report(received)
+    return received
+
+
+def _download(url: str, file: CatalogFile, part: Path, report: Callable[[int], None]) -> None:
     """Download the file to `part`, which is kept for a later call if DownloadFailed is raised."""
-    url = f"{_hub()}/{source.repo}/resolve/{source.revision}/{urllib.parse.quote(file.name)}"
     if file.sha256 is None:
         part.unlink(missing_ok=True)  # it may be of another version, which no sha256 would show
     answer = ""
@@ -239,10 +210,10 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable
         received = part.stat().st_size if part.exists() else 0
         if file.size is not None and received >= file.size:
             return  # complete, or too long, which the caller checks
-        request = urllib.request.Request(url, headers={"User-Agent": "localeval"})  # noqa: S310 (http or https)
-        if received:
-            request.add_header("Range", f"bytes={received}-")
         try:
+            request = urllib.request.Request(url, headers={"User-Agent": "localeval"})  # noqa: S310 (http or https)
+            if received:
+                request.add_header("Range", f"bytes={received}-")
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
                 if response.status != http.HTTPStatus.PARTIAL_CONTENT:
                     received = 0  # the server sends the whole file, so start over
@@ -250,11 +221,7 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable
                 total = received + int(length) if length else None
                 if None not in (file.size, total) and file.size != total:  # keep the part
                     raise DownloadFailed(f"wrong bytes: offers {total:,} bytes, expected {file.size:,}")
-                with part.open("ab" if received else "wb") as stream:
-                    while block := response.read(BLOCK):
-                        received += len(block)
-                        stream.write(block)
-                        report(received)
+                received = _write(response, part, received, report)
             if total is None or received >= total:
                 return
             answer = f"the connection ended after {received:,} of {total:,} bytes"
@@ -271,6 +238,8 @@ def _download(source: HubSource, file: CatalogFile, part: Path, report: Callable
             answer = f"cannot be reached ({shorten(error.reason)})"
             if attempt == 0:
                 break
+        except (ValueError, http.client.InvalidURL) as error:
+            raise InputError(f"{url!r} is no address ({shorten(error)}); change LOCALEVAL_HUB.") from error
         except (OSError, http.client.HTTPException) as error:
             if getattr(error, "errno", None) in DISK_FULL:
                 raise

@@ -1,4 +1,4 @@
-"""`pack`: choose the contents of a pack, and fill a folder with them; an interrupted call can be resumed."""
+"""`pack`: choose the contents of a pack, and fill an empty folder with them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ from localeval.system.versions import own_version
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PACKED_SHARE = 0.3  # approximate bytes of wheels for a byte of installed packages
 LLAMA_BYTES = 12_000_000  # of its wheel, approximately
-SCRATCH = "collecting.part"  # the folder that pip writes to
 _GPU = re.compile(r"(nvidia|cuda)[-_]|triton$")
 
 
@@ -126,107 +124,64 @@ def closure(name: str) -> dict[str, Distribution]:
     return packages
 
 
-@dataclass
-class PartialManifest:
-    """The files of an unfinished pack, stored in its folder; the next call keeps those that match."""
-
-    target: Path
-    known: dict[str, dict[str, Any]]  # every file that `pack` wrote or began to write
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)  # those of the current pack
-
-    @classmethod
-    def open(cls, target: Path) -> PartialManifest:
-        """Read the manifest in the folder. Raises InputError unless it is new, empty, or a pack."""
-        if target.exists() and not target.is_dir():
-            raise InputError(f"{target} is not a folder; give pack a new or an empty one.")
-        for name in (install.PART, install.MANIFEST):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                manifest = json.loads((target / name).read_text(encoding="utf-8"))
-                is_ours, known = name == install.PART or "localeval_pack" in manifest, dict(manifest["files"])
-                if is_ours and all(map(install.is_safe, known)):
-                    return cls(target, known)
-        if target.is_dir() and (other := next(target.iterdir(), None)):
-            raise InputError(
-                f"{target} holds other things ({other.name}); give pack a new folder, or one that it made."
-            )
-        return cls(target, {})
-
-    def write(self) -> None:
-        part = json.dumps({"files": self.known}, indent=1, sort_keys=True)
-        atomic_write(self.target / install.PART, [part])
-
-    def keep(self, name: str) -> bool:
-        """Add a known file to this pack if it is there and intact; return whether it was."""
-        path, entry = self.target / name, self.known[name]
-        intact = path.is_file() and install.file_sha256(path) == entry["sha256"]
-        if intact:
-            self.files[name] = entry
-        return intact
-
-    def add(self, source: Path, name: str, model: str = "") -> None:
-        """Copy `source`, a file of `model` if of any, to `name` and check the copy; an intact one is kept."""
-        sha256 = file_sha256(source) if model else install.file_sha256(source)  # a model's is remembered
-        self.known[name] = {"size": source.stat().st_size, "sha256": sha256}
-        self.write()
-        if not self.keep(name):
-            path = self.target / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.unlink(missing_ok=True)
-            shutil.copyfile(source, path)
-            if not self.keep(name):
-                remedy = f"run: localeval models verify {model}" if model else "pack again."
-                raise ModelBroken(f"{source} is damaged; {remedy}")
-
-    def finish(self, facts: dict[str, Any]) -> Path:
-        """Remove files of an earlier pack that this one does not have, and write the manifest."""
-        for name in self.known.keys() - self.files.keys():
-            (self.target / name).unlink(missing_ok=True)
-        manifest = self.target / install.MANIFEST
-        atomic_write(manifest, [json.dumps({**facts, "files": self.files}, indent=1, sort_keys=True)])
-        (self.target / install.PART).unlink()
-        return manifest
+def check_empty(target: Path) -> None:
+    """Raise InputError unless `target` is a new or an empty folder."""
+    if target.exists() and not target.is_dir():
+        raise InputError(f"{target} is not a folder; give pack a new or an empty one.")
+    if target.exists() and (other := next(target.iterdir(), None)):
+        raise InputError(
+            f"{target} is not empty ({other.name} is there); give pack a new or an empty folder, or remove "
+            "this one if an interrupted or earlier pack made it."
+        )
 
 
 def pack(contents: PackContents, target: Path) -> Path:
-    """Fill `target` and return the path of its manifest; intact files of an earlier call are kept.
+    """Fill the empty or missing folder `target` and return the path of its manifest, which is written last.
 
-    Raises InputError for a folder with other files in it, a full disk, and no compiler; DownloadFailed with
-    the error of pip; ModelError for a missing or damaged model.
+    Raises InputError for a folder that is not empty, a full disk, and no compiler; DownloadFailed with the
+    error of pip; ModelError for a missing or damaged model. What was written until then is left there.
     """
-    manifest = PartialManifest.open(target)
-    # In the target and not in /tmp, which is often small or in memory. A killed call leaves it behind.
-    scratch = target / SCRATCH
+    check_empty(target)
+    wheels, manifest = target / "wheels", target / install.MANIFEST
     try:
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(parents=True)
-        manifest.write()  # from here on a half-changed pack is not mistaken for a finished one
-        (target / install.MANIFEST).unlink(missing_ok=True)
-        _make_own_wheel(scratch)  # first, so that nothing is fetched if it can't be made
-        for model in contents.models:
-            say(f"copying {model.name}")
-            entry, folder = catalog.entries()[model.name], store.models_dir()
-            paths = [store.catalog_file_path(entry, file) for file in entry.files]
-            for source in filter(Path.is_file, [*paths, folder / model.name / store.SUMS]):
-                name = source.relative_to(folder).as_posix()
-                manifest.add(source, f"models/{name}", model.name)
-        _download_wheels(contents, manifest, scratch)
-        for wheel in sorted(scratch.glob("*.whl")):
-            manifest.add(wheel, f"wheels/{wheel.name}")
-            wheel.unlink()
+        target.mkdir(parents=True, exist_ok=True)
         if not contents.llama.cached_wheel:
             say(f"compiling {LLAMA} {contents.llama.version}, which takes 5 to 10 minutes on a core")
-        llama = build_wheel(contents.llama)
-        manifest.add(llama, f"wheels/{llama.name}")
-        manifest.add(Path(install.__file__), "install.py")
-        manifest.add(catalog.catalog_path(), "catalog.toml")
-        return manifest.finish(_facts(contents, manifest, needed_glibc(llama)))
+        llama = build_wheel(contents.llama)  # first: it takes longest, and is kept outside the folder
+        wheels.mkdir()
+        shutil.copyfile(llama, wheels / llama.name)
+        _make_own_wheel(wheels)  # before the others, so that nothing is downloaded if it can't be made
+        _download_wheels(contents, wheels)
+        for model in contents.models:
+            _copy_model(model, target / "models")
+        shutil.copyfile(install.__file__, target / "install.py")
+        shutil.copyfile(catalog.catalog_path(), target / "catalog.toml")
+        files = {
+            name: {"size": path.stat().st_size, "sha256": install.file_sha256(path)}
+            for path in target.rglob("*")
+            if path.is_file() and install.is_safe(name := path.relative_to(target).as_posix())
+        }
+        facts = _facts(contents, target, files, needed_glibc(llama))
+        atomic_write(manifest, [json.dumps({**facts, "files": files}, indent=1, sort_keys=True)])
     except OSError as error:
-        raise InputError(
-            f"{error.filename or target}: {error.strerror or error}; repair that and pack again: "
-            "it goes on from there."
-        ) from error
+        place = error.filename2 or error.filename or target  # of two, that which was written to
+        raise InputError(f"{place}: {error.strerror or error}; repair that and pack again.") from error
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        if wheels.exists() and not manifest.exists():
+            say(f"{target} is unfinished: remove it before you pack there again.")
+    return manifest
+
+
+def _copy_model(model: ModelFiles, folder: Path) -> None:
+    say(f"copying {model.name}")
+    entry, models = catalog.entries()[model.name], store.models_dir()
+    paths = [store.catalog_file_path(entry, file) for file in entry.files]
+    for source in filter(Path.is_file, [*paths, models / model.name / store.SUMS]):
+        path = folder / source.relative_to(models)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, path)
+        if install.file_sha256(path) != file_sha256(source):  # the latter is remembered
+            raise ModelBroken(f"{source} is damaged; run: localeval models verify {model.name}")
 
 
 def _make_own_wheel(folder: Path) -> None:
@@ -248,18 +203,13 @@ def _make_own_wheel(folder: Path) -> None:
         raise InputError(f"no wheel can be made of {source} ({error}); pack from a checkout.") from error
 
 
-def _download_wheels(contents: PackContents, manifest: PartialManifest, scratch: Path) -> None:
-    missing = dict(contents.wheels)
-    for path in manifest.known:
-        if path.startswith("wheels/"):
-            name, version, *_ = parse_wheel_filename(Path(path).name)
-            if missing.get(name) in ("", str(version)) and manifest.keep(path):
-                del missing[name]
-    say(f"wheels: {len(contents.wheels) - len(missing)} are there; {len(missing)} to download")
-    torch = missing.pop("torch", None)
-    download = ("download", "--only-binary", ":all:", "--dest", str(scratch))
-    if missing:
-        run_pip(*download, *(f"{name}=={version}" if version else name for name, version in missing.items()))
+def _download_wheels(contents: PackContents, folder: Path) -> None:
+    say(f"downloading {len(contents.wheels)} wheels")
+    wheels = dict(contents.wheels)
+    torch = wheels.pop("torch", None)
+    download = ("download", "--only-binary", ":all:", "--dest", str(folder))
+    if wheels:
+        run_pip(*download, *(f"{name}=={version}" if version else name for name, version in wheels.items()))
     if torch:
         try:
             run_pip(*download, f"torch=={torch}")
@@ -267,14 +217,14 @@ def _download_wheels(contents: PackContents, manifest: PartialManifest, scratch:
             run_pip(*download, f"torch=={torch}", "--index-url", CPU_INDEX)
 
 
-def _facts(contents: PackContents, manifest: PartialManifest, glibc: str) -> dict[str, Any]:
+def _facts(contents: PackContents, target: Path, files: Iterable[str], glibc: str) -> dict[str, Any]:
     """Return the entries of the manifest other than its files."""
     packages, unpacked, pip = dict[str, str](), 0, ""
-    for path in sorted(name for name in manifest.files if name.startswith("wheels/")):
+    for path in sorted(name for name in files if name.startswith("wheels/")):
         name, version, *_ = parse_wheel_filename(Path(path).name)
         packages[name] = str(version)
         pip = path if name == "pip" else pip
-        with zipfile.ZipFile(manifest.target / path) as archive:
+        with zipfile.ZipFile(target / path) as archive:
             unpacked += sum(member.file_size for member in archive.infolist())
     return {
         "localeval_pack": install.FORMAT,

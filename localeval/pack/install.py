@@ -24,7 +24,6 @@ from typing import Any
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-PART = MANIFEST + ".part"  # the manifest while the pack is not finished
 MARKER = "localeval-pack.txt"  # in an environment: its pack's sha256, or that it is not finished
 GROWTH = 1.4  # bytes on disk for a byte of unpacked wheels, as pip adds compiled Python
 SMOKE = "import llama_cpp, numpy, outlines_core, pysbd, sentence_transformers, sklearn"
@@ -42,9 +41,7 @@ def read_manifest(folder: Path, sha256: str = "") -> dict[str, Any]:
     """Read the manifest. Raises Refused if it is damaged, names unsafe paths, or has another `sha256`."""
     path = folder / MANIFEST
     if not path.is_file():
-        if (folder / PART).is_file():
-            raise Refused(f"{folder} is not finished; run localeval pack again: it has no {MANIFEST}.", 3)
-        raise Refused(f"{folder} is no pack of localeval's: it has no {MANIFEST}.")
+        raise Refused(f"{folder} is no finished pack of localeval's: it has no {MANIFEST}.")
     actual = file_sha256(path)
     if sha256 and actual != sha256.lower():
         raise Refused(

@@ -30,7 +30,7 @@ def unpack(folder: Path, sha256: str = "", progress: ByteProgress | None = None)
             )
         say(f"checking the models of {folder}" if names else f"{folder} holds no models.")
         install.check_files(folder, manifest, "models/")
-    return [fetch(name, folder / "models", progress, elsewhere=False) for name in names]
+    return [fetch(name, folder / "models", progress) for name in names]
 
 
 def install_pack(folder: Path, into: Path, sha256: str = "") -> Path:

@@ -238,7 +238,6 @@ def test_a_fetch_goes_on_where_stderr_is_closed_or_full_and_no_message_gets_into
 ) -> None:
     (folder.parent / FILE).write_bytes(BYTES)
     monkeypatch.setattr("sys.stderr", stderr)
-    monkeypatch.setattr("shutil.disk_usage", lambda _: Mock(free=0))  # a link needs no room
     with draw_progress() as report:
         assert fetch("tiny", folder.parent, report).size == len(BYTES)
         report(50, 100)
@@ -261,30 +260,31 @@ def test_what_is_there_is_kept_without_asking_and_a_wrong_file_is_replaced(folde
     assert len(hub.asked) == 1
 
 
-def test_a_users_file_or_folder_is_linked_and_a_wrong_one_is_left_alone(folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "usb" / FILE
+def test_a_users_file_is_copied_and_left_alone_and_the_hub_is_not_asked(folder: Path, hub: Hub) -> None:
+    path, part = folder.parent / "usb" / FILE, folder / f"{FILE}.part"
     path.parent.mkdir()
     path.write_bytes(BYTES)
-    for source in (path, path.parent):
-        assert fetch("tiny", source).path.samefile(path)
+    for source in (path, path.parent, part):
+        part.hardlink_to(path)  # what is left of another call, or brought by hand
+        assert fetch("tiny", source).path.read_bytes() == BYTES
         assert litter(folder) == []
         (folder / FILE).unlink()
     path.write_bytes(WRONG)
-    said(DownloadFailed, fetch, "tiny", path)  # the hub is asked, and can't be reached
-    assert path.read_bytes() == WRONG
+    assert "wrong bytes" in said(DownloadFailed, fetch, "tiny", path)
+    assert (path.read_bytes(), litter(folder)) == (WRONG, [])
+    assert "does not hold config.json" in said(DownloadFailed, fetch, "folder", path.parent)
+    assert hub.asked == []
 
 
-def test_a_copy_without_room_is_told_and_undone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def copy(source: Path, target: Path) -> None:
-        target.write_bytes(BYTES[:9])
-        raise OSError(errno.ENOSPC, "No space left", str(source))
-
-    (folder.parent / FILE).write_bytes(BYTES)
-    monkeypatch.setattr("os.link", Mock(side_effect=OSError))  # from another disk
-    monkeypatch.setattr("shutil.copyfile", copy)
-    with pytest.raises(InputError, match=f"{re.escape(str(folder))}.*No space left.*LOCALEVAL_MODELS"):
-        fetch("tiny", folder.parent)
-    assert litter(folder) == []
+@pytest.mark.parametrize(("number", "blamed"), [(errno.ENOSPC, "models"), (errno.EIO, "usb")])
+def test_a_copy_that_fails_is_told_with_the_folder_at_fault(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, blamed: str
+) -> None:
+    path = folder.parent / "usb" / FILE
+    path.parent.mkdir()
+    path.write_bytes(BYTES)
+    monkeypatch.setattr("localeval.models.fetch._write", Mock(side_effect=OSError(number, "No way")))
+    assert f"{folder.parent / blamed} can't be used (No way)" in said(InputError, fetch, "tiny", path.parent)
 
 
 def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_what_cannot_be_fetched_is_refused(hub: Hub, monkeypatch: pytest.MonkeyP
     assert "it has: tiny, unsized" in said(ModelMissing, fetch, "tinny")
     assert "huge needs 1,000,000,000,000,000,000 more bytes" in said(InputError, fetch, "huge")
     addresses = ["file:///x", "http://[::1", "http://a..b", "http://127.0.0.1:1/ä"]
-    for address in (*addresses, "http://", "http://a b/", "http://127.0.0.1:port"):
+    for address in (*addresses, "ftp://x", "http://a b/", "http://127.0.0.1:port"):
         monkeypatch.setenv("LOCALEVAL_HUB", address)
         assert "LOCALEVAL_HUB" in said(InputError, fetch, "tiny")
     monkeypatch.setenv("LOCALEVAL_MODELS", __file__)  # a file

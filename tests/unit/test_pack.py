@@ -123,35 +123,30 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
         assert archive.read("localeval/__main__.py") == FAKE_MAIN  # and not what an index has by that name
 
 
-def test_an_interrupted_pack_goes_on_and_is_mended(index: Path, tmp_path: Path) -> None:
+def test_a_pack_that_fails_is_no_pack_and_the_remedy_is_told(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "pack"
-    hidden = next(index.glob("sklearn-*.whl")).rename(tmp_path / "held-back")
-    assert "sklearn" in said(DownloadFailed, pack, contents("tiny", "other"), folder)
-    assert "is not finished; run localeval pack again" in said(install.Refused, install.read_manifest, folder)
-    model = folder / "models" / FILE
-    before = model.stat().st_mtime_ns
-    hidden.rename(index / "sklearn-1.0-py3-none-any.whl")
-    pack(contents("tiny"), folder)  # of another pack's files none is left
-    check(folder)
-    assert model.stat().st_mtime_ns == before
-    flip(folder / "wheels" / "numpy-1.0-py3-none-any.whl")
-    model.write_bytes(model.read_bytes()[:-1])
-    (folder / "models" / "mine.gguf").write_text("mine")
-    for wheel in {*index.glob("*.whl")} - {*index.glob("numpy-*")}:
-        wheel.unlink()
-    pack(contents("tiny"), folder)
-    (folder / "models" / "mine.gguf").unlink()  # what a user laid there is left
-    check(folder)
+    next(index.glob("sklearn-*.whl")).unlink()
+    assert "sklearn" in said(DownloadFailed, pack, contents("tiny"), folder)
+    assert f"{folder} is unfinished: remove it" in capsys.readouterr().err
+    assert "is no finished pack" in said(install.Refused, install.read_manifest, folder)
+    before = files_of(folder)
+    assert "remove this one if an interrupted" in said(InputError, pack, contents("tiny"), folder)
+    assert files_of(folder) == before
+    shutil.rmtree(LlamaBuild().cache_folder)
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert "no C compiler" in said(InputError, pack, contents("tiny"), tmp_path / "new")
+    assert (files_of(tmp_path / "new"), capsys.readouterr().err.count("unfinished")) == (set(), 0)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "wheels/mine.whl", "manifest.json"])
 def test_a_folder_with_other_things_is_left_as_it_is(index: Path, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "pack"
     (folder / name).parent.mkdir(parents=True)
-    for text in ('{"files": {"mine": {}}}', '{"files": []}'):
-        (folder / name).write_text(text)
-        assert "holds other things" in said(InputError, pack, contents("tiny"), folder)
-        assert files_of(folder) == {name}
+    (folder / name).write_text("mine")
+    assert "is not empty" in said(InputError, pack, contents("tiny"), folder)
+    assert files_of(folder) == {name}
 
 
 FAKE_PIP = f"""
@@ -346,7 +341,7 @@ def test_a_damaged_file_or_too_little_room_is_told_and_nothing_is_installed(
         *((partial(change, **{name: value}), "is damaged", 3) for name, value in UNSOUND),
         (lambda p: p.write_text(p.read_text().replace('"size": ', '"size": "x", "n": ')), "is damaged", 3),
         (partial(change, localeval_pack=2), "is of a newer kind of pack", 2),
-        (Path.unlink, "is no pack of localeval's", 2),
+        (Path.unlink, "is no finished pack of localeval's", 2),
         (partial(change, models=[]), "it is not the pack you were told of", 3),
         *((partial(list_file, name=name), "which no pack holds", 3) for name in OUTSIDE),
         *((partial(change, **facts), message, 2) for facts, message in ELSEWHERE),
