@@ -37,7 +37,6 @@ _LATEST = 100_000  # keys in a dict before they are merged into the sorted array
 MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
 _HEAD = b'{"key": "'
-_RECORD = b', "record": '
 _CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
 
@@ -55,16 +54,6 @@ def is_whole(line: bytes) -> bool:
 
 def _tail(body: bytes) -> bytes:
     return _CHECK + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
-
-
-def head_of(line: bytes) -> dict[str, Any]:
-    """Return key, judgement, sample and cost from the beginning of a line, without parsing the record.
-
-    (No text can contain `_RECORD`, which is between the two: a quote in a text has a backslash before it.)
-    Raises ValueError for what is not a line of a journal.
-    """
-    head: dict[str, Any] = json.loads(line.partition(_RECORD)[0] + b"}")
-    return head
 
 
 class _LineOffsets:

@@ -231,11 +231,11 @@ class Result:
         """
         return to_pandas(self)
 
-    def to_html(self, path: str | Path, **options: Any) -> None:
-        """Write the result as one page; `options` are title and cost of `localeval.report.html.write`."""
+    def to_html(self, path: str | Path, title: str = "") -> None:
+        """Write the result as one page with a heading. Raises InputError when it can't be written."""
         from localeval.report import html
 
-        html.write(self, path, **options)
+        html.write(self, path, title)
 
     def _repr_html_(self) -> str:
         """Show the result in a notebook."""

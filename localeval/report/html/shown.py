@@ -139,19 +139,6 @@ def truncate(text: str, room: int) -> str:
     return text if len(data) <= room else data[: max(0, room - 3)].decode("utf-8", "ignore") + "…"
 
 
-def clock(seconds: float) -> str:
-    """Format a length of time.
-
-    >>> clock(42.26), clock(61), clock(3 * 3600 + 125)
-    ('42.3 s', '1:01 min', '3:02:05 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
-
-
 def for_script(value: Any) -> str:
     """Write `value` as JSON that is safe inside a script element: nothing in it can end the element.
 
