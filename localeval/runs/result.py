@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.calibration import Curves, calibrate, curves_of
+from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
@@ -300,7 +300,7 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
     """
     fields, rows = _split(lines)
     head = _Head.model_validate(fields)
-    scored = ScoredSamples(samples, journal, curves_of(head.signature.calibration), head.signature.threshold)
+    scored = ScoredSamples(samples, journal, head.signature.calibration, head.signature.threshold)
     for index, (sample, entry) in enumerate(zip_longest(samples, rows)):
         if sample is None or entry is None or entry["id"] != sample.id:
             raise ValueError("its samples are not those of samples.jsonl")

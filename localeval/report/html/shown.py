@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from localeval.judgements import heads
-from localeval.judgements.calibration import Calibration, curves_of, shipped_calibrations
+from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
 
 if TYPE_CHECKING:
@@ -92,15 +92,15 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
     The figures were cross-validated on the labels of the fit. Those of a calibration are of P(all supported);
     as this is not the mean of `faithfulness`, its text says so.
     """
-    agreement, curves = {}, curves_of(signature.calibration)
-    of_judge = [item for item in shipped_calibrations() if item.judge.sha256 == signature.judge["sha256"]]
+    agreement, curves = {}, signature.calibration
+    of_judge = [item for item in heads.shipped(Calibration) if item.judge.sha256 == signature.judge["sha256"]]
     in_force = [item for item in of_judge if curves.get(item.language) == item.curve]
     if in_force:
         figures = _figures("agreement_figures", in_force)
         agreement["full_support"] = spans(figures)
         texts = {key: words("of_full_support", key, figures=text) for key, text in figures.items()}
         agreement["faithfulness"] = spans(texts)
-    used = [head for head in heads.shipped_heads() if signature.heads.get(head.language) == head.sha256]
+    used = [head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256]
     if used:
         agreement["groundedness"] = spans(_figures("head_figures", used))
     return agreement
