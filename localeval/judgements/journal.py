@@ -19,7 +19,6 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 from pydantic import BaseModel
 
 from localeval.errors import FolderError, InputError
@@ -33,7 +32,6 @@ LOG = logging.getLogger("localeval")
 
 JOURNAL, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
-_LATEST = 100_000  # keys in a dict before they are merged into the sorted arrays
 MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
 _HEAD = b'{"key": "'
@@ -56,29 +54,6 @@ def _tail(body: bytes) -> bytes:
     return _CHECK + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
 
 
-class _LineOffsets:
-    """The offset of each key's line in the file: 16 bytes a key, except for the latest hundred thousand."""
-
-    def __init__(self) -> None:
-        self._latest: dict[int, int] = {}  # hash of a key -> offset; `entry` compares the key itself
-        self._hashes, self._offsets = np.empty(0, np.int64), np.empty(0, np.int64)  # sorted by hash
-
-    def get(self, key: str) -> int | None:
-        if (key_hash := hash(key)) in self._latest:
-            return self._latest[key_hash]
-        i = int(self._hashes.searchsorted(key_hash, side="right")) - 1  # the last of equal ones
-        return int(self._offsets[i]) if i >= 0 and self._hashes[i] == key_hash else None
-
-    def put(self, key: str, offset: int) -> None:
-        self._latest[hash(key)] = offset
-        if len(self._latest) >= _LATEST:
-            hashes = np.concatenate([self._hashes, np.fromiter(self._latest, np.int64)])
-            offsets = np.concatenate([self._offsets, np.fromiter(self._latest.values(), np.int64)])
-            order = hashes.argsort(kind="stable")
-            self._hashes, self._offsets = hashes[order], offsets[order]
-            self._latest.clear()
-
-
 class JournalFile:
     """The undamaged lines of a journal file, by key. Memory holds only their offsets; `get` reads a line.
 
@@ -94,7 +69,7 @@ class JournalFile:
         self.torn = False
         self.size = 0
         self.reader: BinaryIO | None = None  # open during a run, so that lookups do not reopen the file
-        self._offsets = _LineOffsets()
+        self._offsets: dict[int, int] = {}  # hash of a key -> its latest line; `entry` compares keys
         if self.path.exists():
             with self._open() as file:
                 for number, line in enumerate(file, 1):
@@ -112,7 +87,7 @@ class JournalFile:
 
     def entry(self, key: str) -> dict[str, Any] | None:
         """Return the whole line under `key`, or None as `get` does."""
-        if (offset := self._offsets.get(key)) is None:
+        if (offset := self._offsets.get(hash(key))) is None:
             return None
         with self._open() as file:
             file.seek(offset)
@@ -122,7 +97,7 @@ class JournalFile:
 
     def add(self, key: str, length: int) -> None:
         """Register a line of `length` bytes at the end of the file."""
-        self._offsets.put(key, self.size)
+        self._offsets[hash(key)] = self.size
         self.size += length
 
     @contextmanager
