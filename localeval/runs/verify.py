@@ -17,7 +17,7 @@ from localeval.engine.auxiliary_models import is_callers_own
 from localeval.errors import InputError
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import JOURNAL, JournalFile, find, is_believed
+from localeval.judgements.journal import find, is_believed
 from localeval.metrics.signature import models_used
 from localeval.metrics.summary import choose_metrics, judgements_of_sample
 from localeval.prompts.options import Options
@@ -33,7 +33,7 @@ class Verified:
     """The result of `verify`.
 
     again       judgements that were repeated, of the `judged` in the run
-    difference  "" or the first place in which a record, or a line of the journal, is not what it was
+    difference  "" or the first place in which a record is not what it was
     left_out    judgements in which the engine failed, not in `judged`: the run's next call repeats them
     """
 
@@ -67,8 +67,6 @@ def verify(
     path = Path(folder)
     samples, config = run_folder.read_run(path)
     options, metrics = Options.read(config.options), choose_metrics(config.metrics)
-    if damaged := JournalFile(path / JOURNAL).damaged:
-        return Verified(0, 0, f"{JOURNAL}, line {damaged[0]}: not what was written")
 
     judgements_for = partial(judgements_of_sample, metrics, options)
     required = with_needs([name for sample in samples for name in judgements_for(sample)])
