@@ -18,7 +18,7 @@ from localeval.engine.interface import EmbeddingModel, EngineSettings, Entailmen
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, Records, ask, make_records
-from localeval.judgements.calibration import RAW, Curves, curves_for
+from localeval.judgements.calibration import RAW, Curves, calibrations_for
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal, find_believed, is_believed, key_of, key_of_failure
 from localeval.metrics import Metric, Score
@@ -162,8 +162,9 @@ class Judge:
         return JudgeContext(self.engine, options, embedder, classifier, self.heads(options), curves)
 
     def curves(self, options: Options) -> Curves:
-        """Return this judge's calibration curves, by language; often none. Raises as `curves_for`."""
-        return curves_for(str(self.model["sha256"]), options, self.heads(options))
+        """Return this judge's calibration curves, by language; often none. Raises as `calibrations_for`."""
+        calibrations = calibrations_for(str(self.model["sha256"]), options, self.heads(options))
+        return {language: calibration.curve for language, calibration in calibrations.items()}
 
     def heads(self, options: Options) -> dict[str, Head]:
         """Return the heads fitted for this judge, by language; often none. Raises as `heads_for`."""

@@ -1,7 +1,6 @@
 """Heads for judges that are fakes."""
 
-from localeval.judgements.heads import FORM, FittedFor, Head, Probe, SoftMinimum
-from localeval.judgements.heads import heads_text as heads_text
+from localeval.judgements.heads import FORM, FittedFor, Head, Probe, SoftMinimum, file_text
 
 
 def head(
@@ -21,4 +20,4 @@ def head(
     )
 
 
-HEADS = heads_text([head("en"), head("zh")])  # the text of a file of them, for `head=`
+HEADS = file_text([head("en"), head("zh")])  # the text of a file of them, for `head=`

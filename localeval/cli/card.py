@@ -96,7 +96,7 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     never splits. 300 answers are needed, 75 of each label; of each language 100 and 25. The states are kept
     in the user's cache folder, about 3 KB a token, so that a second call goes on.
     """
-    from localeval.judgements.heads import FittedFor, heads_text
+    from localeval.judgements.heads import FittedFor, file_text
     from localeval.runs import head_fit, head_states
     from localeval.runs.card.agreement import Figure
 
@@ -128,5 +128,5 @@ def fit(labelled: tuple[str, ...], output: Path, layer: int | None, quiet: bool,
     if not heads:
         raise InputError(f"{where}: no head was written, as none is better than chance; label more answers.")
     with writing_to(output, "head"):
-        atomic_write(output, [heads_text(heads)])
+        atomic_write(output, [file_text(heads)])
     say(f"head: {output}; use it with --head")

@@ -133,7 +133,7 @@ def report(run: Path, html: Path | None) -> None:
     """RUN is the folder of a finished run; no model is needed."""
     result, path = folder.load(run), html or run / folder.REPORT
     show(result)
-    folder.write_report(run, result, path)
+    result.to_html(path, title=run.resolve().name)
     say(f"report: {path}")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 READING = "1"  # version of how a text is read: what precedes it, and which states are kept
+SCHEMA = 1  # of a file of heads or calibrations
 FORM = "2"  # version of a head: of what it computes from the states, and of `READING`, on which it was fitted
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]+")  # a capital in the middle of a sentence
 _MOST = 3  # unknown numbers or names that count
@@ -100,6 +101,71 @@ class FittedFor(Fitted):
     sha256: str
 
 
+class FittedRow(Fitted):
+    """A row of a file of `KIND`, which `localeval COMMAND` writes: fitted for a judge and a language.
+
+    fitted_on  for people to read: sources, labels, date
+    figures    on texts that it was not fitted on: name -> (figure, ends of its 95 % interval)
+    """
+
+    KIND: ClassVar[str]
+    COMMAND: ClassVar[str]
+
+    judge: FittedFor
+    language: str
+    fitted_on: dict[str, Any] = {}
+    figures: dict[str, tuple[float, float, float]] = {}
+
+
+F = TypeVar("F", bound=FittedRow)
+
+
+def select(model: type[F], text: str, fits: Callable[[F], bool]) -> dict[str, F]:
+    """Return the rows that fit, by language: of those shipped for "auto", of none for "none", else of `text`.
+
+    Raises InputError for a text that is no file of such rows, or has none that fits.
+    """
+    if text == "none":
+        return {}
+    rows = shipped(model) if text == "auto" else _parsed(model, text, f"the given file of {model.KIND}")
+    fitting = {row.language: row for row in rows if fits(row)}
+    if text != "auto" and not fitting:
+        raise InputError(
+            f"the given file has no {model.KIND} for this judge, its prompts, versions and options, and what "
+            f"was fitted for others is never applied; make one with `localeval {model.COMMAND}`, or leave it "
+            "out."
+        )
+    return fitting
+
+
+@lru_cache
+def shipped(model: type[F]) -> tuple[F, ...]:
+    """Read all rows of this kind that come with the package."""
+    files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
+    texts = {file.name: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".json")}
+    return tuple(row for name, text in texts.items() for row in _parsed(model, text, name))
+
+
+@lru_cache(maxsize=16)
+def _parsed(model: type[F], text: str, where: str) -> tuple[F, ...]:
+    try:
+        data = json.loads(text)
+        if data.get("schema", SCHEMA) != SCHEMA:
+            raise ValueError(f"its schema is not {SCHEMA}")
+        return tuple(model(**row) for row in data.get(model.KIND, ()))
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{where}: this is no file of {model.KIND} ({shorten(error, 120)}); give one that "
+            f"`localeval {model.COMMAND}` wrote."
+        ) from error
+
+
+def file_text(rows: Sequence[FittedRow]) -> str:
+    """Return the text of a file of these rows, at least one."""
+    lines = ",\n".join(json.dumps(row.model_dump(mode="json"), ensure_ascii=False) for row in rows)
+    return f'{{"schema": {SCHEMA}, "{rows[0].KIND}": [\n{lines}\n]}}\n'
+
+
 class Probe(Fitted):
     """A linear map from a state to a logit."""
 
@@ -134,8 +200,8 @@ class SoftMinimum(Fitted):
         return self.slope * (lowest - math.log(spread) / self.sharpness) + self.bias
 
 
-class Head(Fitted):
-    """What was fitted for one judge and one language: a logit for words, sentences and answers.
+class Head(FittedRow):
+    """A logit for words, sentences and answers, for one judge and one language.
 
     form          `FORM` when it was fitted
     layer         after which the states are read
@@ -144,12 +210,10 @@ class Head(Fitted):
                   each number of its `Overlap`
     answer        P(all supported), from the logits of the sentences
     long_answers  how many of the answers that it was fitted to have three sentences or more
-    fitted_on     for people to read: sources, labels, date
-    figures       on answers that it was not fitted on: name -> (figure, ends of its 95 % interval)
     """
 
-    judge: FittedFor
-    language: str
+    KIND, COMMAND = "heads", "fit"
+
     form: str
     layer: int = Field(ge=0)
     word: Probe
@@ -157,8 +221,6 @@ class Head(Fitted):
     overlap: tuple[float, ...]
     answer: SoftMinimum
     long_answers: int = Field(default=0, ge=0)
-    fitted_on: dict[str, Any] = {}
-    figures: dict[str, tuple[float, float, float]] = {}
 
     def of_sentence(self, words: Sequence[float], overlap: Sequence[float]) -> float:
         """Return the logit of a sentence from those of its words and from its overlap."""
@@ -180,39 +242,7 @@ def heads_for(model_sha256: str, options: Options) -> dict[str, Head]:
 
     Raises InputError for a file that is invalid or has no head for this judge.
     """
-    text = options.head
-    if text == "none":
-        return {}
-    available = shipped_heads() if text == "auto" else _parsed(text, "the given head")
-    fitting = [head for head in available if head.judge.sha256 == model_sha256 and head.form == FORM]
-    if text != "auto" and not fitting:
-        raise InputError(
-            "the given head was fitted for another judge, or another form of reading, and is never applied "
-            "to this one; make one with `localeval fit`, or leave it out."
-        )
-    return {head.language: head for head in fitting}
-
-
-def heads_text(heads: Sequence[Head]) -> str:
-    rows = ",\n".join(json.dumps(head.model_dump(mode="json"), ensure_ascii=False) for head in heads)
-    return f'{{"heads": [\n{rows}\n]}}\n'
-
-
-@lru_cache
-def shipped_heads() -> tuple[Head, ...]:
-    files = sorted(resources.files("localeval.judgements.calibration").iterdir(), key=lambda file: file.name)
-    head_files = [file for file in files if file.name.endswith(".head.json")]
-    return tuple(head for file in head_files for head in _parsed(file.read_text(encoding="utf-8"), file.name))
-
-
-@lru_cache(maxsize=8)
-def _parsed(text: str, where: str) -> tuple[Head, ...]:
-    try:
-        return tuple(Head(**row) for row in json.loads(text)["heads"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{where}: this is no file of heads ({shorten(error, 120)}); give one that `localeval fit` wrote."
-        ) from error
+    return select(Head, options.head, lambda row: row.judge.sha256 == model_sha256 and row.form == FORM)
 
 
 def head_digests(heads: Mapping[str, Head]) -> dict[str, str]:

@@ -3,8 +3,8 @@
     {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
 
 A line is written before the next judgement begins, and synced to the disk once a second. (Workers send a line
-when it is made, those of a cluster when its sample is done.) A damaged line is reported, moved to
-`damaged.jsonl`, and judged again. Only one process may write at a time.
+when it is made, those of a cluster when its sample is done.) A damaged line stays where it is; its number is
+reported, and what it held is judged again. Only one process may write at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 from pydantic import BaseModel
 
 from localeval.errors import FolderError, InputError
@@ -31,13 +30,11 @@ from localeval.text.display import join_some
 
 LOG = logging.getLogger("localeval")
 
-JOURNAL, DAMAGED, LOCK = "journal.jsonl", "damaged.jsonl", ".lock"
+JOURNAL, LOCK = "journal.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
-_LATEST = 100_000  # keys in a dict before they are merged into the sorted arrays
 MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
 _HEAD = b'{"key": "'
-_RECORD = b', "record": '
 _CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
 
@@ -57,44 +54,11 @@ def _tail(body: bytes) -> bytes:
     return _CHECK + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
 
 
-def head_of(line: bytes) -> dict[str, Any]:
-    """Return key, judgement, sample and cost from the beginning of a line, without parsing the record.
-
-    (No text can contain `_RECORD`, which is between the two: a quote in a text has a backslash before it.)
-    Raises ValueError for what is not a line of a journal.
-    """
-    head: dict[str, Any] = json.loads(line.partition(_RECORD)[0] + b"}")
-    return head
-
-
-class _LineOffsets:
-    """The offset of each key's line in the file: 16 bytes a key, except for the latest hundred thousand."""
-
-    def __init__(self) -> None:
-        self._latest: dict[int, int] = {}  # hash of a key -> offset; `entry` compares the key itself
-        self._hashes, self._offsets = np.empty(0, np.int64), np.empty(0, np.int64)  # sorted by hash
-
-    def get(self, key: str) -> int | None:
-        if (key_hash := hash(key)) in self._latest:
-            return self._latest[key_hash]
-        i = int(self._hashes.searchsorted(key_hash, side="right")) - 1  # the last of equal ones
-        return int(self._offsets[i]) if i >= 0 and self._hashes[i] == key_hash else None
-
-    def put(self, key: str, offset: int) -> None:
-        self._latest[hash(key)] = offset
-        if len(self._latest) >= _LATEST:
-            hashes = np.concatenate([self._hashes, np.fromiter(self._latest, np.int64)])
-            offsets = np.concatenate([self._offsets, np.fromiter(self._latest.values(), np.int64)])
-            order = hashes.argsort(kind="stable")
-            self._hashes, self._offsets = hashes[order], offsets[order]
-            self._latest.clear()
-
-
 class JournalFile:
     """The undamaged lines of a journal file, by key. Memory holds only their offsets; `get` reads a line.
 
-    damaged  numbers of the damaged lines
-    torn     whether the last line is half-written; `size` counts the bytes of all other lines
+    damaged  numbers of the damaged lines, with that of a half-written last one
+    size     bytes of all lines that end, damaged ones too: a half-written last one is not counted
 
     Raises FolderError for a file that exists and can't be read.
     """
@@ -102,20 +66,17 @@ class JournalFile:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.damaged: list[int] = []
-        self.torn = False
         self.size = 0
         self.reader: BinaryIO | None = None  # open during a run, so that lookups do not reopen the file
-        self._offsets = _LineOffsets()
+        self._offsets: dict[int, int] = {}  # hash of a key -> its latest line; `entry` compares keys
         if self.path.exists():
             with self._open() as file:
                 for number, line in enumerate(file, 1):
-                    if not line.endswith(b"\n"):
-                        self.torn = True
-                    elif is_whole(line):
+                    if is_whole(line):
                         self.add(line[len(_HEAD) :].partition(b'"')[0].decode(), len(line))
                     else:
                         self.damaged.append(number)
-                        self.size += len(line)
+                        self.size += len(line) if line.endswith(b"\n") else 0
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the record under `key`; None if there is none, or its line was damaged since."""
@@ -123,7 +84,7 @@ class JournalFile:
 
     def entry(self, key: str) -> dict[str, Any] | None:
         """Return the whole line under `key`, or None as `get` does."""
-        if (offset := self._offsets.get(key)) is None:
+        if (offset := self._offsets.get(hash(key))) is None:
             return None
         with self._open() as file:
             file.seek(offset)
@@ -133,7 +94,7 @@ class JournalFile:
 
     def add(self, key: str, length: int) -> None:
         """Register a line of `length` bytes at the end of the file."""
-        self._offsets.put(key, self.size)
+        self._offsets[hash(key)] = self.size
         self.size += length
 
     @contextmanager
@@ -177,9 +138,12 @@ class Journal:
             with ExitStack() as stack:
                 stack.callback(lock_file(lock, 0).release)  # the system does it if the process is killed
                 lock.write_text(f"{os.getpid()}\n", encoding="ascii")
-                self.lines = _open_repaired(folder / JOURNAL)
+                self.lines = JournalFile(folder / JOURNAL)
+                if self.lines.damaged:
+                    numbers = join_some([str(number) for number in self.lines.damaged], 10)
+                    LOG.warning("%s, line %s: not what was written; judged again.", folder / JOURNAL, numbers)
                 self._file = stack.enter_context((folder / JOURNAL).open("a+b", buffering=0))
-                self._file.truncate(self.lines.size)
+                self._file.truncate(self.lines.size)  # half a line would swallow the next one
                 self.lines.reader = stack.enter_context((folder / JOURNAL).open("rb"))
                 self._open_files = stack.pop_all()
         except Timeout:
@@ -247,27 +211,6 @@ class Journal:
                 os.fsync(self._file.fileno())
             self.lines.reader = None
             self._open_files.close()
-
-
-def _open_repaired(path: Path) -> JournalFile:
-    """Open the journal's lines; move damaged ones aside, and warn of them and of a half-written last one."""
-    lines = JournalFile(path)
-    if lines.torn:
-        LOG.warning("%s: the last line is half-written; that judgement is made again.", path)
-    if not lines.damaged:
-        return lines
-    numbers = join_some([str(number) for number in lines.damaged], 10)
-    LOG.warning("%s, line %s: not what was written; moved to %s, and judged again.", path, numbers, DAMAGED)
-    temporary = path.with_name(f".{JOURNAL}.part")
-    with path.open("rb") as old, path.with_name(DAMAGED).open("ab") as damaged, temporary.open("wb") as new:
-        for line in old:
-            if line.endswith(b"\n"):
-                (new if is_whole(line) else damaged).write(line)
-        for file in (damaged, new):
-            file.flush()
-            os.fsync(file.fileno())
-    temporary.replace(path)
-    return JournalFile(path)
 
 
 def find(journal: Journal | JournalFile, judgement: Judgement, key: str) -> BaseModel | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,6 @@ class Metric:
     judgements        those whose records `compute` reads, in the order in which they are made
     compute           (records by judgement, options) -> Score
     definition        what it measures, in a line; the report shows it
-    source            the paper or library that defines it
     higher_is_better  False where lower is better; report, `compare` and gates tell better from worse by it
     either            fields of which it needs at least one
     """
@@ -38,7 +37,7 @@ class Metric:
     judgements: tuple[str, ...]
     compute: Callable[[Mapping[str, Any], Options], Score]
     definition: str
-    source: str = ""
+    _: KW_ONLY
     higher_is_better: bool = True
     either: tuple[str, ...] = ()
 
@@ -73,8 +72,6 @@ def register(metric: Metric) -> Metric:
     return metric
 
 
-_RAGAS = "RAGAS (Es et al. 2023)"
-_RAGCHECKER = "RAGChecker (Ru et al. 2024)"
 _RESPONSE = ("response", "retrieved_contexts")
 _ALL = (*_RESPONSE, "reference")
 _SUPPORT = ("statements", "support")
@@ -83,57 +80,49 @@ _BOTH_WAYS = ("statements", "support", "response_in_reference")
 # fmt: off
 for _metric in (
     Metric("faithfulness", "1", _RESPONSE, _SUPPORT, formulas.share,
-           "supported statements / all statements of the response", _RAGAS),
+           "supported statements / all statements of the response"),
     Metric("full_support", "1", _RESPONSE, _SUPPORT, formulas.full_support,
-           "1 if every statement of the response is supported, else 0; soft is P(all supported)",
-           "FACTS Grounding (Jacovi et al. 2025)"),
+           "1 if every statement of the response is supported, else 0; soft is P(all supported)"),
     Metric("groundedness", "1", _RESPONSE, ("grounding",), formulas.groundedness,
-           "1 if P(every sentence is supported), by a head, is at least the threshold, else 0; soft is P",
-           "FACTS Grounding (Jacovi et al. 2025), by a probe on hidden states"),
+           "1 if P(every sentence is supported), by a head, is at least the threshold, else 0; soft is P"),
     Metric("faithfulness_hhem", "1", _RESPONSE, ("statements", "support_hhem"),
            partial(formulas.share, judgement="support_hhem"),
-           "supported statements / all statements of the response, decided by HHEM-2.1-Open",
-           "ragas' FaithfulnesswithHHEM"),
+           "supported statements / all statements of the response, decided by HHEM-2.1-Open"),
     Metric("answer_relevance", "1", ("user_input", "response"), ("questions", "similarity"),
            formulas.answer_relevance,
-           "mean over n questions drawn from the response of cos(user_input, question) x sufficiency",
-           _RAGAS),
+           "mean over n questions drawn from the response of cos(user_input, question) x sufficiency"),
     Metric("context_relevance", "3", ("user_input", "retrieved_contexts"), ("needed",),
            formulas.context_relevance,
-           "needed sentences / all sentences of the contexts; 0 if they can't answer the question", _RAGAS),
+           "needed sentences / all sentences of the contexts; 0 if they can't answer the question"),
     Metric("context_precision", "1", ("user_input", "retrieved_contexts"), ("useful",),
            formulas.context_precision,
-           "mean over the useful contexts' ranks k of precision@k", "ragas' LLMContextPrecision",
+           "mean over the useful contexts' ranks k of precision@k",
            either=("reference", "response")),
     Metric("context_recall", "1", ("reference", "retrieved_contexts"),
            ("reference_statements", "reference_in_contexts"),
            partial(formulas.share, judgement="reference_in_contexts", none="no_reference_statements"),
-           "statements of the reference that the contexts support / all of them",
-           "ragas' LLMContextRecall"),
+           "statements of the reference that the contexts support / all of them"),
     Metric("factual_correctness", "1", ("response", "reference"),
            ("statements", "reference_statements", "response_in_reference", "reference_in_response"),
            formulas.factual_correctness,
-           "F1 (or precision, recall, F-beta) of the response's statements against the reference's",
-           "ragas' FactualCorrectness"),
+           "F1 (or precision, recall, F-beta) of the response's statements against the reference's"),
     Metric("context_utilization", "1", _ALL,
            ("reference_statements", "reference_in_contexts", "reference_in_response"),
            formulas.context_utilization,
-           "statements of the reference that contexts and response support / those that the contexts support",
-           _RAGCHECKER),
+           "statements of the reference that contexts and response support / "
+           "those that the contexts support"),
     Metric("noise_sensitivity", "1", _ALL, _BOTH_WAYS,
            partial(formulas.share_of_kind, in_contexts=True, in_reference=False),
            "statements of the response that the contexts support and the reference does not / all of them",
-           _RAGCHECKER, higher_is_better=False),
+           higher_is_better=False),
     Metric("hallucination", "1", _ALL, _BOTH_WAYS,
            partial(formulas.share_of_kind, in_contexts=False, in_reference=False),
            "statements of the response that neither contexts nor reference support / all of them",
-           _RAGCHECKER, higher_is_better=False),
+           higher_is_better=False),
     Metric("self_knowledge", "1", _ALL, _BOTH_WAYS,
            partial(formulas.share_of_kind, in_contexts=False, in_reference=True),
-           "statements of the response that the reference supports and the contexts do not / all of them",
-           _RAGCHECKER),
+           "statements of the response that the reference supports and the contexts do not / all of them"),
 ):
     register(_metric)
-register(replace(METRICS["context_recall"], name="claim_recall", source=_RAGCHECKER,
-                 definition="another name of context_recall"))
+register(replace(METRICS["context_recall"], name="claim_recall", definition="another name of context_recall"))
 # fmt: on

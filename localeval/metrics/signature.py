@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from localeval.engine.interface import EngineSettings
 from localeval.judgements import Judgement, with_needs
-from localeval.judgements.calibration import Curves, curves_to_json
+from localeval.judgements.calibration import Curve, Curves
 from localeval.judgements.heads import head_digests, heads_for
 from localeval.metrics import Metric
 from localeval.prompts import LANGUAGES
@@ -51,7 +51,7 @@ class Signature(BaseModel):
     classifier: dict[str, Any] = {}
     engine: dict[str, Any]
     options: dict[str, Any]
-    calibration: dict[str, Any] = {}
+    calibration: dict[str, Curve] = {}
     heads: dict[str, str] = {}
     packages: dict[str, str]
     machine: str
@@ -81,7 +81,8 @@ class Signature(BaseModel):
             if model := getattr(self, name):
                 parts.append(f"{name}:{model['name']}@{model['sha256'][:8]}")
         parts.append(f"prompts:{digest(self.prompts)[:8]}")
-        for name, value in (("calibration", self.calibration), ("head", self.heads)):
+        curves = self.model_dump(mode="json", include={"calibration"})["calibration"]
+        for name, value in (("calibration", curves), ("head", self.heads)):
             if value:
                 parts.append(f"{name}:{digest(value)[:8]}")
         if chosen := [f"{k}={v}" for k, v in self.options.items() if v != getattr(DEFAULTS, k, None)]:
@@ -168,7 +169,7 @@ def build_signature(
             "classifier": models.classifier if "classifier" in used else {},
             "options": {name: value for name, value in vars(options).items() if name not in _LEFT_OUT},
             "heads": head_digests(heads) if by_head or "grounding" in names else {},
-            "calibration": curves_to_json(curves) if "support" in names else {},
+            "calibration": dict(sorted(curves.items())) if "support" in names else {},
         }
     )
 

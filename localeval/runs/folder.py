@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
-from localeval.judgements.journal import DAMAGED, JOURNAL, LOCK, Journal, JournalFile, head_of
+from localeval.judgements.journal import JOURNAL, LOCK, Journal, JournalFile
 from localeval.metrics.signature import Signature
 from localeval.prompts.options import Options
 from localeval.report import tables
@@ -34,7 +34,7 @@ CONFIG, SAMPLES, RESULTS, REPORT = "run.json", "samples.jsonl", "results.json", 
 SHARD = "shard.json"
 CARD, CALIBRATION = "card.json", "calibration.json"
 _FINISHED = (RESULTS, tables.SCORES, tables.STATEMENTS, REPORT)
-FILES = (LOCK, JOURNAL, DAMAGED, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
+FILES = (LOCK, JOURNAL, CONFIG, SAMPLES, SHARD, PLAN, *_FINISHED, CARD, CALIBRATION)
 """All files of a run, and those of a card."""
 
 M = TypeVar("M", bound=BaseModel)
@@ -263,21 +263,7 @@ def finish(folder: Path, result: Result) -> None:
     with files.writing(folder):
         # The results last: they mark the run as finished.
         files.write_together(folder, [*tables.as_csv(result), (RESULTS, results_text(result))])
-    write_report(folder, result, folder / REPORT)
-
-
-def write_report(folder: Path, result: Result, path: Path) -> None:
-    """Write the HTML page of a run, with the cost of all judgements in its journal. Raises InputError."""
-    from localeval.report import html
-
-    seconds, rows = 0.0, 0
-    with suppress(OSError), (folder / JOURNAL).open("rb") as file:
-        for line in file:
-            with suppress(ValueError, KeyError, TypeError):  # a damaged line, which the journal reports
-                cost = head_of(line)["cost"]
-                seconds, rows = seconds + cost["seconds"], rows + cost["rows"]
-    cost = html.RunCost(seconds, rows) if seconds or rows else None
-    html.write(result, path, title=folder.resolve().name, cost=cost)
+    result.to_html(folder / REPORT, title=folder.resolve().name)
 
 
 def read_run(folder: Path) -> tuple[Samples, RunConfig]:

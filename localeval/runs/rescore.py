@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, Records, make_records, with_needs
-from localeval.judgements.calibration import curves_for, curves_of, curves_to_json
+from localeval.judgements.calibration import Curves, calibrations_for
 from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.metrics.signature import build_signature
@@ -52,9 +52,10 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     choices = Options.read({**config.options, **options})
     heads = heads_for(config.engine.model, choices)
     if "support" in original.judgements and "calibration" not in options:
-        curves = curves_of(original.calibration)
+        curves: Curves = original.calibration
     else:
-        curves = curves_for(config.engine.model, choices, heads, original.judgements)
+        calibrations = calibrations_for(config.engine.model, choices, heads, original.judgements)
+        curves = {language: calibration.curve for language, calibration in calibrations.items()}
 
     def unloaded(name: str) -> Any:  # a key needs only the signatures of embedder and classifier
         return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))
@@ -73,7 +74,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
         return None if record is None else (record, key)
 
     # A reason explains a verdict, so it is kept only where the verdicts are decided as before.
-    keeps_reasons = curves_to_json(curves) == original.calibration and choices.threshold == original.threshold
+    keeps_reasons = curves == original.calibration and choices.threshold == original.threshold
     missing: dict[str, list[str]] = defaultdict(list)
 
     current = build_signature(original.model_copy(update=config.beside), selected, choices, curves)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from localeval.errors import InputError
 from localeval.judgements import JUDGEMENTS
-from localeval.judgements.calibration import Curves, calibrate, curves_of
+from localeval.judgements.calibration import Curves, calibrate
 from localeval.judgements.journal import JournaledRecords, JournalFile
 from localeval.metrics import METRICS, Score
 from localeval.metrics.signature import Signature
@@ -84,7 +84,7 @@ class ScoredSamples(StoredSequence[SampleResult]):
 
     def __init__(self, samples: Sequence[Sample], journal: JournalFile | None, signature: Signature) -> None:
         self._samples, self._journal = samples, journal
-        self._curves, self._threshold = curves_of(signature.calibration), signature.threshold
+        self._curves, self._threshold = signature.calibration, signature.threshold
         self._records: dict[int, Mapping[str, BaseModel]] = {}
         self._lines = SpooledLines()
         self._numbers = array("q", [-1]) * len(samples)  # sample -> the number of its line
@@ -231,11 +231,11 @@ class Result:
         """
         return to_pandas(self)
 
-    def to_html(self, path: str | Path, **options: Any) -> None:
-        """Write the result as one page; `options` are title and cost of `localeval.report.html.write`."""
+    def to_html(self, path: str | Path, title: str = "") -> None:
+        """Write the result as one page with a heading. Raises InputError when it can't be written."""
         from localeval.report import html
 
-        html.write(self, path, **options)
+        html.write(self, path, title)
 
     def _repr_html_(self) -> str:
         """Show the table in a notebook, as it is printed."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.journal import JOURNAL, Journal, JournalFile, is_believed
+from localeval.judgements.journal import Journal, is_believed
 from localeval.prompts.options import Options
 from localeval.runs import folder as run_folder
 from localeval.runs.evaluate import Progress
@@ -25,7 +25,7 @@ class Verified:
     """The result of `verify`.
 
     again       samples that were judged again, of the `judged` in the run
-    difference  "" or the first place in which a record, or a line of the journal, is not what it was
+    difference  "" or the first place in which a record is not what it was
     left_out    samples in which the engine failed, not in `judged`: the run's next call judges them again
     """
 
@@ -59,8 +59,6 @@ def verify(
         raise InputError(f"share is {shorten(repr(share))}; choose a number above 0 and up to 1.")
     path = Path(folder)
     samples, config = run_folder.read_run(path)
-    if damaged := JournalFile(path / JOURNAL).damaged:
-        return Verified(0, 0, f"{JOURNAL}, line {damaged[0]}: not what was written")
     results, options = run_folder.load(path).samples, Options.read(config.options)
 
     models = {"embedder": config.embedder, "classifier": config.classifier}

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from localeval import InputError, Sample, Score, evaluate, plan, rescore
+from localeval.judgements.heads import file_text
 from localeval.testing import FakeClassifier, FakeEngine, fake_judge
-from tests.heads import head, heads_text
+from tests.heads import head
 
 MILL = Sample(
     id="mill",
@@ -18,8 +19,8 @@ MILL = Sample(
 )
 BURNED = "The mill was built in 1820. It burned in 1931."
 LONG = MILL.model_copy(update={"response": f"{BURNED} It was built of brick."})
-SHORT_HEAD = heads_text([head(unknown=-3.0)])
-LONG_HEAD = heads_text([head(unknown=-3.0, long_answers=100)])
+SHORT_HEAD = file_text([head(unknown=-3.0)])
+LONG_HEAD = file_text([head(unknown=-3.0, long_answers=100)])
 
 
 def sigmoid(logit: float) -> float:
@@ -56,7 +57,7 @@ class _Doubting(FakeEngine):
 
 
 def test_one_unsupported_word_decides_its_sentence_and_only_it_is_marked() -> None:
-    result = evaluate([MILL], ["groundedness"], fake_judge(_Doubting([])), head=heads_text([head(bias=0)]))
+    result = evaluate([MILL], ["groundedness"], fake_judge(_Doubting([])), head=file_text([head(bias=0)]))
     built, made = record_of(result).sentences
     assert built.probability == 1 / 2  # from there on it is not doubtful
     # The soft minimum of four words of logit 0 and one of -9.
@@ -95,7 +96,7 @@ def test_a_verdict_that_was_read_is_given_a_reason_where_asked_ones_have_theirs(
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", heads_text([head(sha256="1" * 64)]), "none"], ids=["{}", "other", "none"]
+    "text", ["{}", file_text([head(sha256="1" * 64)]), "none"], ids=["{}", "other", "none"]
 )
 def test_a_head_that_does_not_act_on_this_judge_is_refused_unread(tmp_path: Path, text: str) -> None:
     (file := tmp_path / "head.json").write_text(text, encoding="utf-8")
@@ -108,7 +109,7 @@ def test_a_head_that_does_not_act_on_this_judge_is_refused_unread(tmp_path: Path
 def test_a_run_is_kept_and_scored_again_with_its_head_and_doubtful_words_are_marked(tmp_path: Path) -> None:
     doubting = head(bias=-1.0)
     judge = fake_judge(FakeEngine([]))
-    result = evaluate([MILL], ["groundedness"], judge, tmp_path, head=heads_text([doubting]))
+    result = evaluate([MILL], ["groundedness"], judge, tmp_path, head=file_text([doubting]))
     assert result.signature.heads == {"en": doubting.sha256}
     [before] = result.scores
     [after] = rescore(tmp_path, threshold=before["groundedness"].soft).scores
@@ -141,8 +142,8 @@ def test_each_sentence_that_is_read_is_a_statement(how: Any, reference: str | No
     ("change", "options", "sentences"),
     [
         ({}, {"head": "none"}, 3),
-        ({}, {"head": heads_text([head(long_answers=99)])}, 3),
-        ({}, {"head": heads_text([head("zh", long_answers=100)])}, 3),
+        ({}, {"head": file_text([head(long_answers=99)])}, 3),
+        ({}, {"head": file_text([head("zh", long_answers=100)])}, 3),
         ({}, {"head": LONG_HEAD, "support_by": "llm"}, 3),
         ({"response": "It was built in 1820. It is of brick."}, {"head": LONG_HEAD}, 2),
         ({"reference": "It was built in 1820."}, {"head": LONG_HEAD}, 3),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from localeval import Judge, Sample, evaluate, plan
-from localeval.errors import FolderError, ModelBroken
+from localeval.errors import FolderError, InputError, ModelBroken
 from localeval.judgements.journal import JOURNAL, is_whole
 from localeval.report.tables import SCORES, STATEMENTS
 from localeval.runs.folder import CONFIG, REPORT, RESULTS, SAMPLES
@@ -62,10 +62,11 @@ def repair(whole: Path, damaged: bytes, folder: Path) -> tuple[int, int]:
     (folder / JOURNAL).write_bytes(damaged)
     (folder / RESULTS).unlink()
     run(folder)
-    assert (folder / RESULTS).read_bytes() == (whole / RESULTS).read_bytes()
-    assert all(map(is_whole, lines(folder)))
-    unharmed = {line for line in damaged.splitlines(keepends=True) if line.endswith(b"\n")}
-    return len(set(lines(whole)) - unharmed), sum(line not in unharmed for line in lines(folder))
+    assert all((folder / name).read_bytes() == (whole / name).read_bytes() for name in (RESULTS, REPORT))
+    ended = damaged[: damaged.rfind(b"\n") + 1]  # as it was written, it stays
+    made_again = (folder / JOURNAL).read_bytes().removeprefix(ended).splitlines(keepends=True)
+    assert all(map(is_whole, made_again))
+    return len(set(lines(whole)) - set(ended.splitlines(keepends=True))), len(made_again)
 
 
 def test_a_cut_costs_only_the_lines_cut(whole: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -74,8 +75,8 @@ def test_a_cut_costs_only_the_lines_cut(whole: Path, folder: Path, caplog: pytes
         caplog.clear()
         lost, again = repair(whole, data[:cut], folder)
         assert again == lost == data[cut:].count(b"\n")
-        torn = cut > 0 and data[cut - 1 : cut] != b"\n"
-        assert ("the last line is half-written" in caplog.text) == torn
+        torn, number = cut > 0 and data[cut - 1 : cut] != b"\n", data.count(b"\n", 0, cut) + 1
+        assert (f"{JOURNAL}, line {number}: not" in caplog.text) == torn
 
 
 def test_a_bit_flip_costs_only_its_lines(whole: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -88,12 +89,15 @@ def test_a_bit_flip_costs_only_its_lines(whole: Path, folder: Path, caplog: pyte
         lost, again = repair(whole, bytes(flipped), folder)
         assert again == lost in (1, 2)
         number = data.count(b"\n", 0, place) + 1
-        assert f"{JOURNAL}, line {number}" in caplog.text or "the last line is half-written" in caplog.text
+        assert f"{JOURNAL}, line {number}" in caplog.text
 
 
-def test_verify_tells_a_damaged_line_before_it_loads_a_model(folder: Path) -> None:
+def test_verify_needs_each_line_whole_or_judged_again(folder: Path) -> None:
     (folder / JOURNAL).write_bytes((folder / JOURNAL).read_bytes().replace(b'"rows": 0', b'"rows": 1', 1))
-    assert verify(folder).difference == f"{JOURNAL}, line 1: not what was written"
+    with pytest.raises(InputError, match="missing or damaged"):
+        verify(folder, judge=steady_judge(SteadyEngine()))
+    run(folder)
+    assert verify(folder, judge=steady_judge(SteadyEngine())).difference == ""
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import pytest
 
 from localeval import InputError, evaluate, rescore
 from localeval.judgements import JUDGEMENTS, calibration, support
-from localeval.judgements.calibration import Curve, calibrate, calibrations_for, calibrations_text, conditions
+from localeval.judgements.calibration import Curve, calibrate, calibrations_for, conditions
 from localeval.judgements.calibration.fit import cross_fitted_curves, fit, full_support_probabilities
-from localeval.judgements.heads import FittedFor, heads_for, logit, sigmoid
+from localeval.judgements.heads import FittedFor, file_text, heads_for, logit, shipped, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.metrics.formulas import share as faithfulness
@@ -37,7 +37,7 @@ def strict_calibration(sha256: str = FAKE) -> calibration.Calibration:
     return calibration.Calibration(judge=judge, curve=STRICT, fitted_on={"labels": 60}, **fields)
 
 
-OWN = calibrations_text([strict_calibration()])
+OWN = file_text([strict_calibration()])
 
 
 def verdicts(*probabilities: float) -> tuple[Verdict, ...]:
@@ -119,7 +119,7 @@ def test_the_shipped_numbers_fit_the_shipped_prompts_of_the_quick_start_judge() 
     for by in ("auto", "llm"):
         heads = heads_for(QUICK_START, Options(support_by=by))
         assert set(calibrations_for(QUICK_START, Options(support_by=by), heads)) == {"en", "zh"}
-    fitted_on = [shipped.fitted_on for shipped in calibration.shipped_calibrations()]
+    fitted_on = [row.fitted_on for row in shipped(calibration.Calibration)]
     assert all(facts["labels"] >= 40 and facts["date"] for facts in fitted_on)
     for raw in (Options(calibration="none"), Options(support_by="hhem")):
         assert calibrations_for(QUICK_START, raw) == {}
@@ -144,7 +144,7 @@ def test_a_run_says_its_calibration_and_keeps_raw_records(tmp_path: Path) -> Non
     assert len(engine.calls) == 1  # no model for another calibration
     assert (raw["faithfulness"].value, calibrated["faithfulness"].value) == (1, 1 / 2)
     assert [v.probability for v in calibrated.samples[0].records["support"].verdicts] == [0.9, 0.6]  # type: ignore[attr-defined]
-    assert Curve(**calibrated.signature.calibration["en"]) == STRICT
+    assert calibrated.signature.calibration == {"en": STRICT}
     assert ("raw" in str(calibrated), "probabilities of support are raw" in str(raw)) == (False, True)
     for result, part in ((calibrated, r"\|calibration:\w{8}"), (raw, "")):
         form = rf"faithfulness\.1\|judge:fake@0{{8}}\|prompts:\w{{8}}{part}\|statements=sentences\|ctx:.*"
@@ -157,12 +157,12 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path) -> 
     file, judge = tmp_path / "own.json", fake_judge(FakeEngine([]))
     assert "can't be read" in said(InputError, evaluate_tea, judge, calibration=str(file))
     for content, message in (
-        ("", "no calibration file"),
+        ("", "no file of calibrations"),
         ('{"schema": 2}', "schema"),
         (OWN.replace('"slope": 2.0', '"slope": -2.0'), "greater than 0"),
-        (calibrations_text([strict_calibration(sha256="1" * 64)]), "another judge"),
-        (OWN.replace('"sha256"', '"sha"', 1), "no calibration file"),
-        ("[" * 100_000, "no calibration file"),
+        (file_text([strict_calibration(sha256="1" * 64)]), "no calibrations for this judge"),
+        (OWN.replace('"sha256"', '"sha"', 1), "no file of calibrations"),
+        ("[" * 100_000, "no file of calibrations"),
     ):
         file.write_text(content, encoding="utf-8")
         assert message in said(InputError, evaluate_tea, judge, calibration=str(file))
@@ -183,5 +183,5 @@ def test_a_run_of_an_earlier_version_keeps_its_curve(tmp_path: Path, monkeypatch
     monkeypatch.setitem(JUDGEMENTS, "support", replace(JUDGEMENTS["support"], version="999"))
     after = rescore(tmp_path)
     assert (after.scores, after.signature) == (before.scores, before.signature)
-    newer = calibrations_text([strict_calibration()])
-    assert "another judge, other prompts" in said(InputError, rescore, tmp_path, calibration=newer)
+    newer = file_text([strict_calibration()])
+    assert "no calibrations for this judge" in said(InputError, rescore, tmp_path, calibration=newer)

@@ -12,40 +12,38 @@ import pytest
 from localeval import Score, evaluate, rescore
 from localeval.engine.interface import ContextTooLong, EngineError
 from localeval.errors import FolderError
-from localeval.judgements.journal import DAMAGED, JOURNAL, Journal, JournalFile
+from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.runs.folder import load
 from localeval.testing import FakeEngine, fake_judge
 
 TEA = {"id": "a", "response": "Tea grows.", "retrieved_contexts": ["Tea grows."]}
 
 
-def test_a_changed_line_is_put_aside_and_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_changed_line_stays_and_half_a_line_goes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / JOURNAL
     with Journal(tmp_path) as journal:
         journal.put("a", "support", "1", {"text": "茶\n\u2028"}, {"rows": 1})
-    (tmp_path / JOURNAL).write_bytes((tmp_path / JOURNAL).read_bytes().replace("茶".encode(), "酒".encode()))
-    for _ in range(2):
+    changed = file.read_bytes().replace("茶".encode(), "酒".encode())
+    file.write_bytes(changed + changed[:-1])
+    for told in ("line 1, 2: not", "line 1: not"):
         with Journal(tmp_path) as journal:
             assert journal.get("a") is None
-    assert caplog.text.count(f"{JOURNAL}, line 1: not what was written") == 1
-    assert "酒" in (tmp_path / DAMAGED).read_text("utf-8")
+        assert (caplog.text.count("not what was written"), told in caplog.text) == (1, True)
+        caplog.clear()
     with Journal(tmp_path) as journal:
         journal.put("b", "support", "2", {"text": "tea"}, {"rows": 1})
     with Journal(tmp_path / "other") as other:
-        other.copy(JournalFile(tmp_path / JOURNAL), "b")
-    assert (tmp_path / "other" / JOURNAL).read_bytes() == (tmp_path / JOURNAL).read_bytes()
-    (tmp_path / JOURNAL).write_bytes((tmp_path / JOURNAL).read_bytes().replace(b"tea", b"ale"))
-    with Journal(tmp_path):
-        assert all(word in (tmp_path / DAMAGED).read_text("utf-8") for word in ("酒", "ale"))
+        other.copy(JournalFile(file), "b")
+    assert file.read_bytes() == changed + (tmp_path / "other" / JOURNAL).read_bytes()
 
 
-def test_a_long_journal_gives_each_keys_latest_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("localeval.judgements.journal._LATEST", 3)
+def test_a_journal_gives_each_keys_latest_line(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
-        for place, number in enumerate([*range(10), 1, 10]):
+        for place, number in enumerate([0, 1, 2, 1]):
             journal.put(str(number), "support", "tea", {"n": place}, {})
-        assert [(journal.get(str(n)) or {})["n"] for n in range(11)] == [0, 10, *range(2, 10), 11]
-        assert journal.get("11") is None
-    assert JournalFile(tmp_path / JOURNAL).get("1") == {"n": 10}
+        assert [(journal.get(str(n)) or {})["n"] for n in range(3)] == [0, 3, 2]
+        assert journal.get("3") is None
+    assert JournalFile(tmp_path / JOURNAL).get("1") == {"n": 3}
 
 
 @pytest.mark.parametrize("knows_locks", [True, False])

@@ -37,8 +37,8 @@ def rows_of(page: str) -> list[list[Any]]:
     return list(json.loads(rows))
 
 
-def page_of(result: Result, **options: Any) -> str:
-    return "".join(html.pieces(result, **options))
+def page_of(result: Result, title: str = "") -> str:
+    return "".join(html.pieces(result, title))
 
 
 def text_of(result: Result) -> str:
@@ -203,7 +203,6 @@ def test_a_run_writes_the_page_and_the_command_makes_it_again(tmp_path: Path) ->
     result = evaluate([tea], ["faithfulness"], judge, folder)
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<h1><bdi>tea &amp; cake</bdi></h1>" in page
-    assert re.search(r'<td class="num">\d+\.\d s</td>', page)  # what it took
     command = CliRunner().invoke(commands, ["report", str(folder), "--html", str(again)])
     assert (command.exit_code, again.read_text(encoding="utf-8")) == (0, page)
     assert str(result) + "\n" in command.output

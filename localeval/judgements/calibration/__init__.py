@@ -5,26 +5,20 @@ Journals keep raw probabilities; a map is applied to the records that a metric r
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from importlib import resources
 from typing import Any
 
 from pydantic import Field
 
-from localeval.errors import InputError
 from localeval.judgements import statements, support
-from localeval.judgements.heads import LEAST, Fitted, FittedFor, Head, logit, sigmoid
+from localeval.judgements.heads import LEAST, Fitted, FittedRow, Head, logit, select, sigmoid
 from localeval.judgements.statements import StatementsRecord
 from localeval.judgements.support import SupportRecord, Verdict
 from localeval.prompts import LANGUAGES
 from localeval.prompts.options import Options
-from localeval.text.display import shorten
 
 MOST_UNKNOWN = 2  # unknown numbers of one statement that count: a list of ten says little more than two
-SCHEMA = 1  # of a calibration file
 
 
 class Curve(Fitted):
@@ -62,25 +56,21 @@ class Curve(Fitted):
         return self.apply(verdict.probability, verdict.coverage, len(verdict.unknown_numbers))
 
 
-class Calibration(Fitted):
+class Calibration(FittedRow):
     """A curve, and what it was fitted on: it is applied to nothing else.
 
     language    of the responses, "en" or "zh"
     prompts     prompt -> sha256, of those that produced statements and verdicts in this language
     judgements  judgement -> version
     options     those that change the meaning of the probabilities
-    fitted_on   for people to read: metric, data set, labels, date
-    figures     cross-validated on that data: name -> (figure, ends of its 95 % interval)
     """
 
-    judge: FittedFor
-    language: str
+    KIND, COMMAND = "calibrations", "card"
+
     prompts: dict[str, str]
     judgements: dict[str, str]
     options: dict[str, str]
     curve: Curve
-    fitted_on: dict[str, Any]
-    figures: dict[str, tuple[float, float, float]] = Field(default={})
 
     def fits(self, conditions: Mapping[str, Any]) -> bool:
         """Report whether `conditions` (see the function) is what the curve was fitted on."""
@@ -155,61 +145,7 @@ def calibrations_for(
 
     By language; often none. Raises InputError for a file that is invalid or has no calibration that fits.
     """
-    text = options.calibration
-    if text == "none" or options.support_by in ("head", "hhem"):
+    if options.support_by in ("head", "hhem"):
         return {}
-    available = shipped_calibrations() if text == "auto" else _parsed(text, "the given calibration")
     required = {code: conditions(model_sha256, options, code, heads, versions) for code in LANGUAGES}
-    fitting = {code: x for code in LANGUAGES for x in available if x.fits(required[code])}
-    if text != "auto" and not fitting:
-        raise InputError(
-            "the given calibration was fitted on another judge, other prompts or other options, and is never "
-            "applied to these; make one with `localeval card`, or leave it out."
-        )
-    return fitting
-
-
-def curves_for(
-    model_sha256: str, options: Options, heads: Mapping[str, Head] = {}, versions: Mapping[str, str] = {}
-) -> Curves:
-    """Return the curves of `calibrations_for`, by language."""
-    calibrations = calibrations_for(model_sha256, options, heads, versions)
-    return {language: calibration.curve for language, calibration in calibrations.items()}
-
-
-def calibrations_text(calibrations: Sequence[Calibration]) -> str:
-    """Return the text of a calibration file."""
-    rows = [calibration.model_dump(mode="json") for calibration in calibrations]
-    return json.dumps({"schema": SCHEMA, "calibrations": rows}, ensure_ascii=False, indent=1) + "\n"
-
-
-@lru_cache
-def shipped_calibrations() -> tuple[Calibration, ...]:
-    """Read every calibration in this package."""
-    files = sorted(resources.files(__package__).iterdir(), key=lambda file: file.name)
-    matching = [f for f in files if f.name.endswith(".json") and not f.name.endswith(".head.json")]
-    return tuple(x for file in matching for x in _parsed(file.read_text(encoding="utf-8"), file.name))
-
-
-@lru_cache(maxsize=8)
-def _parsed(text: str, where: str) -> tuple[Calibration, ...]:
-    try:
-        data = json.loads(text)
-        if data["schema"] != SCHEMA:
-            raise ValueError(f"its schema is not {SCHEMA}")
-        return tuple(Calibration(**row) for row in data["calibrations"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{where}: this is no calibration file ({shorten(error, 120)}); "
-            "give one that `localeval card` wrote."
-        ) from error
-
-
-def curves_to_json(curves: Curves) -> dict[str, Any]:
-    """Return the curves in JSON values, as a signature stores them."""
-    return {language: curve.model_dump(mode="json") for language, curve in sorted(curves.items())}
-
-
-def curves_of(stored: Mapping[str, Any]) -> Curves:
-    """Return the curves that a signature stores (`Signature.calibration`), by language."""
-    return {language: Curve(**curve) for language, curve in stored.items()}
+    return select(Calibration, options.calibration, lambda row: row.fits(required.get(row.language, {})))

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -41,28 +41,17 @@ LONGEST, LONGEST_ID = 4_000, 120  # bytes of one question or response, and chara
 FLAGGED, SPLIT = 1, 2  # bits of a row's flags: reads like an attack; judge and HHEM differ
 
 
-class RunCost(NamedTuple):
-    """The cost of all judgements of a run: seconds, and rows (tokens put through the model)."""
-
-    seconds: float
-    rows: int
-
-
-def write(result: Result, path: str | Path, **options: Any) -> None:
-    """Write the report of `result` to `path`, whole or not at all; `options` are passed on to `pieces`.
+def write(result: Result, path: str | Path, title: str = "") -> None:
+    """Write the report of `result` to `path`, whole or not at all, with `title` as its heading.
 
     The page has at most 20 MB, unless the scores alone take more. Raises InputError when it can't be written.
     """
     with writing_to(path, "report"):
-        atomic_write(Path(path), pieces(result, **options), "replace")
+        atomic_write(Path(path), pieces(result, title), "replace")
 
 
-def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iterator[str]:
-    """Yield the report in parts, so that a large one is never in memory as a whole.
-
-    title  heading of the page, such as the name of the run
-    cost   time and tokens that the run took
-    """
+def pieces(result: Result, title: str = "") -> Iterator[str]:
+    """Yield the report in parts, so that a large one is never in memory as a whole."""
     metrics, threshold = result.metrics, result.signature.threshold
     both = {"faithfulness", "faithfulness_hhem"} <= set(metrics)  # otherwise no record need be read
     differ = result.disagreements() if both else []
@@ -87,7 +76,6 @@ def pieces(result: Result, title: str = "", cost: RunCost | None = None) -> Iter
         language="zh" if 2 * listed.languages["zh"] > len(result.samples) else "en",
         lower=lower,
         agreement=shown.known_agreement(result.signature),
-        cost=cost,
         listed=listed,
         misread=misread(result),
         differ=differ,
@@ -194,6 +182,6 @@ def _environment() -> Environment:
     environment.globals.update(t=shown.in_both_languages, words=shown.words, definition=shown.definition)
     environment.globals.update(reason=shown.reason, file=shown.own_file)
     environment.globals.update(longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
-    environment.filters.update(shown=printable_lines, shorten=shorten, clock=shown.clock)
+    environment.filters.update(shown=printable_lines, shorten=shorten)
     environment.filters.update(number=number, span=span, digest=_digest, digits=digits)
     return environment

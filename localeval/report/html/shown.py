@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from localeval.judgements import heads
-from localeval.judgements.calibration import Calibration, curves_of, shipped_calibrations
+from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
 from localeval.text.toml import parse_toml
 
@@ -78,15 +78,15 @@ def known_agreement(signature: Signature) -> dict[str, Markup]:
     The figures were cross-validated on the labels of the fit. Those of a calibration are of P(all supported);
     as this is not the mean of `faithfulness`, its text says so.
     """
-    agreement, curves = {}, curves_of(signature.calibration)
-    of_judge = [item for item in shipped_calibrations() if item.judge.sha256 == signature.judge["sha256"]]
+    agreement, curves = {}, signature.calibration
+    of_judge = [item for item in heads.shipped(Calibration) if item.judge.sha256 == signature.judge["sha256"]]
     in_force = [item for item in of_judge if curves.get(item.language) == item.curve]
     if in_force:
         figures = _figures("agreement_figures", in_force)
         agreement["full_support"] = spans(figures)
         texts = {key: words("of_full_support", key, figures=text) for key, text in figures.items()}
         agreement["faithfulness"] = spans(texts)
-    used = [head for head in heads.shipped_heads() if signature.heads.get(head.language) == head.sha256]
+    used = [head for head in heads.shipped(heads.Head) if signature.heads.get(head.language) == head.sha256]
     if used:
         agreement["groundedness"] = spans(_figures("head_figures", used))
     return agreement
@@ -102,19 +102,6 @@ def _figures(label: str, fitted: Sequence[Calibration | heads.Head]) -> dict[str
             parts.append(words(label, language, spoken=name, n=n, **item.figures))
         texts[language] = words("and", language).join(parts)
     return texts
-
-
-def clock(seconds: float) -> str:
-    """Format a length of time.
-
-    >>> clock(42.26), clock(61), clock(3 * 3600 + 125)
-    ('42.3 s', '1:01 min', '3:02:05 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
 
 
 def for_script(value: Any) -> str:

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict
 
 from localeval.errors import InputError
 from localeval.judge import Judge
-from localeval.judgements.calibration import Calibration, calibrations_for, calibrations_text
+from localeval.judgements.calibration import Calibration, calibrations_for
+from localeval.judgements.heads import file_text
 from localeval.judgements.journal import JOURNAL, JournalFile
 from localeval.metrics.signature import Signature
 from localeval.metrics.summary import choose_metrics
@@ -120,7 +121,7 @@ def make(
     with writing(output):
         atomic_write(output / CARD, [as_json(card)])
         if card.calibrations and not is_same(output / CALIBRATION, options.get("calibration", "auto")):
-            atomic_write(output / CALIBRATION, [calibrations_text(card.calibrations)])
+            atomic_write(output / CALIBRATION, [file_text(card.calibrations)])
     return card
 
 
