@@ -58,8 +58,8 @@ def test_loading_and_planning_ask_for_the_same(tiny_path: Path, monkeypatch: pyt
             assert engine.llama
     for enough in (planned, None):
         monkeypatch.setattr("localeval.engine.memory.available", lambda enough=enough: enough)
-        assert engine.llama
-        engine.close()
+        with closing(Engine(tiny_path, EngineSettings(n_threads=1))) as engine:
+            assert engine.llama
 
 
 def test_no_more_threads_than_a_container_has_processor_time(tmp_path: Path) -> None:
