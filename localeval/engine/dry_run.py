@@ -26,7 +26,7 @@ WRONG_GUESSES = 0.29  # wrong draft tokens for each token written, at temperatur
 
 
 class DryRunEngine:
-    """A `TreeEngine` that uses the tokenizer and settings of another one.
+    """A `TreeEngine` that uses the tokenizer and settings of another one, and has no prefix cached.
 
     asked  the tokens of each chunk of items since the list was last emptied: exact for prompts, estimated for
            replies
@@ -39,17 +39,9 @@ class DryRunEngine:
     def __init__(self, engine: TreeEngine) -> None:
         self.settings, self.room = engine.settings, engine.room
         self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
-        self._engine = engine
         self._prefixes: set[PromptPrefix] = set()
         self._in_cache: tuple[PromptPrefix | int, str] | None = None
         self.asked: list[TokenUsage] = []
-
-    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        return prefix in self._prefixes or self._engine.is_prefix_cached(prefix)
-
-    def prefix_tokens(self) -> int:
-        """Count the tokens of all prefixes used so far, cached ones included."""
-        return sum(len(self.frame(prefix).before) for prefix in self._prefixes)
 
     def close(self) -> None:
         """Do nothing: the engine whose tokenizer this one uses stays open."""
@@ -84,7 +76,7 @@ class DryRunEngine:
             decoded = sum(min(budgets[i], estimate) for i, estimate in zip(chunk, estimates, strict=True))
             self.asked.append(
                 TokenUsage(
-                    prefix=0 if self.is_prefix_cached(prefix) else len(before),
+                    prefix=0 if prefix in self._prefixes else len(before),
                     context=0 if self._in_cache == (prefix, context) else context_tokens,
                     items=len(nodes) - forced,
                     forced=forced + later * len(chunk),

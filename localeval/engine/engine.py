@@ -98,14 +98,14 @@ class Engine(TreeEngine):
     def layers(self) -> int:
         return self._tokenizer.number("block_count")
 
-    def memory(self, prefix_tokens: int = 0) -> int | None:
-        """Estimate the bytes of the loaded model and of saved prefix states; None with a GPU."""
+    def memory(self) -> int | None:
+        """Estimate the bytes of the loaded model; None with a GPU."""
         if self.settings.n_gpu_layers:
             return None
         self._check_unchanged()
         weights = sum(file.stat().st_size for file in self._files)
-        number, tokens = self._tokenizer.number, self.settings.n_ctx + prefix_tokens
-        return weights + OVERHEAD + cache_bytes(number, tokens, self.settings.cache_type)
+        cache = cache_bytes(self._tokenizer.number, self.settings.n_ctx, self.settings.cache_type)
+        return weights + OVERHEAD + cache
 
     @property
     def spent(self) -> TokenUsage:
@@ -130,11 +130,6 @@ class Engine(TreeEngine):
 
             self._frames[prefix] = frame(self._tokenizer, prefix)
         return self._frames[prefix]
-
-    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        return prefix in self._states or bool(
-            self._prefix_cache and self._prefix_cache.has(self.frame(prefix).before)
-        )
 
     def generate(
         self,

@@ -254,7 +254,7 @@ def make_plan(
         windows=dry_run.windows,
         too_long=tuple(dry_run.too_long),
         tokens=tokens if len(counted) == n else (),
-        memory=engine.memory(dry_run.engine.prefix_tokens()) if engine else None,
+        memory=engine.memory() if engine else None,
         free=available(),
     )
     if engine and measure and plan.fits:  # measuring loads the model once more
