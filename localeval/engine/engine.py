@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -25,7 +26,7 @@ from localeval.prompts import PromptPrefix
 
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
-    from localeval.engine.grammar import CompiledSchema
+    from localeval.engine.grammar import Grammar, Vocabulary
     from localeval.engine.interface import Frame
     from localeval.engine.llama import Llama
     from localeval.engine.prefix_cache import PrefixCache
@@ -57,7 +58,7 @@ class Engine(TreeEngine):
         self._files = {file: _identity(file) for file in split_files(path)}
         self._llama: Llama | None = None
         self._frames: dict[PromptPrefix, Frame] = {}
-        self._schemas: dict[type[BaseModel], CompiledSchema] = {}
+        self._grammars: dict[type[BaseModel], Grammar] = {}
         self._states: dict[PromptPrefix, bytes] = {}
         self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
         self._spent = TokenUsage()
@@ -76,18 +77,22 @@ class Engine(TreeEngine):
     def llama(self) -> Llama:
         """The model with its weights, loaded at first use. Raises InputError where memory is too small."""
         if self._llama is None:
-            from localeval.engine import probe  # heavy: outlines, llama.cpp
-            from localeval.engine.grammar import Vocabulary
+            from localeval.engine import probe  # heavy: llama.cpp
             from localeval.engine.llama import Llama
 
             self._check_unchanged()
             if not probe.IN_CHILD:  # a child limits its memory itself: a damaged file may claim any size
                 check_fits(self.path, self.memory())
             llama = Llama(self.path, self.settings)
-            self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
             self.close()
             self._tokenizer = self._llama = llama
         return self._llama
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        from localeval.engine.grammar import Vocabulary  # heavy: outlines
+
+        return Vocabulary(self.llama)
 
     def close(self) -> None:
         if tokenizer := vars(self).pop("_tokenizer", None):  # a freed one would end the process
@@ -143,22 +148,19 @@ class Engine(TreeEngine):
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
         from localeval.engine.decoding import ReplyDecoder
-        from localeval.engine.grammar import compile_schema
+        from localeval.engine.grammar import Grammar
 
-        llama = self.llama
-        if schema not in self._schemas:
-            self._schemas[schema] = compile_schema(schema, self._vocabulary)
+        if schema not in self._grammars:
+            self._grammars[schema] = Grammar(schema, self._vocabulary)
         before, after = self.frame(prefix)
         budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
         context_tokens = self.tokens(context)
         context_ngrams = NgramIndex(context_tokens)
         decoders = [
             ReplyDecoder[T](
-                self._schemas[schema],
+                self._grammars[schema],
                 [*self.tokens(item), *after],
                 context_ngrams,
-                llama.tokenize,
-                self._vocabulary.bytes_of,
                 budgets[i],
                 temperature,
                 seeds[i] if seeds else None,
