@@ -114,8 +114,10 @@ def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> Non
     assert estimate.to_make == len(engine.calls) == 3
     assert [work.again for work in estimate.work] == [2, 1]
     assert estimate.spent == plan(samples[1:], ["faithfulness"], NEVER).spent
-    by_classifier = plan(samples, ["faithfulness_hhem"], NEVER)  # whose keys are known only once it is opened
+    by_classifier = plan(samples, ["faithfulness_hhem"], NEVER)
     assert [work.again for work in by_classifier.work] == [2, 1]
+    asked = [{"user_input": "Tea?", "response": verb * 40} for verb in ("grows ", "grows ", "sings ")]
+    assert [work.again for work in plan(asked, ["answer_relevance"], NEVER).work] == [1, 1]
     nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], NEVER)
     assert "no model is asked" in nothing.summary()[0]
 
