@@ -85,7 +85,7 @@ class Judge:
         the prompts is stored in the user's cache folder for the next judge. `settings` are those of
         `EngineSettings`.
 
-        The judge's file is checked now; weights are loaded when a question first needs them.
+        The judge's file is checked and its vocabulary opened now; weights are loaded at the first question.
 
         Raises ModelMissing or ModelBroken (with the command that repairs it), InputError for a setting.
         """
@@ -182,12 +182,6 @@ class Judge:
                     "with `localeval fit` and give it with --head, or leave the metric out."
                 )
         self._auxiliary_models_for(metrics, options)
-
-    def fits(self) -> None:
-        """Check, in addition to `ready`, that the model loads with its settings. Raises as loading does."""
-        if isinstance(self.engine, Engine):
-            with self._lock:
-                self.engine.check()
 
     def key(self, judgement: Judgement, context: JudgeContext, sample: Sample, records: Records) -> str:
         """Return the key of the record in a journal: a digest of all that can change it."""

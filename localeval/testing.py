@@ -118,9 +118,6 @@ class FakeEngine(TreeEngine):
     def frame(self, prefix: PromptPrefix) -> Frame:
         return Frame(self.tokens(prefix.system + "".join(u + a for u, a in prefix.examples)), ())
 
-    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        return False
-
     def generate(
         self,
         prefix: PromptPrefix,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from localeval.engine.batching import shared_length
-from localeval.engine.grammar import Choice, CompiledSchema
+from localeval.engine.grammar import Choice, Grammar
 from localeval.engine.interface import Reply
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex, draft
@@ -48,24 +48,22 @@ class ReplyDecoder(Generic[T]):
 
     def __init__(
         self,
-        schema: CompiledSchema,
+        grammar: Grammar,
         prompt: list[int],
         context: NgramIndex,
-        tokenize: Callable[[bytes], list[int]],
-        pieces: dict[int, bytes],
         budget: int,
         temperature: float = 0.0,
         seed: list[int] | None = None,
     ) -> None:
-        """`tokenize` and `pieces` are the model's; for the others see `TreeEngine.generate`."""
+        """`context` is searched for drafts; for the others see `TreeEngine.generate`."""
         if temperature > 0 and seed is None:
             raise ValueError(f"temperature is {temperature}, but there is no seed to sample this reply with")
-        self._schema, self._tokenize, self._pieces = schema, tokenize, pieces
+        self._grammar, self._vocabulary = grammar, grammar.vocabulary
         self._prompt, self._context = NgramIndex(prompt), context
         self._budget_left, self._temperature = budget, temperature
         self._generator = np.random.default_rng(seed)
         self._written, self._tokens = b"", list[int]()
-        self._state = schema.automaton.start
+        self._state = grammar.start
         self._choice: Choice | None = None  # the one to be decided next
         self._probabilities: dict[str, dict[Any, float]] = {}
         self._truncated, self._decoded = "", 0
@@ -87,7 +85,7 @@ class ReplyDecoder(Generic[T]):
             self.draft = draft(self._tokens, self._prompt, self._context)[: self._budget_left]
 
     def reply(self) -> Reply[T]:
-        value = self._schema.schema.model_validate_json(self._written)
+        value = self._grammar.schema.model_validate_json(self._written)
         text = self._written.decode()
         return Reply(value, text, self._probabilities, self._truncated, self._decoded)  # type: ignore[arg-type]
 
@@ -102,7 +100,7 @@ class ReplyDecoder(Generic[T]):
             if self._temperature > 0:
                 logs = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
                 best = sample(logs, self._temperature, self._generator)
-            self._state = self._schema.automaton.walk(self._fed_bytes, self._state)
+            self._state = self._grammar.walk(self._fed_bytes, self._state)
             self._written += self._fed_bytes
             self._feed_forced((self._before_choice + choice.encoded[best])[len(self._fed_bytes) :])
             return
@@ -112,7 +110,7 @@ class ReplyDecoder(Generic[T]):
         self._budget_left -= 1
         self._decoded += 1
         self.chosen = 1
-        allowed = np.where(self._schema.automaton.mask(self._state), logits, -np.inf)
+        allowed = np.where(self._grammar.mask(self._state), logits, -np.inf)
         if self._temperature > 0:
             self._append(sample(allowed.astype(np.float64), self._temperature, self._generator))
         else:
@@ -128,39 +126,39 @@ class ReplyDecoder(Generic[T]):
         The last token before free text is not fed but left to the model, together with what follows it:
         where a tokenizer has `["` as one token, the model reads a lone `[` as the beginning of an empty list.
         """
-        automaton = self._schema.automaton
-        forced, state = automaton.forced(automaton.walk(pending, self._state))
+        forced, state = self._grammar.forced(self._grammar.walk(pending, self._state))
         text = pending + forced
-        if automaton.final(state):
+        if self._grammar.final(state):
             self._written += text
             self.feed, self.done = [], True
             return
-        self._choice = self._schema.choices.get(state)
+        self._choice = self._grammar.choices.get(state)
         if self._choice is None:
-            tokens = self._tokenize(text) if text else []
+            tokens = self._vocabulary.tokenize(text) if text else []
             n_left = 1 if self.feed or len(tokens) > 1 else 0  # some token must be fed, for its logits
             for token in tokens[: len(tokens) - n_left]:
                 self._append(token)
             return
         # Feed the tokens that both options share, and compare the options at the first token that differs.
-        encoded = self._choice.encoded
-        options = [self._tokenize(text + e + automaton.forced(automaton.walk(e, state))[0]) for e in encoded]
+        closed = [e + self._grammar.forced(self._grammar.walk(e, state))[0] for e in self._choice.encoded]
+        options = [self._vocabulary.tokenize(text + option) for option in closed]
         n = shared_length(options)
         shared, self._option_tokens = options[0][:n], [tokens[n] for tokens in options]
         self.feed += shared
-        self._before_choice, self._fed_bytes = text, b"".join(self._pieces[token] for token in shared)
+        self._before_choice = text
+        self._fed_bytes = b"".join(self._vocabulary.bytes_of[token] for token in shared)
 
     def _append(self, token: int) -> None:
-        self._state = self._schema.automaton.next(self._state, token)
-        self._written += self._pieces[token]
+        self._state = self._grammar.next(self._state, token)
+        self._written += self._vocabulary.bytes_of[token]
         self._tokens.append(token)
         self.feed.append(token)
 
     def _truncate(self, reason: str, text: bytes) -> None:
         """End the free text of `text` as soon as the grammar allows; a choice after it is still decided."""
         self._truncated = self._truncated or reason
-        self._written, self._state = text, self._schema.automaton.walk(text)
-        self._feed_forced(self._schema.automaton.shortest(self._state, frozenset(self._schema.choices)))
+        self._written, self._state = text, self._grammar.walk(text)
+        self._feed_forced(self._grammar.shortest(self._state, frozenset(self._grammar.choices)))
 
 
 def sample(logits: npt.NDArray[np.float64], temperature: float, generator: np.random.Generator) -> int:

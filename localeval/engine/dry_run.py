@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from localeval.engine.batching import build_tree, chunks, count_beyond, shared_length
 from localeval.engine.interface import Reply, States, TokenUsage, TreeEngine
 from localeval.prompts import PromptPrefix
+from localeval.system.versions import digest
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -26,30 +27,19 @@ WRONG_GUESSES = 0.29  # wrong draft tokens for each token written, at temperatur
 
 
 class DryRunEngine:
-    """A `TreeEngine` that uses the tokenizer and settings of another one.
+    """A `TreeEngine` that uses the tokenizer and settings of another one, and has no prefix cached.
 
-    asked  the tokens of each chunk of items since the list was last emptied: exact for prompts, estimated for
-           replies
+    spent  tokens since it was made: exact for prompts, estimated for replies
 
-    A free field of its replies is empty and cut by the budget, and a choice has even odds.
+    A list of its replies is empty, a text tells what was asked, and a choice has even odds.
     """
-
-    spent = TokenUsage()
 
     def __init__(self, engine: TreeEngine) -> None:
         self.settings, self.room = engine.settings, engine.room
         self.tokens, self.count, self.frame = engine.tokens, engine.count, engine.frame
-        self._engine = engine
         self._prefixes: set[PromptPrefix] = set()
         self._in_cache: tuple[PromptPrefix | int, str] | None = None
-        self.asked: list[TokenUsage] = []
-
-    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        return prefix in self._prefixes or self._engine.is_prefix_cached(prefix)
-
-    def prefix_tokens(self) -> int:
-        """Count the tokens of all prefixes used so far, cached ones included."""
-        return sum(len(self.frame(prefix).before) for prefix in self._prefixes)
+        self.spent = TokenUsage()
 
     def close(self) -> None:
         """Do nothing: the engine whose tokenizer this one uses stays open."""
@@ -82,19 +72,18 @@ class DryRunEngine:
             forced = count_beyond(nodes, [len(item_tokens[i]) + len(after) for i in chunk])
             estimates = [text_tokens + LIST_SHARE * len(lists) * len(item_tokens[i]) for i in chunk]
             decoded = sum(min(budgets[i], estimate) for i, estimate in zip(chunk, estimates, strict=True))
-            self.asked.append(
-                TokenUsage(
-                    prefix=0 if self.is_prefix_cached(prefix) else len(before),
-                    context=0 if self._in_cache == (prefix, context) else context_tokens,
-                    items=len(nodes) - forced,
-                    forced=forced + later * len(chunk),
-                    decoded=round(decoded),
-                    guessed=0 if temperature > 0 else round(WRONG_GUESSES * decoded),
-                )
+            self.spent = self.spent.plus(
+                prefix=0 if prefix in self._prefixes else len(before),
+                context=0 if self._in_cache == (prefix, context) else context_tokens,
+                items=len(nodes) - forced,
+                forced=forced + later * len(chunk),
+                decoded=round(decoded),
+                guessed=0 if temperature > 0 else round(WRONG_GUESSES * decoded),
             )
             self._prefixes.add(prefix)
             self._in_cache = (prefix, context)
-        value = {name: [] if name in lists else choices.get(name, ("",))[0] for name in hints}
+        text = digest([context, *items])  # what is made of other texts has another key
+        value = {name: [] if name in lists else choices.get(name, (text,))[0] for name in hints}
         even = {name: dict.fromkeys(options, 1 / len(options)) for name, options in choices.items()}
         return [Reply(schema(**value), "", even, truncated="budget") for _ in items]
 
@@ -103,7 +92,7 @@ class DryRunEngine:
         context_tokens, item_tokens = len(self.tokens(context)), len(self.tokens(item))
         chunks([item_tokens], [0], context_tokens, self.settings.n_ctx, 1)  # checks that they fit
         new_context = 0 if self._in_cache == (layer, context) else context_tokens
-        self.asked.append(TokenUsage(read=new_context + item_tokens))
+        self.spent = self.spent.plus(read=new_context + item_tokens)
         self._in_cache = (layer, context)
         return blank_states(item, item_tokens)
 

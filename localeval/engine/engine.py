@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -25,9 +26,9 @@ from localeval.prompts import PromptPrefix
 
 if TYPE_CHECKING:
     from localeval.engine.decoding import ReplyDecoder
-    from localeval.engine.grammar import CompiledSchema
+    from localeval.engine.grammar import Grammar, Vocabulary
     from localeval.engine.interface import Frame
-    from localeval.engine.llama import Llama, Tokenizer
+    from localeval.engine.llama import Llama
     from localeval.engine.prefix_cache import PrefixCache
 
 T = TypeVar("T", bound=BaseModel)
@@ -38,32 +39,35 @@ CONTEXT = 0  # the sequence of prefix and context; items are sequences 1, 2, ...
 class Engine(TreeEngine):
     """A `TreeEngine` for the GGUF file at `path`. Not for two threads at a time; `close()` frees the model.
 
-    The weights are loaded for the first reply; counting tokens reads only the vocabulary, in a second.
+    The vocabulary is opened now, in a second; the weights are loaded for the first reply.
 
     kept  cache of prefix states on disk; without it each engine computes its own
 
-    Methods that read the file may raise ModelBroken or InputError, and later ModelBroken when the file is no
+    Raises ModelBroken or InputError, also when the weights are loaded; later ModelBroken when the file is no
     longer the one that was opened: what was decoded while it changed is not returned.
     """
 
     def __init__(
         self, path: Path, settings: EngineSettings | None = None, kept: PrefixCache | None = None
     ) -> None:
+        from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
+
         self.path, self.settings = path, settings or EngineSettings()
         # States depend on the GPU that computed them, and the key of the cache does not name it.
         self._prefix_cache = None if self.settings.n_gpu_layers else kept
         self._files = {file: _identity(file) for file in split_files(path)}
-        self._tokenizer: Tokenizer | None = None  # the same object as `_llama`, once the weights are loaded
         self._llama: Llama | None = None
         self._frames: dict[PromptPrefix, Frame] = {}
-        self._schemas: dict[type[BaseModel], CompiledSchema] = {}
+        self._grammars: dict[type[BaseModel], Grammar] = {}
         self._states: dict[PromptPrefix, bytes] = {}
         self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
         self._spent = TokenUsage()
-
-    def check(self) -> None:
-        """Raise ModelBroken or InputError where loading would, as far as the vocabulary shows."""
-        self.frame(PromptPrefix("", ()))
+        self._tokenizer = Tokenizer(path, self.settings)  # replaced by `_llama`, once the weights are loaded
+        try:
+            self.frame(PromptPrefix("", ()))  # checks the chat template
+        except ModelBroken:
+            self.close()
+            raise
 
     @property
     def loaded(self) -> bool:
@@ -73,48 +77,44 @@ class Engine(TreeEngine):
     def llama(self) -> Llama:
         """The model with its weights, loaded at first use. Raises InputError where memory is too small."""
         if self._llama is None:
-            from localeval.engine import probe  # heavy: outlines, llama.cpp
-            from localeval.engine.grammar import Vocabulary
+            from localeval.engine import probe  # heavy: llama.cpp
             from localeval.engine.llama import Llama
 
             self._check_unchanged()
             if not probe.IN_CHILD:  # a child limits its memory itself: a damaged file may claim any size
                 check_fits(self.path, self.memory())
             llama = Llama(self.path, self.settings)
-            self._vocabulary = Vocabulary(llama.pieces(), llama.end_token(), llama.n_vocab)
             self.close()
             self._tokenizer = self._llama = llama
         return self._llama
 
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        from localeval.engine.grammar import Vocabulary  # heavy: outlines
+
+        return Vocabulary(self.llama)
+
     def close(self) -> None:
-        if self._tokenizer:
-            self._tokenizer.close()
-        self._tokenizer = self._llama = self._in_cache = None
+        if tokenizer := vars(self).pop("_tokenizer", None):  # a freed one would end the process
+            tokenizer.close()
+        self._llama = self._in_cache = None
         self._states.clear()
 
     def layers(self) -> int:
-        return self._get_tokenizer().number("block_count")
+        return self._tokenizer.number("block_count")
 
-    def memory(self, prefix_tokens: int = 0) -> int | None:
-        """Estimate the bytes of the loaded model and of saved prefix states; None with a GPU."""
+    def memory(self) -> int | None:
+        """Estimate the bytes of the loaded model; None with a GPU."""
         if self.settings.n_gpu_layers:
             return None
         self._check_unchanged()
         weights = sum(file.stat().st_size for file in self._files)
-        number, tokens = self._get_tokenizer().number, self.settings.n_ctx + prefix_tokens
-        return weights + OVERHEAD + cache_bytes(number, tokens, self.settings.cache_type)
+        cache = cache_bytes(self._tokenizer.number, self.settings.n_ctx, self.settings.cache_type)
+        return weights + OVERHEAD + cache
 
     @property
     def spent(self) -> TokenUsage:
         return self._spent._replace(seconds=self._llama.seconds if self._llama else 0.0)
-
-    def _get_tokenizer(self) -> Tokenizer:
-        if self._tokenizer is None:
-            from localeval.engine.llama import Tokenizer  # heavy: llama.cpp
-
-            self._check_unchanged()
-            self._tokenizer = Tokenizer(self.path, self.settings)
-        return self._tokenizer
 
     def _check_unchanged(self) -> None:
         """Raise ModelBroken if a file was replaced or removed: the model is mapped from it, not copied."""
@@ -127,19 +127,14 @@ class Engine(TreeEngine):
                 )
 
     def tokens(self, text: str) -> list[int]:
-        return self._get_tokenizer().tokenize(text.encode("utf-8", "replace"))
+        return self._tokenizer.tokenize(text.encode("utf-8", "replace"))
 
     def frame(self, prefix: PromptPrefix) -> Frame:
         if prefix not in self._frames:
             from localeval.engine.chat import frame
 
-            self._frames[prefix] = frame(self._get_tokenizer(), prefix)
+            self._frames[prefix] = frame(self._tokenizer, prefix)
         return self._frames[prefix]
-
-    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        return prefix in self._states or bool(
-            self._prefix_cache and self._prefix_cache.has(self.frame(prefix).before)
-        )
 
     def generate(
         self,
@@ -153,22 +148,19 @@ class Engine(TreeEngine):
         seeds: Sequence[list[int]] | None = None,
     ) -> list[Reply[T]]:
         from localeval.engine.decoding import ReplyDecoder
-        from localeval.engine.grammar import compile_schema
+        from localeval.engine.grammar import Grammar
 
-        llama = self.llama
-        if schema not in self._schemas:
-            self._schemas[schema] = compile_schema(schema, self._vocabulary)
+        if schema not in self._grammars:
+            self._grammars[schema] = Grammar(schema, self._vocabulary)
         before, after = self.frame(prefix)
         budgets = [budget] * len(items) if isinstance(budget, int) else list(budget)
         context_tokens = self.tokens(context)
         context_ngrams = NgramIndex(context_tokens)
         decoders = [
             ReplyDecoder[T](
-                self._schemas[schema],
+                self._grammars[schema],
                 [*self.tokens(item), *after],
                 context_ngrams,
-                llama.tokenize,
-                self._vocabulary.bytes_of,
                 budgets[i],
                 temperature,
                 seeds[i] if seeds else None,

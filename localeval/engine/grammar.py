@@ -7,7 +7,6 @@ emoji could not be written. Where only one text can follow (`{"reason":"`), it i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -20,31 +19,59 @@ from outlines_core import Vocabulary as CoreVocabulary
 from pydantic import BaseModel
 
 from localeval.engine.batching import shared_length
+from localeval.engine.llama import Llama
 
 
 class Vocabulary:
     """The tokens that a reply may contain, with their bytes."""
 
-    def __init__(self, pieces: Iterable[tuple[int, bytes]], end_token: int, size: int) -> None:
-        self.bytes_of = dict(pieces)
-        self.size = size
+    def __init__(self, llama: Llama) -> None:
+        self.bytes_of = dict(llama.pieces())
+        self.size, self.tokenize = llama.n_vocab, llama.tokenize
         by_bytes: dict[bytes, list[int]] = {}
         for token, piece in self.bytes_of.items():
             by_bytes.setdefault(piece, []).append(token)
         self.byte_token = {piece[0]: ids[0] for piece, ids in by_bytes.items() if len(piece) == 1}
-        self.core = CoreVocabulary(end_token, by_bytes)
+        self.core = CoreVocabulary(llama.end_token(), by_bytes)
 
 
-class Automaton:
-    """The automaton of one regular expression. Callers keep the state, a number."""
+@dataclass(frozen=True)
+class Choice:
+    """A `Literal` field. `encoded[i]` is option i as JSON, without the beginning that both options share."""
 
-    def __init__(self, regex: str, vocabulary: Vocabulary) -> None:
-        self._index = Index(regex, vocabulary.core)
-        self._vocabulary = vocabulary
+    name: str
+    options: tuple[Any, ...]
+    encoded: tuple[bytes, ...]
+
+
+class Grammar:
+    """The automaton of a schema's JSON, with its choices by the state in which each is made.
+
+    Callers keep the state, a number. The schema's fields are required and have no alias; each is a text, a
+    list, or a `Literal` of two options, neither a prefix of the other.
+    """
+
+    def __init__(self, schema: type[BaseModel], vocabulary: Vocabulary) -> None:
+        """Compile the schema; this takes up to 1 s."""
+        self.schema, self.vocabulary = schema, vocabulary
+        # No optional white space: with it no text would be forced.
+        self._index = Index(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary.core)
         self.start = int(self._index.get_initial_state())
         self._masks: dict[int, npt.NDArray[np.bool_]] = {}
         self._forced: dict[int, tuple[bytes, int]] = {}
-        self._shortest: dict[tuple[int, frozenset[int]], bytes] = {}
+        self.choices: dict[int, Choice] = {}
+        text = b"{"
+        for name, info in schema.model_fields.items():
+            text += json.dumps(name).encode() + b":"
+            if get_origin(info.annotation) is Literal:
+                options = get_args(info.annotation)
+                encoded = [json.dumps(option, ensure_ascii=False).encode() for option in options]
+                shared = shared_length(encoded)  # a quote, at least, for strings
+                state = self.walk(text + encoded[0][:shared])
+                self.choices[state] = Choice(name, options, tuple(e[shared:] for e in encoded))
+                text += encoded[0] + b","
+            else:  # the shortest, to walk past it
+                text += b"[]," if get_origin(info.annotation) is list else b'"",'
 
     def next(self, state: int, token: int) -> int:
         """Return the state after `token`, which must be allowed in `state`."""
@@ -56,7 +83,7 @@ class Automaton:
     def mask(self, state: int) -> npt.NDArray[np.bool_]:
         """Return an array of shape (n_vocab,), True where a token may follow."""
         if state not in self._masks:
-            mask = np.zeros(self._vocabulary.size, dtype=np.bool_)
+            mask = np.zeros(self.vocabulary.size, dtype=np.bool_)
             mask[np.fromiter(self._index.get_allowed_tokens(state), dtype=np.int64)] = True
             self._masks[state] = mask
         return self._masks[state]
@@ -65,7 +92,7 @@ class Automaton:
         """Follow `text` byte by byte, from `state` or the start; return the state after it."""
         state = self.start if state is None else state
         for byte in text:
-            state = self.next(state, self._vocabulary.byte_token[byte])
+            state = self.next(state, self.vocabulary.byte_token[byte])
         return state
 
     def forced(self, state: int) -> tuple[bytes, int]:
@@ -80,61 +107,17 @@ class Automaton:
 
     def shortest(self, state: int, goals: frozenset[int] = frozenset()) -> bytes:
         """Return the shortest text (smallest bytes among equals) to one of `goals` or to a final state."""
-        if (state, goals) not in self._shortest:
-            seen, frontier = {state}, {b"": state}
-            while not (complete := [t for t, s in frontier.items() if s in goals or self.final(s)]):
-                frontier = {
-                    text + bytes([byte]): successor
-                    for text, current in frontier.items()
-                    for byte, successor in self._successors(current).items()
-                    if successor not in seen
-                }
-                seen.update(frontier.values())
-            self._shortest[state, goals] = min(complete)
-        return self._shortest[state, goals]
+        seen, frontier = {state}, {b"": state}
+        while not (complete := [t for t, s in frontier.items() if s in goals or self.final(s)]):
+            frontier = {
+                text + bytes([byte]): successor
+                for text, current in frontier.items()
+                for byte, successor in self._successors(current).items()
+                if successor not in seen
+            }
+            seen.update(frontier.values())
+        return min(complete)
 
     def _successors(self, state: int) -> dict[int, int]:
         mask = self.mask(state)
-        return {b: self.next(state, t) for b, t in sorted(self._vocabulary.byte_token.items()) if mask[t]}
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A `Literal` field. `encoded[i]` is option i as JSON, without the beginning that both options share."""
-
-    name: str
-    options: tuple[Any, ...]
-    encoded: tuple[bytes, ...]
-
-
-@dataclass(frozen=True)
-class CompiledSchema:
-    """A schema with its automaton, and the choices by the state in which each is made."""
-
-    schema: type[BaseModel]
-    automaton: Automaton
-    choices: dict[int, Choice]
-
-
-def compile_schema(schema: type[BaseModel], vocabulary: Vocabulary) -> CompiledSchema:
-    """Compile a schema; this takes up to 1 s.
-
-    Its fields are required and have no alias; each is a text, a list, or a `Literal` of two options, neither
-    a prefix of the other.
-    """
-    # No optional white space: with it no text would be forced.
-    automaton = Automaton(to_regex(JsonSchema(schema, whitespace_pattern="")), vocabulary)
-    choices: dict[int, Choice] = {}
-    text = b"{"
-    for name, info in schema.model_fields.items():
-        text += json.dumps(name).encode() + b":"
-        if get_origin(info.annotation) is Literal:
-            options = get_args(info.annotation)
-            encoded = [json.dumps(option, ensure_ascii=False).encode() for option in options]
-            shared = shared_length(encoded)  # a quote, at least, for strings
-            state = automaton.walk(text + encoded[0][:shared])
-            choices[state] = Choice(name, options, tuple(e[shared:] for e in encoded))
-            text += encoded[0] + b","
-        else:
-            text += b"[]," if get_origin(info.annotation) is list else b'"",'  # the shortest, to walk past it
-    return CompiledSchema(schema, automaton, choices)
+        return {b: self.next(state, t) for b, t in sorted(self.vocabulary.byte_token.items()) if mask[t]}

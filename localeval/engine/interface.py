@@ -212,10 +212,6 @@ class TreeEngine(Protocol):
 
     def frame(self, prefix: PromptPrefix) -> Frame: ...
 
-    def is_prefix_cached(self, prefix: PromptPrefix) -> bool:
-        """Return whether the state of the prefix is in memory or on disk."""
-        ...
-
     def room(self, prefix: PromptPrefix) -> int:
         """Count the tokens left for a context and its items."""
         return self.settings.n_ctx - sum(map(len, self.frame(prefix)))

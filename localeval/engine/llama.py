@@ -106,7 +106,7 @@ class Tokenizer:
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
         trained = self.number("context_length")  # llama.cpp's own call needs the weights
-        if self.settings.n_ctx > trained:
+        if 0 < trained < self.settings.n_ctx:  # without a number llama.cpp loads no weights
             self.close()
             remedy = f"at most {trained}" if trained >= LEAST_CONTEXT else "another model"
             raise InputError(

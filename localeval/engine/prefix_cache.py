@@ -28,10 +28,6 @@ class PrefixCache:
         self._model, self._settings = model, settings
         self._folder = user_cache_path("localeval") / "prefixes"
 
-    def has(self, prefix: Sequence[int]) -> bool:
-        """Return whether there is a state for these tokens; it may still turn out to be damaged."""
-        return self._file(prefix).is_file()
-
     def get(self, prefix: Sequence[int]) -> bytes | None:
         """Read the state for these tokens; None where there is none or its checksum is wrong."""
         file = self._file(prefix)

@@ -86,7 +86,7 @@ def evaluate(
         config, curves = run_folder.config_of(loaded, choices, signature, skipped), loaded.curves(choices)
         run_plan = None if watch is None else _plan_run(dataset, selected, loaded, choices, folder, watch)
         pool = choose_workers(loaded, workers, ray)  # raises before a finished run in the folder goes
-        with run_folder.open_run(folder, dataset, config, loaded.fits) as (journal, config):
+        with run_folder.open_run(folder, dataset, config) as (journal, config):
             if folder is not None:
                 note_shard(folder, shard_file)
                 if run_plan is not None:

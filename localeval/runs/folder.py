@@ -203,23 +203,22 @@ def _question(sample: Sample) -> str:
 
 @contextmanager
 def open_run(
-    folder: Path | None, samples: Sequence[Sample], config: RunConfig, fits: Callable[[], None]
+    folder: Path | None, samples: Sequence[Sample], config: RunConfig
 ) -> Iterator[tuple[Journal, RunConfig]]:
     """Lock the folder, and write run.json and samples.jsonl. Results of other samples or options go.
 
     Yields the journal, in memory without a folder, and the configuration after earlier calls in the folder.
-    Before the results are deleted, `fits` is called; it raises where the run could not replace them.
     Raises FolderError where another process writes to the folder, or it can't be written.
     """
     with Journal(folder) as journal:
         if folder is not None:
             previous = find_config(folder)
             config = config.after(previous) if previous else config
-            _write_inputs(folder, samples, config, fits)
+            _write_inputs(folder, samples, config)
         yield journal, config
 
 
-def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits: Callable[[], None]) -> None:
+def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig) -> None:
     def lines() -> Iterator[str]:
         return (json.dumps(sample.model_dump(exclude_none=True)) + "\n" for sample in samples)
 
@@ -230,7 +229,6 @@ def _write_inputs(folder: Path, samples: Sequence[Sample], new: RunConfig, fits:
         changed = [name for name, parts in contents.items() if not _has_parts(folder / name, parts())]
         finished = [path for path in map(folder.joinpath, _FINISHED) if path.exists()]
         if changed and finished:
-            fits()
             LOG.warning("%s: earlier results are replaced; all judgements stay in its journal.", folder)
         outdated = [*finished, folder / PLAN] if changed else []
         files.write_together(folder, [(n, contents[n]()) for n in changed], outdated=outdated)

@@ -1,7 +1,7 @@
 """Estimate the work, time and memory of a run, for the table that `--plan` prints.
 
-Each judgement is asked of an engine that only counts (`localeval.engine.dry_run`), so the prompt tokens are
-those of the run. Reply tokens are estimated, and each sentence counts as one statement.
+Each judgement is made as in the run, by an engine that only counts (`localeval.engine.dry_run`), so the
+prompt tokens are those of the run. Reply tokens are estimated, and each sentence counts as one statement.
 """
 
 from __future__ import annotations
@@ -13,24 +13,22 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel
-
+from localeval.engine.auxiliary_models import AuxiliaryModels
 from localeval.engine.dry_run import DryRunEngine
 from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.judge import Judge
-from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement, Records, ask, make_records
-from localeval.judgements.journal import JOURNAL, JournalFile, find_believed
+from localeval.judgements import JUDGEMENTS
+from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics import Metric
 from localeval.metrics.signature import answered_by
 from localeval.metrics.summary import judgements_of_sample
 from localeval.prompts.options import Options
 from localeval.report.text import new_table, printed
 from localeval.samples import Sample
-from localeval.system.versions import digest
 from localeval.text.display import join_some
 
 if TYPE_CHECKING:
@@ -72,7 +70,6 @@ class Plan:
     work       one entry for each judgement, in the order in which they are made
     windows    of the counted samples, id -> number of windows in which its contexts are read
     too_long   of the counted samples, ids of those with a judgement that will fail with `context_too_long`
-    tokens     tokens of each sample, where all were counted; else empty
     speed      cost of a token on this machine; None where it was not measured
     memory     bytes that the judge needs; None where no model is to be loaded, or a GPU holds it
     free       bytes of free memory; None where the system does not report them
@@ -83,7 +80,6 @@ class Plan:
     work: tuple[Work, ...]
     windows: Mapping[str, int] = field(default_factory=dict)
     too_long: tuple[str, ...] = ()
-    tokens: tuple[int, ...] = ()
     speed: Speed | None = None
     memory: int | None = None
     free: int | None = None
@@ -128,7 +124,6 @@ class Plan:
             "work": work,
             "windows": dict(self.windows),
             "too_long": list(self.too_long),
-            "rows_by_sample": list(self.tokens),
             "speed": self.speed._asdict() if self.speed else None,
             "memory": self.memory,
             "free": self.free,
@@ -244,17 +239,24 @@ def make_plan(
     """
     n = len(samples)
     counted = [samples[i * n // most] for i in range(most)] if 0 < most < n else samples
-    dry_run = _DryRun(judge, options, JournalFile(folder / JOURNAL) if folder else None)
-    tokens = tuple(dry_run.count(sample, metrics) for sample in counted)
-    engine = judge.engine if isinstance(judge.engine, Engine) and any(tokens) else None
+    counting, dry_run = _counting(judge), _DryRun(JournalFile(folder / JOURNAL) if folder else None)
+    windows, too_long = dict[str, int](), list[str]()
+    for sample in counted:
+        required = judgements_of_sample(metrics, options, sample)
+        records = counting.judge(sample, required, options, dry_run).values()
+        if (most_read := max((getattr(record, "windows", 1) for record in records), default=1)) > 1:
+            windows[sample.id] = most_read
+        if any(getattr(record, "failed", "") == "context_too_long" for record in records):
+            too_long.append(sample.id)
+    work = dry_run.work(options, n / max(1, len(counted)))
+    engine = judge.engine if isinstance(judge.engine, Engine) and any(w.spent.total for w in work) else None
     plan = Plan(
         samples=n,
         looked_at=len(counted),
-        work=dry_run.work(n / max(1, len(counted))),
-        windows=dry_run.windows,
-        too_long=tuple(dry_run.too_long),
-        tokens=tokens if len(counted) == n else (),
-        memory=engine.memory(dry_run.engine.prefix_tokens()) if engine else None,
+        work=work,
+        windows=windows,
+        too_long=tuple(too_long),
+        memory=engine.memory() if engine else None,
         free=available(),
     )
     if engine and measure and plan.fits:  # measuring loads the model once more
@@ -266,77 +268,59 @@ def make_plan(
     return replace(plan, memory=None) if engine and engine.loaded else plan
 
 
-class _DryRun:
-    """Counts the judgements and tokens of samples, one by one, as the run will make them.
+class _DryRun(Journal):
+    """A journal of judgements that an engine made which only counts them. `stored` is that of the run.
 
-    windows, too_long  as in `Plan`
+    counts  judgement -> field of `Work` -> number
+    spent   judgement -> its tokens; none for what an earlier sample asks for too
     """
 
-    def __init__(self, judge: Judge, options: Options, journal: JournalFile | None) -> None:
-        self._judge, self._options, self._journal = judge, options, journal
-        self._context = judge.context(options)
-        self.engine = DryRunEngine(judge.engine)
-        no_embedder: Any = None  # it is never asked, as no judgement depends on what it makes
-        classifier: Any = SimpleNamespace(support=lambda _, statements: ([0.5] * len(statements), 1))
-        heads = self._context.heads
-        self._dry = JudgeContext(self.engine, options, no_embedder, lambda: classifier, heads=heads)
-        # For repeats of an earlier sample: an engine of its own, so that they change no state of `engine`.
-        self._repeated = replace(self._dry, engine=DryRunEngine(judge.engine))
-        self._asked: set[str] = set()
-        self._counts = defaultdict[str, Counter[str]](Counter)  # judgement -> field of Work
-        self._spent = defaultdict[str, TokenUsage](TokenUsage)
-        self.windows: dict[str, int] = {}
-        self.too_long: dict[str, None] = {}
+    def __init__(self, stored: JournalFile | None) -> None:
+        super().__init__()
+        self._stored = stored
+        self._made: dict[str, str] = {}  # key -> judgement, also where memory holds the record no longer
+        self.counts = defaultdict[str, Counter[str]](Counter)
+        self.spent = defaultdict[str, TokenUsage](TokenUsage)
 
-    def count(self, sample: Sample, metrics: Sequence[Metric]) -> int:
-        """Count the judgements of a sample, and return its tokens."""
-        simulated: set[str] = set()
-        identities: dict[str, str] = {}  # judgement -> its key, or a digest where that is not known
-        tokens = 0
+    def get(self, key: str) -> dict[str, Any] | None:
+        if self._stored and (entry := self._stored.entry(key)):
+            self.counts[entry["judgement"]]["kept"] += 1
+            return cast("dict[str, Any]", entry["record"])
+        if (record := super().get(key)) is not None:
+            self.counts[self._made[key]]["again"] += 1
+        return record
 
-        def make(judgement: Judgement, sample: Sample, records: Records) -> tuple[BaseModel, str] | None:
-            nonlocal tokens
-            by, counts = answered_by(judgement, self._options), self._counts[judgement.name]
-            key = ""  # where it depends on an opened model, and the journal can't hold it anyway
-            if by == "judge" or (self._journal is not None and not simulated & set(judgement.needs)):
-                key = self._judge.key(judgement, self._context, sample, records)
-            stored = find_believed(self._journal, judgement, key) if self._journal and key else None
-            if stored is not None:
-                counts["kept"] += 1
-                self._note(sample, stored)
-                return stored, key
-            simulated.add(judgement.name)
-            parts = [identities.get(name) for name in judgement.needs]
-            parts += [getattr(sample, column) for column in judgement.columns]
-            identities[judgement.name] = identity = key or digest([judgement.name, *parts])
-            repeated = identity in self._asked
-            counts["again" if repeated else "to_make"] += 1
-            self._asked.add(identity)
-            if by == "embedder":
-                return None
-            self.engine.asked = []
-            record = ask(judgement, self._repeated if repeated else self._dry, sample, records)
-            spent = _sum(self.engine.asked)
-            self._spent[judgement.name] = _sum([self._spent[judgement.name], spent])
-            tokens += spent.total
-            self._note(sample, record)
-            return record, key
+    def put(
+        self, key: str, judgement: str, sample: str, record: dict[str, Any], cost: Mapping[str, Any]
+    ) -> None:
+        if key in self._made:
+            self.counts[judgement]["again"] += 1
+        else:
+            self.counts[judgement]["to_make"] += 1
+            self.spent[judgement] = _sum([self.spent[judgement], TokenUsage(*cost["spent"].values())])
+        self._made[key] = judgement
+        super().put(key, judgement, sample, record, cost)
 
-        make_records(sample, judgements_of_sample(metrics, self._options, sample), make)
-        return tokens
-
-    def _note(self, sample: Sample, record: BaseModel) -> None:
-        if (windows := getattr(record, "windows", 1)) > 1:
-            self.windows[sample.id] = max(windows, self.windows.get(sample.id, 0))
-        if isinstance(record, Failure) and record.failed == "context_too_long":
-            self.too_long[sample.id] = None
-
-    def work(self, share: float) -> tuple[Work, ...]:
+    def work(self, options: Options, share: float) -> tuple[Work, ...]:
         """Scale the counts: a sample stands for `share` samples, and a prefix is computed once in any run."""
         work = []
-        for name, counts in self._counts.items():
-            spent = self._spent[name]
+        for name, counts in self.counts.items():
+            spent = self.spent[name]
             scaled = TokenUsage(*(round(share * tokens) for tokens in spent))._replace(prefix=spent.prefix)
             fields = {field: round(share * count) for field, count in counts.items()}
-            work.append(Work(name, answered_by(JUDGEMENTS[name], self._options), **fields, spent=scaled))
+            work.append(Work(name, answered_by(JUDGEMENTS[name], options), **fields, spent=scaled))
         return tuple(work)
+
+
+def _counting(judge: Judge) -> Judge:
+    """Return a judge that makes every record under the same key, and computes nothing."""
+    opened = judge.auxiliary_models
+    embedder: Any = SimpleNamespace(
+        embed=lambda texts: [[1.0]] * len(texts), signature=lambda: opened.embedder().signature()
+    )
+    classifier: Any = SimpleNamespace(
+        support=lambda _, statements: ([0.5] * len(statements), 1),
+        signature=lambda: opened.classifier().signature(),
+    )
+    models = AuxiliaryModels(embedder, classifier)
+    return Judge(DryRunEngine(judge.engine), judge.model, auxiliary_models=models)

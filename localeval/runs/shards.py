@@ -106,7 +106,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
     watched = all(config.watched for config in configs)
     # The results' metrics: only their records are copied, and a shard that was rescored may have fewer.
     config = configs[0].model_copy(update={"watched": watched, "metrics": first.metrics})
-    with open_run(output, samples, config, lambda: None) as (journal, _):
+    with open_run(output, samples, config) as (journal, _):
         note_shard(output, None)
         scored = ScoredSamples(samples, journal.lines, first.signature)
         for index, part, i in order:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from localeval import InputError, Judge, evaluate, plan, read_samples, rescore
+from localeval import InputError, evaluate, plan, read_samples, rescore
 from localeval.cli import main
 from localeval.runs.card import make
 from localeval.testing import FakeEngine, fake_judge
@@ -83,8 +83,8 @@ def test_a_plan_and_a_run_that_is_refused_leave_what_was_there(tiny_path: Path, 
     judge_rows(ROWS, tmp_path)
     before = contents(tmp_path)
     fake = fake_judge(FakeEngine([]))
-    with Judge.load(tiny_path, n_ctx=1 << 20) as judge:
-        assert "n_ctx is" in said(InputError, evaluate, ROWS, ["faithfulness"], judge, tmp_path)
+    again = ("evaluate", tmp_path / SAMPLES, "-m", "full_support", "-q", "-o", tmp_path)
+    assert "n_ctx is" in refused(*again, "--judge", tiny_path, "--n-ctx", str(1 << 20))
     assert "workers load" in said(InputError, evaluate, ROWS, ["faithfulness"], fake, tmp_path, workers=2)
     assert "output is empty" in said(InputError, judge_rows, ROWS, "")
     plan(ROWS[:1], ["faithfulness"], steady_judge(SteadyEngine()), tmp_path / "new" / "run")

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from localeval.engine.decoding import ReplyDecoder, trim_incomplete
 from localeval.engine.engine import Engine
-from localeval.engine.grammar import CompiledSchema, compile_schema
+from localeval.engine.grammar import Grammar
 from localeval.engine.llama import Logits
 from localeval.engine.speculation import NgramIndex
 from localeval.judgements.statements import StatementsReply
@@ -29,23 +29,22 @@ WHOLE = '{"reason":"因为 \\" so","verdict":"supported","items":["a","[b",",]"]
 
 
 @cache
-def compiled(engine: Engine, schema: type[BaseModel]) -> CompiledSchema:
-    assert engine.llama  # it loads
-    return compile_schema(schema, engine._vocabulary)
+def compiled(engine: Engine, schema: type[BaseModel]) -> Grammar:
+    return Grammar(schema, engine._vocabulary)
 
 
 def test_the_shortest_way_out_of_any_beginning_is_legal(tiny: Engine) -> None:
-    automaton = compiled(tiny, Mixed).automaton
+    grammar = compiled(tiny, Mixed)
     regex = re.compile(to_regex(JsonSchema(Mixed, whitespace_pattern="")))
     assert regex.fullmatch(WHOLE.decode())
     for end in range(len(WHOLE)):
         trimmed = trim_incomplete(WHOLE[:end])
-        text = trimmed + automaton.shortest(automaton.walk(trimmed))
+        text = trimmed + grammar.shortest(grammar.walk(trimmed))
         assert regex.fullmatch(text.decode()), text
 
 
 def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engine) -> None:
-    tokenize, schema = tiny.llama.tokenize, compiled(tiny, StatementsReply)
+    tokenize, grammar = tiny.llama.tokenize, compiled(tiny, StatementsReply)
     (end,) = tokenize(b'"]')
     prompt = tokenize(b"Sentence: Tea grows on the hills of Assam, and tea is drunk with milk in London.")
 
@@ -59,8 +58,8 @@ def test_a_reply_is_the_same_with_and_without_drafts_which_save_calls(tiny: Engi
 
     def write(seed: int, drafts: bool) -> tuple[tuple[str, int], int]:
         """(the reply and how many tokens were chosen, the calls that it took)."""
-        before, calls, pieces = list[int](), 0, tiny._vocabulary.bytes_of
-        decoder = ReplyDecoder[StatementsReply](schema, [*prompt], NgramIndex(()), tokenize, pieces, 60)
+        before, calls = list[int](), 0
+        decoder = ReplyDecoder[StatementsReply](grammar, [*prompt], NgramIndex(()), 60)
         while not decoder.done:
             drafted = decoder.draft = decoder.draft if drafts else []
             calls += 1

@@ -140,16 +140,16 @@ def test_what_cant_judge_is_refused(tiny_path: Path, tmp_path: Path, monkeypatch
         (write_tiny_spm(tmp_path / "spaced.gguf", prefix=True), "puts a space before every text"),
     ):
         refused = pytest.raises(ModelBroken, match=rf"{path.name}.*{why}")
-        with closing(Engine(path, EngineSettings(n_threads=1))) as engine, refused:
+        with refused, closing(Engine(path, EngineSettings(n_threads=1))) as engine:
             engine.generate(PREFIX, "context", ["item"], DirectReply)
     short = write_tiny_model(tmp_path / "short.gguf", trained=2047)
     enough = write_tiny_model(tmp_path / "enough.gguf", trained=2048)
     for path, remedy in ((tiny_path, "16384"), (short, "2047 .*another model"), (enough, "2048 .*most 2048")):
-        refusal = said(InputError, Engine(path, EngineSettings(n_ctx=16385)).check)
+        refusal = said(InputError, Engine, path, EngineSettings(n_ctx=16385))
         assert re.search(f"trained on {remedy}", refusal)
     monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: False)
-    assert "n_gpu_layers is 1" in said(InputError, Engine(enough, EngineSettings(n_gpu_layers=1)).check)
-    Engine(enough, EngineSettings(n_ctx=2048)).check()
+    assert "n_gpu_layers is 1" in said(InputError, Engine, enough, EngineSettings(n_gpu_layers=1))
+    Engine(enough, EngineSettings(n_ctx=2048)).close()
     with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:  # it puts none
         assert engine.generate(PREFIX, "context", ["item"], DirectReply)[0].value.verdict in ("yes", "no")
 

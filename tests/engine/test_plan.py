@@ -94,7 +94,7 @@ def test_what_the_journal_holds_is_not_to_be_made_again_but_an_error_of_the_engi
     evaluate([TEA], ["faithfulness"], fake_judge(FakeEngine(YES)), output=run)
     estimate = plan([TEA, {**TEA, "id": "b", "response": "Tea sings."}], ["faithfulness"], NEVER, output=run)
     assert (estimate.to_make, estimate.kept) == (2, 2)
-    assert (estimate.tokens[0], estimate.tokens[1] > 0) == (0, True)
+    assert [work.spent.total > 0 for work in estimate.work] == [True, True]
     judge = fake_judge(FakeEngine(YES[:1]), classifier=FakeClassifier({"Tea grows.": 0.9}))
     evaluate([TEA], ["faithfulness_hhem"], judge, output=tmp_path / "hhem")
     estimate = plan([TEA], ["faithfulness_hhem"], NEVER, output=tmp_path / "hhem")
@@ -112,9 +112,12 @@ def test_samples_that_ask_for_the_same_are_judged_once_and_planned_once() -> Non
     estimate = plan(samples, ["faithfulness"], NEVER)
     evaluate(samples, ["faithfulness"], fake_judge(engine))
     assert estimate.to_make == len(engine.calls) == 3
-    assert ([work.again for work in estimate.work], estimate.tokens[1]) == ([2, 1], 0)
-    by_classifier = plan(samples, ["faithfulness_hhem"], NEVER)  # whose keys are known only once it is opened
+    assert [work.again for work in estimate.work] == [2, 1]
+    assert estimate.spent == plan(samples[1:], ["faithfulness"], NEVER).spent
+    by_classifier = plan(samples, ["faithfulness_hhem"], NEVER)
     assert [work.again for work in by_classifier.work] == [2, 1]
+    asked = [{"user_input": "Tea?", "response": verb * 40} for verb in ("grows ", "grows ", "sings ")]
+    assert [work.again for work in plan(asked, ["answer_relevance"], NEVER).work] == [1, 1]
     nothing = plan([{**TEA, "retrieved_contexts": []}], ["faithfulness"], NEVER)
     assert "no model is asked" in nothing.summary()[0]
 
@@ -123,7 +126,7 @@ def test_of_many_samples_a_part_evenly_spread_stands_for_all(tmp_path: Path) -> 
     """But what was not looked at is not said to be judged."""
     samples = [Sample(id=str(i), response=f"Tea {i:04}.", retrieved_contexts=["Tea."]) for i in range(300)]
     part, whole = (planned(NEVER, samples, "faithfulness", most) for most in (100, 0))
-    assert (part.looked_at, part.samples, part.to_make, part.tokens) == (100, 300, 600, ())
+    assert (part.looked_at, part.samples, part.to_make) == (100, 300, 600)
     assert part.spent == whole.spent
     for number in (200, 201):  # the new one is not among the 100 looked at
         judge, watch = steady_judge(SteadyEngine()), Mock()
@@ -138,7 +141,7 @@ def test_the_plan_of_a_run_stays_in_its_folder_when_the_run_goes_on(tmp_path: Pa
     record = json.loads((tmp_path / PLAN).read_text())
     assert first.took.call_args.args[2]["faithfulness"].value == 1.0
     assert (record["to_make"], record["kept"], record["samples"]) == (2, 0, 1)
-    assert record["rows"] == first.begin.call_args.args[0].spent.total == sum(record["rows_by_sample"])
+    assert record["rows"] == first.begin.call_args.args[0].spent.total
     evaluate([TEA], ["faithfulness"], NEVER, output=tmp_path, watch=second)
     assert (second.begin.call_args.args[0].to_make, second.begin.call_args.args[0].kept) == (0, 2)
     assert json.loads((tmp_path / PLAN).read_text()) == record

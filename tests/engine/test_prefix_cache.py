@@ -53,13 +53,13 @@ def test_a_kept_prefix_costs_no_row_and_gives_the_same_bits(tiny_path: Path, fol
 def test_a_state_is_of_one_model_build_and_processor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     PrefixCache("a", SETTINGS).put([1, 2], b"state")
     assert PrefixCache("a", SETTINGS).get([1, 2]) == b"state"
-    assert not PrefixCache("a", SETTINGS).has([1, 3])
-    assert not PrefixCache("b", SETTINGS).has([1, 2])
-    assert not PrefixCache("a", EngineSettings(n_ctx=2048, n_threads=2)).has([1, 2])
+    assert not PrefixCache("a", SETTINGS).get([1, 3])
+    assert not PrefixCache("b", SETTINGS).get([1, 2])
+    assert not PrefixCache("a", EngineSettings(n_ctx=2048, n_threads=2)).get([1, 2])
     for name, answer in (("processor", {"name": "another", "features": ""}), ("library", "another")):
         with monkeypatch.context() as patch:
             patch.setattr(f"localeval.engine.prefix_cache.{name}", lambda answer=answer: answer)
-            assert not PrefixCache("a", SETTINGS).has([1, 2])
+            assert not PrefixCache("a", SETTINGS).get([1, 2])
 
 
 def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
         os.utime(file, ns=(age, age))
     assert states.get([1]) == bytes(100)  # used, and so the newest
     states.put([3], bytes(100))
-    assert (states.has([1]), states.has([3]), len(list(folder.iterdir()))) == (True, True, 3)
+    assert (states.get([1]), states.get([3]), len(list(folder.iterdir()))) == (bytes(100), bytes(100), 3)
 
 
 def test_a_folder_that_can_not_be_written_is_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -116,15 +116,14 @@ def test_nothing_is_kept_of_a_changed_model_file(tiny_path: Path, folder: Path, 
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_a_judge_keeps_prefixes_and_a_plan_knows_it(keeps: bool, tiny_path: Path, folder: Path) -> None:
+def test_a_judge_keeps_prefixes_and_a_plan_counts_them(keeps: bool, tiny_path: Path, folder: Path) -> None:
     runs = []
     for _ in range(2):
         with Judge.load(tiny_path, n_threads=1, cache_prefix=keeps) as judge:
             estimate = plan([SAMPLE], ["faithfulness"], judge, statements="sentences")
             score = judge.score("faithfulness", SAMPLE, statements="sentences")
-            assert estimate.spent.prefix == judge.engine.spent.prefix
-            runs.append((score, estimate.memory, estimate.spent.prefix))
-    (first, memory, rows), second = runs
-    assert rows > 0
-    assert second == (first, memory, 0 if keeps else rows)
+            runs.append((score, estimate.spent.prefix, judge.engine.spent.prefix))
+    (first, planned, rows), second = runs
+    assert planned == rows > 0
+    assert second == (first, planned, 0 if keeps else rows)
     assert len(list(folder.glob("*"))) == keeps
