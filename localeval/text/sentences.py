@@ -42,12 +42,12 @@ _MARKER = re.compile(
     rf"(?:\*\*\d{{1,2}}[.)]\*\*\s+|\d{{1,2}}[.)]\s+|[（(]\d{{1,2}}[)）]\s*|\d{{1,2}}[.．、)）]\s*(?={_HAN}))?"
 )
 
-# Text of a PDF is wrapped at the width of its page: below these widths lines are a list, a table or a poem.
-_LEAST_WIDTH, _LEAST_HAN_WIDTH = 40, 20
+# Widths of a page in letters: shorter lines are a list or a poem, longer ones a paragraph each.
+_WIDTHS, _HAN_WIDTHS = range(40, 131), range(20, 66)
 _FULL = 0.9  # share of the paragraph's width from which a line is full; letters are not equally wide
 _OPEN_END = re.compile(r"[^\s.!?:;。．！？：；…|>{}(\[\]=\\][\"'”’»*_)）」』]*$")
 _SMALL = re.compile(r"[a-z]+[,;.!?)’'\"-]*(?=\s)(?! [=:])")  # no key of a setting, no cell of a table
-_HAN_END = re.compile("[。！？]")
+_INNER_END = re.compile(r"[a-z]{2}[.!?] +[A-Z]|[。！？]")
 _FIRST_WORD = re.compile(rf"{_HAN}|[^\s\u3400-\u9fff]+")
 _LINE_BREAK = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 
@@ -178,19 +178,19 @@ def _joined(text: str, lines: list[tuple[int, int]], script_name: str) -> Iterat
     """Join each line of a paragraph with the next one that continues it, if the paragraph is wrapped.
 
     A line continues on the next one if no mark ends it and the next one's first word did not fit into the
-    width, that of the longest line. The paragraph is wrapped if one line continues with a small word; a
-    Chinese one, if it has a full stop.
+    width, that of the longest line. The paragraph is wrapped if a sentence ends within one of its lines, or
+    if one continues with a small word.
     """
     width = max((end - start for start, end in lines), default=0)
     is_han = script_name == "han"
     continued = [False] * len(lines)
-    if len(lines) > 1 and width >= (_LEAST_HAN_WIDTH if is_han else _LEAST_WIDTH):
+    if len(lines) > 1 and width in (_HAN_WIDTHS if is_han else _WIDTHS):
         for i, ((start, end), (following, _)) in enumerate(pairwise(lines)):
             word = _FIRST_WORD.match(text, following)
             is_full = word and end - start + len(word[0]) + (not is_han) > _FULL * width
             continued[i] = bool(is_full and _OPEN_END.search(text, max(start, end - 9), end))
         small = (_SMALL.match(text, lines[i + 1][0]) for i, continues in enumerate(continued) if continues)
-        if not (_HAN_END.search(text, lines[0][0], lines[-1][1]) if is_han else any(small)):
+        if not (_INNER_END.search(text, lines[0][0], lines[-1][1]) or (not is_han and any(small))):
             continued = [False] * len(lines)
     first = 0
     for i, (_, end) in enumerate(lines):
