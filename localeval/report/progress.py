@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich import progress as bars
 from rich.console import Console
+from rich.table import Column
 
 from localeval.samples import Sample
 from localeval.system.terminal import say
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 30.0
 LAST_SAMPLES = 10  # whose pace gives the time left, since samples from the journal take no time
-WIDTH_WITHOUT_MEANS = 66  # title, bar, count, elapsed time and time left
 
 
 class LiveLine:
@@ -88,19 +88,24 @@ class LiveLine:
         if self.bar is not None:
             self.bar.start()
             left = _join(", ", workers, self.time_left())
-            room, means = self.bar.console.width - WIDTH_WITHOUT_MEANS, self.means()
-            if len(means) > room:
-                means = means[: room - 1] + "…" if room > 1 else ""
-            self.bar.update(self.bar.task_ids[0], completed=done, total=total, left=left, means=means)
+            self.bar.update(self.bar.task_ids[0], completed=done, total=total, left=left, means=self.means())
 
 
 def _bar(title: str) -> bars.Progress:
-    console = Console(stderr=True)
-    middle: list[bars.ProgressColumn] = [bars.MofNCompleteColumn()]
-    if console.width >= WIDTH_WITHOUT_MEANS:  # a narrower line keeps the count and the time left
-        middle = [bars.BarColumn(bar_width=console.width // 8), *middle, bars.TimeElapsedColumn()]
-    ends = [bars.TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("left", "means")]
-    bar = bars.Progress(bars.TextColumn(title), *middle, *ends, console=console)
+    def field(name: str, ratio: int | None = None) -> bars.TextColumn:
+        column = Column(ratio=ratio, no_wrap=True)
+        return bars.TextColumn(f"{{task.fields[{name}]}}", markup=False, table_column=column)
+
+    bar = bars.Progress(
+        bars.TextColumn(title),
+        bars.BarColumn(None, table_column=Column(ratio=1)),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        field("left"),
+        field("means", ratio=3),
+        console=Console(stderr=True),
+        expand=True,
+    )
     bar.add_task("", total=None, left="", means="")
     return bar
 

@@ -41,7 +41,7 @@ def test_off_a_terminal_there_are_plain_lines(capsys: pytest.CaptureFixture[str]
     assert tuple(capsys.readouterr()) == ("", "")
 
 
-@pytest.mark.parametrize("columns", [60, 140])
+@pytest.mark.parametrize("columns", [60, 80])
 def test_a_terminal_has_one_line_drawn_again_with_the_count_and_the_time_left(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,7 +56,7 @@ def test_a_terminal_has_one_line_drawn_again_with_the_count_and_the_time_left(
     last = [text for text in stderr.replace("\r", "\n").splitlines() if "Evaluating" in text][-1]
     assert "10/40" in last
     assert "left" in last
-    assert ("[bold]mine 1.000" in last) == (columns == 140)
+    assert ("[bold]mine 1.000" in last) == (columns == 80)
 
 
 FULL = Mock(isatty=lambda: False, write=Mock(side_effect=OSError(28, "No space left on device")))
