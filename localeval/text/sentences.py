@@ -45,7 +45,7 @@ _MARKER = re.compile(
 # Widths of a page in letters: shorter lines are a list or a poem, longer ones a paragraph each.
 _WIDTHS, _HAN_WIDTHS = range(40, 131), range(20, 66)
 _FULL = 0.9  # share of the paragraph's width from which a line is full; letters are not equally wide
-_OPEN_END = re.compile(r"[^\s.!?:;。．！？：；…|>{}(\[\]=\\][\"'”’»*_)）」』]*$")
+_OPEN_END = re.compile(r"[^\s:;：；|>{}(\[\]=\\][\"'”’»*_)）」』]*$")  # not of a list's head, a table or code
 _SMALL = re.compile(r"[a-z]+[,;.!?)’'\"-]*(?=\s)(?! [=:])")  # no key of a setting, no cell of a table
 _INNER_END = re.compile(r"[a-z]{2}[.!?] +[A-Z]|[。！？]")
 _FIRST_WORD = re.compile(rf"{_HAN}|[^\s\u3400-\u9fff]+")
@@ -154,9 +154,9 @@ def _unwrap(
 ) -> Iterator[tuple[int, int, bool]]:
     """Join the lines of paragraphs that were wrapped at a width; yield all lines as `_lines` does.
 
-    >>> text = "The bridge was opened in May 1932, and is\\nstill in use. It is 412 metres long.\\nNo toll"
+    >>> text = "The bridge was opened in May 1932, and is\\nstill in use. It is 412 metres.\\nTolls: none"
     >>> [text[start:end] for start, end, _ in _unwrap(text, _lines(text), "latin")]
-    ['The bridge was opened in May 1932, and is\\nstill in use. It is 412 metres long.', 'No toll']
+    ['The bridge was opened in May 1932, and is\\nstill in use. It is 412 metres.', 'Tolls: none']
     """
     paragraph: list[tuple[int, int]] = []
     previous = 0
@@ -177,9 +177,9 @@ def _unwrap(
 def _joined(text: str, lines: list[tuple[int, int]], script_name: str) -> Iterator[tuple[int, int, bool]]:
     """Join each line of a paragraph with the next one that continues it, if the paragraph is wrapped.
 
-    A line continues on the next one if no mark ends it and the next one's first word did not fit into the
-    width, that of the longest line. The paragraph is wrapped if a sentence ends within one of its lines, or
-    if one continues with a small word.
+    A line continues on the next one if that one's first word did not fit into the width, that of the longest
+    line, unless a colon or a sign of code ends it. The paragraph is wrapped if a sentence ends within one of
+    its lines, or if one continues with a small word.
     """
     width = max((end - start for start, end in lines), default=0)
     is_han = script_name == "han"

@@ -150,29 +150,21 @@ print("a. B")  # one. Two
     ]
 
 
-@pytest.mark.parametrize("width", [44, 60, 76, 100])
+@pytest.mark.parametrize("width", [46, 60, 76, 100])
 def test_text_that_was_wrapped_at_a_width_has_the_sentences_that_it_had(width: int) -> None:
-    prose = (
-        "The Orme bridge crosses the Senn south of Tarnow and was opened in May 1932, after four years. "
-        "It is 412 metres long. About 9,000 cars use it a day, more than the Kell bridge, where Ann Lee "
-        "(of the Senn Office) had found a crack in one of its pillars. "
-    )
-    han = "奥姆桥位于塔诺城南，于1932年通车，历时四年。全桥长412米，双向两车道。每天约有九千辆汽车通过。"
-    for text in ("\n  ".join(textwrap.wrap(prose, width)), "> " + "\r\n".join(textwrap.wrap(prose, width))):
+    lines, han = textwrap.wrap(PROSE * 4, width), textwrap.wrap(CHINESE * 4, width // 2)
+    for text in ("\n  ".join(lines), "> " + "\r\n".join(lines)):
         check_places(text, split_sentences(text))
-        assert [" ".join(part.split()) for part in texts_of(text)] == texts_of(prose)
-    text = "\n".join(han[i : i + width // 2] for i in range(0, len(han), width // 2))
-    assert [part.replace("\n", "") for part in texts_of(text)] == texts_of(han)
+        assert [" ".join(part.split()) for part in texts_of(text)] == texts_of(PROSE * 4)
+    assert [part.replace("\n", "") for part in texts_of("\n".join(han))] == texts_of(CHINESE * 4)
 
 
 def test_lines_that_were_not_wrapped_stay_apart() -> None:
     for text in (
-        "apples and pears\nplums from the south",
         "name = 'The Orme bridge in the south of Tarnow'\nopened = 'in May 1932'",
-        "orme,over the Senn south of Tarnow,1932,412,2 lanes\nkell,over the Senn in Tarnow,1911,188,2 lanes",
         "# The Orme bridge in the south of the old town\nof Tarnow was opened in May 1932",
+        "Drawbacks\nIt costs more than the old one. So what are they? " + PROSE * 2,
         "奥姆桥位于塔诺城南横跨森河的下游地段一带\n凯尔桥位于塔诺城北横跨森河的上游",
-        "The Orme bridge in the south\n\nof Tarnow was opened in May 1932 by the mayor of the town",
     ):
         assert all("\n" not in part for part in texts_of(text)), text
 
