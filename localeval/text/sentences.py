@@ -154,9 +154,9 @@ def _unwrap(
 ) -> Iterator[tuple[int, int, bool]]:
     """Join the lines of paragraphs that were wrapped at a width; yield all lines as `_lines` does.
 
-    >>> text = "The bridge was opened in May 1932, and is\\nstill in use. It is 412 m long.\\nTolls: none"
+    >>> text = "The bridge was opened in May 1932, and is\\nstill in use. It is long.\\nTolls: none"
     >>> [text[start:end] for start, end, _ in _unwrap(text, _lines(text), "latin")]
-    ['The bridge was opened in May 1932, and is\\nstill in use. It is 412 m long.', 'Tolls: none']
+    ['The bridge was opened in May 1932, and is\\nstill in use. It is long.', 'Tolls: none']
     """
     paragraph: list[tuple[int, int]] = []
     previous = 0
