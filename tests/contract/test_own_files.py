@@ -218,7 +218,6 @@ def test_no_input_and_no_file_of_a_run_is_written_over(
     judged(Path("run"), [0.9])
     write_rows(Path("data.jsonl"), ROWS)
     Path("folder").mkdir()
-    Path("empty").mkdir()
     Path("mine.json").write_text("mine")
     before = contents(tmp_path)
     for words, message in (
@@ -226,7 +225,7 @@ def test_no_input_and_no_file_of_a_run_is_written_over(
         ("card data.jsonl --html data.jsonl", "the file that is read"),
         ("fit data.jsonl -o data.jsonl", "the file that is read"),
         ("rescore run -o mine.json --calibration mine.json", "the file that is read"),
-        ("card run/samples.jsonl --html empty/card.json -o empty", "would be, a file of a run"),
+        ("card run/samples.jsonl --html folder/card.json -o folder", "would be, a file of a run"),
         ("report run --html run/samples.jsonl/report.html", "would be, a file of a run"),
         *((f"report run --html {place}", place.partition("/")[0]) for place in PLACES),
         *((f"rescore run -o {place}", place.partition("/")[0]) for place in PLACES),

@@ -157,15 +157,16 @@ def test_text_that_was_wrapped_at_a_width_has_the_sentences_that_it_had(width: i
         check_places(text, split_sentences(text))
         assert [" ".join(part.split()) for part in texts_of(text)] == texts_of(PROSE * 4)
     assert [part.replace("\n", "") for part in texts_of("\n".join(han))] == texts_of(CHINESE * 4)
+    assert len(texts_of("\n".join(textwrap.wrap(PROSE[:82], 60)))) == 1  # no sentence ends in it
+
+
+UNWRAPPED = """name = 'The Orme bridge, south of Tarnow'\nopened = 'in 1932'¦apples and pears\nplums of Arl\
+¦# The old Orme bridge in the south of Tarnow\nof 1932¦Two bridges lead over the Senn in Tarnow:\nthe old one\
+¦白日依山尽，\n黄河入海流。\n欲穷千里目，\n更上一层楼。¦塔诺城南横跨森河下游的奥姆桥一带\n塔诺城北的凯尔桥"""
 
 
 def test_lines_that_were_not_wrapped_stay_apart() -> None:
-    for text in (
-        "name = 'The Orme bridge in the south of Tarnow'\nopened = 'in May 1932'",
-        "# The Orme bridge in the south of the old town\nof Tarnow was opened in May 1932",
-        "Drawbacks\nIt costs more than the old one. So what are they? " + PROSE * 2,
-        "奥姆桥位于塔诺城南横跨森河的下游地段一带\n凯尔桥位于塔诺城北横跨森河的上游",
-    ):
+    for text in (*UNWRAPPED.split("¦"), *(f"{t * 2}Read more\n{t * 2}" for t in (PROSE, CHINESE))):
         assert all("\n" not in part for part in texts_of(text)), text
 
 
