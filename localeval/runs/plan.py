@@ -21,7 +21,7 @@ from localeval.engine.engine import Engine
 from localeval.engine.interface import EngineError, TokenUsage
 from localeval.engine.memory import available
 from localeval.judge import Judge
-from localeval.judgements import JUDGEMENTS
+from localeval.judgements import JUDGEMENTS, most_windows
 from localeval.judgements.journal import JOURNAL, Journal, JournalFile
 from localeval.metrics import Metric
 from localeval.metrics.signature import answered_by
@@ -243,10 +243,10 @@ def make_plan(
     windows, too_long = dict[str, int](), list[str]()
     for sample in counted:
         required = judgements_of_sample(metrics, options, sample)
-        records = counting.judge(sample, required, options, dry_run).values()
-        if (most_read := max((getattr(record, "windows", 1) for record in records), default=1)) > 1:
+        records = counting.judge(sample, required, options, dry_run)
+        if (most_read := most_windows(records)) > 1:
             windows[sample.id] = most_read
-        if any(getattr(record, "failed", "") == "context_too_long" for record in records):
+        if any(getattr(record, "failed", "") == "context_too_long" for record in records.values()):
             too_long.append(sample.id)
     work = dry_run.work(options, n / max(1, len(counted)))
     engine = judge.engine if isinstance(judge.engine, Engine) and any(w.spent.total for w in work) else None
