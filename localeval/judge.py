@@ -18,7 +18,7 @@ from localeval.engine.interface import EmbeddingModel, EngineSettings, Entailmen
 from localeval.engine.prefix_cache import PrefixCache
 from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, Records, ask, make_records
-from localeval.judgements.calibration import RAW, Curves, calibrations_for
+from localeval.judgements.calibration import RAW, Curves, curves_for
 from localeval.judgements.heads import Head, heads_for
 from localeval.judgements.journal import Journal, find_believed, is_believed, key_of, key_of_failure
 from localeval.metrics import Metric, Score
@@ -162,9 +162,8 @@ class Judge:
         return JudgeContext(self.engine, options, embedder, classifier, self.heads(options), curves)
 
     def curves(self, options: Options) -> Curves:
-        """Return this judge's calibration curves, by language; often none. Raises as `calibrations_for`."""
-        calibrations = calibrations_for(str(self.model["sha256"]), options, self.heads(options))
-        return {language: calibration.curve for language, calibration in calibrations.items()}
+        """Return this judge's calibration curves, by language; often none. Raises as `curves_for`."""
+        return curves_for(str(self.model["sha256"]), options, self.heads(options))
 
     def heads(self, options: Options) -> dict[str, Head]:
         """Return the heads fitted for this judge, by language; often none. Raises as `heads_for`."""
@@ -200,9 +199,7 @@ class Judge:
         auxiliary = self._auxiliary_models_for(metrics, options)
         signatures = {name: model.signature() for name, model in auxiliary.items()}
         models = model_signature(self.model, self.engine.settings)
-        models = models.model_copy(update=signatures)
-        # Checked here, as a signature that an own object gave could not be read back from a finished run.
-        return Signature(**dict(build_signature(models, metrics, options, self.curves(options))))
+        return build_signature(models.model_copy(update=signatures), metrics, options, self.curves(options))
 
     def _auxiliary_models_for(self, metrics: Sequence[Metric], options: Options) -> dict[str, Any]:
         """Open the embedder and the classifier, each if the metrics need it."""

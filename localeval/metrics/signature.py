@@ -149,13 +149,17 @@ def model_signature(judge: Mapping[str, Any], settings: EngineSettings) -> Signa
 def build_signature(
     models: Signature, metrics: Sequence[Metric], options: Options, curves: Curves
 ) -> Signature:
-    """Make the signature of these metrics, with the models, packages and machine of `models`."""
+    """Make the signature of these metrics, with the models, packages and machine of `models`.
+
+    Raises ValueError for a model without name or sha256: a finished run could not be read back.
+    """
     judgements = judgements_of(metrics)
     names, used = {judgement.name for judgement in judgements}, models_used(judgements, options)
     heads = heads_for(models.judge["sha256"], options)
     by_head = options.support_by in ("auto", "head") and names & {"support", "support_hhem"}
-    return models.model_copy(
-        update={
+    return Signature(
+        **{
+            **dict(models),
             "localeval": own_version(),
             "metrics": {metric.name: metric.version for metric in metrics},
             "judgements": {judgement.name: judgement.version for judgement in judgements},

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from localeval.errors import InputError
 from localeval.judgements import JudgeContext, Judgement, Records, make_records, with_needs
-from localeval.judgements.calibration import Curves, calibrations_for
+from localeval.judgements.calibration import Curves, curves_for
 from localeval.judgements.heads import heads_for
 from localeval.judgements.journal import JOURNAL, JournalFile, find, key_of
 from localeval.metrics.signature import build_signature
@@ -54,8 +54,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
     if "support" in original.judgements and "calibration" not in options:
         curves: Curves = original.calibration
     else:
-        calibrations = calibrations_for(config.engine.model, choices, heads, original.judgements)
-        curves = {language: calibration.curve for language, calibration in calibrations.items()}
+        curves = curves_for(config.engine.model, choices, heads, original.judgements)
 
     def unloaded(name: str) -> Any:  # a key needs only the signatures of embedder and classifier
         return lambda: SimpleNamespace(signature=lambda: config.beside.get(name, {}))

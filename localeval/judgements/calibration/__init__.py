@@ -149,3 +149,11 @@ def calibrations_for(
         return {}
     required = {code: conditions(model_sha256, options, code, heads, versions) for code in LANGUAGES}
     return select(Calibration, options.calibration, lambda row: row.fits(required.get(row.language, {})))
+
+
+def curves_for(
+    model_sha256: str, options: Options, heads: Mapping[str, Head] = {}, versions: Mapping[str, str] = {}
+) -> Curves:
+    """Return the curves of `calibrations_for`, by language."""
+    calibrations = calibrations_for(model_sha256, options, heads, versions)
+    return {language: calibration.curve for language, calibration in calibrations.items()}
