@@ -49,9 +49,5 @@ class ModelBroken(ModelError):
     """The file exists, but is truncated, has another format, or has other bytes than the catalog names."""
 
 
-class PackBroken(ModelError):
-    """A file of a pack is missing, or has other bytes than its manifest names."""
-
-
 class DownloadFailed(ModelError):
     """The hub or the given folder did not have the right bytes; the message has its answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -28,7 +29,6 @@ from localeval.system.versions import digest
 from localeval.text.display import one_line
 from localeval.text.overlap import source_terms, term_recall, unsupported_numbers
 from localeval.text.sentences import split_sentences
-from localeval.text.toml import parse_toml
 
 ATTACKS = Path(__file__).with_name("attacks.toml")
 EXAMPLES = Path(__file__).parent.parent / "localeval" / "examples" / "answers.jsonl"
@@ -77,7 +77,7 @@ def main(
     long: bool,
     output: Path | None,
 ) -> None:
-    config = parse_toml(ATTACKS.read_text(encoding="utf-8"))
+    config = tomllib.loads(ATTACKS.read_text(encoding="utf-8"))
     samples = [s for lang in languages for s in _first(config["samples"], lang, number)]
     judged_samples = [Sample(response=s["statement"], retrieved_contexts=s["contexts"]) for s in samples]
     rows: Rows = defaultdict(lambda: defaultdict(list))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,6 @@ from localeval.prompts.options import Options
 from localeval.runs.card.agreement import Bootstrap
 from localeval.runs.card.labels import balanced, label
 from localeval.system.versions import digest
-from localeval.text.toml import parse_toml
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ Outcome = dict[str, tuple[list[float], float, int]]
 def main(
     plan: Path, files: tuple[str, ...], output: Path, number: int, seed: int, only: tuple[str, ...]
 ) -> None:
-    variants = [Variant(**row) for row in parse_toml(plan.read_text(encoding="utf-8"))["variant"]]
+    variants = [Variant(**row) for row in tomllib.loads(plan.read_text(encoding="utf-8"))["variant"]]
     chosen = [v for i, v in enumerate(variants) if not only or i == 0 or v.name in only]
     for file in files:
         samples = balanced(read_samples(file), number, seed)

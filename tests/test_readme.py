@@ -197,21 +197,6 @@ def test_the_assertion_in_a_test_suite_fails_as_it_is_shown() -> None:
     assert f"{caught.value}\n" == block("text", "localeval")
 
 
-def test_the_chain_of_langchain_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("langchain_core")
-
-    class Agreeing(FakeEngine):
-        def generate(self, *args: Any, **options: Any) -> Any:
-            _, _, items, schema = args
-            statements = {"statements": ["The mill was built in 1820."]}
-            answer = statements if "statements" in schema.model_fields else {"verdict": 0.9}
-            self._answers = [answer] * len(items)
-            return super().generate(*args, **options)
-
-    run_example("localeval/compat", 1, judge=fake_judge(Agreeing([])))
-    assert capsys.readouterr().out == "{'faithful': 1.0, 'relevant': 1.0}\n" * 2
-
-
 @pytest.mark.model
 def test_the_example_with_the_original_names_runs_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

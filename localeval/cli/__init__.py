@@ -43,12 +43,11 @@ COMMANDS = {
     "report": ("runs", "Print the table of a run, and write its HTML page."),
     "rescore": ("runs", "Score a run again, without a model."),
     "score": ("evaluate", "Score one sample, given as options."),
-    "unpack": ("pack", "Copy the models of a pack into this machine's models folder."),
     "verify": ("runs", "Judge part of a run again, and compare the results."),
 }
 _ONLINE = ("models", "pack")  # may use the network; `models` refuses it in all subcommands but `fetch`
 # They continue where the last call stopped.
-_RESUMABLE = ("evaluate", "card", "fit", "unpack", "models fetch")
+_RESUMABLE = ("evaluate", "card", "fit", "models fetch")
 
 
 class _Commands(click.Group):

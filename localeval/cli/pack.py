@@ -1,4 +1,4 @@
-"""`localeval pack` and `localeval unpack`: carry localeval over an air gap on a disk."""
+"""`localeval pack`: carry localeval over an air gap on a disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from localeval.cli.models import draw_progress
 from localeval.errors import InputError
 from localeval.models.files import whole_path
 from localeval.system.terminal import say
@@ -63,22 +62,3 @@ def pack(
     say(f"{target} is complete: {size:,} bytes. On the other machine:\n  python3 {target.name}/install.py")
     say("sha256 of its manifest.json, for a check there (install.py --sha256 SUM):")
     click.echo(install.file_sha256(manifest))
-
-
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "--into", type=click.Path(path_type=Path), help="Install all of the pack there, as its install.py does."
-)
-@click.option("--sha256", default="", metavar="SUM", help="Of manifest.json, as printed by pack.")
-def unpack(folder: Path, into: Path | None, sha256: str) -> None:
-    """FOLDER is the pack; its files are checked first."""
-    from localeval.pack import unpack as unpacking
-
-    folder = whole_path(folder)
-    if into:
-        click.echo(unpacking.install_pack(folder, whole_path(into), sha256))
-        return
-    with draw_progress() as progress:
-        for files in unpacking.unpack(folder, sha256, progress=progress):
-            click.echo(files.path)

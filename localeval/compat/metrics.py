@@ -31,20 +31,6 @@ from localeval.runs.result import SampleResult
 from localeval.samples import ALIASES, Sample
 from localeval.text.display import join_some
 
-try:
-    from langchain_core.runnables import Runnable
-except ImportError:
-
-    class Runnable:  # type: ignore[no-redef]
-        """The methods of LangChain's Runnable that the metrics use, where it is not installed."""
-
-        def _call_with_config(self, call: Callable[..., Any], inputs: Any, _: Any, **options: Any) -> Any:
-            return call(inputs, **options)
-
-        async def ainvoke(self: Any, inputs: Any, config: Any = None, **options: Any) -> Any:
-            return await asyncio.to_thread(self.invoke, inputs, config, **options)
-
-
 LOG = logging.getLogger(__name__)
 
 Model = str | os.PathLike[str]
@@ -77,8 +63,8 @@ def as_columns(source: Any) -> Any:
     return {name: getattr(source, name) for name in ALIASES if hasattr(source, name)} or source
 
 
-class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[misc]
-    """Base class of the metrics; where langchain-core is installed, a Runnable whose runs have its name.
+class OriginalMetric(AbstractContextManager[Any]):
+    """Base class of the metrics.
 
     llm          a `Judge`, which the caller closes; or a catalog name or a path to a GGUF file, which is
                  loaded when it is first needed, shared with other metrics of the same llm, and freed by
@@ -95,7 +81,6 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
     called: ClassVar[str] = ""  # its original name, if that is different
     columns: ClassVar[tuple[str, ...]]
     embedding_model: EmbeddingModel | Model | None = None
-    InputType, OutputType = Any, float  # required by LangChain
 
     def __init__(
         self, llm: Judge | Model | None = None, *, name: str = "", max_retries: int = 1, **options: Any
@@ -124,25 +109,24 @@ class OriginalMetric(Runnable, AbstractContextManager[Any]):  # type: ignore[mis
         """The column in the result of `evaluate`."""
         return self.name
 
-    def invoke(self, inputs: Any, config: Any = None, **options: Any) -> float:
+    def invoke(self, inputs: Any, **options: Any) -> float:
         """Score one sample, 0 to 1; nan if the score is undefined or failed, with the reason logged.
 
-        `config` is LangChain's RunnableConfig, and `options` replace the metric's own.
+        `options` replace the metric's own.
         """
-        score: float = self._call_with_config(self._score, inputs, config, **options)
-        return score
-
-    def _score(self, inputs: Any, **options: Any) -> float:
         sample_result = self.judged(inputs, **options)
         self.log([sample_result])
         return self.number(sample_result.scores[self.column])
+
+    async def ainvoke(self, *arguments: Any, **options: Any) -> float:
+        """Call `invoke` in a thread of its own, so that the event loop is not blocked."""
+        return await asyncio.to_thread(self.invoke, *arguments, **options)
 
     def single_turn_score(self, sample: Any) -> float:
         return self.invoke(sample)
 
     async def single_turn_ascore(self, sample: Any) -> float:
-        score: float = await self.ainvoke(sample)
-        return score
+        return await self.ainvoke(sample)
 
     def judged(self, inputs: Any, timeout: float | None = None, **options: Any) -> SampleResult:
         """Score one sample, and return the score with its records, as `to_original` accepts them.
@@ -300,21 +284,10 @@ class AnswerRelevance(OriginalMetric):
         questions = {"questions": 3} if options.get("relevance") == "ragas" else {}
         return super().read({"relevance": "draws", **questions, **options})
 
-    def invoke(self, inputs: Any, config: Any = None, num_of_gen: int | None = None, **options: Any) -> float:
+    def invoke(self, inputs: Any, num_of_gen: int | None = None, **options: Any) -> float:
         """Score one sample, with `num_of_gen` questions instead of the number in the options."""
-        if isinstance(config, int):  # the original's second argument
-            config, num_of_gen = None, config
         questions = {} if num_of_gen is None else {"questions": num_of_gen}
-        return super().invoke(inputs, config, **questions, **options)
-
-    async def ainvoke(
-        self, inputs: Any, config: Any = None, num_of_gen: int | None = None, **options: Any
-    ) -> float:
-        """Do what `invoke` does, without blocking the event loop."""
-        if isinstance(config, int):  # LangChain reads it before `invoke` does
-            config, num_of_gen = None, config
-        score: float = await super().ainvoke(inputs, config, num_of_gen=num_of_gen, **options)
-        return score
+        return super().invoke(inputs, **questions, **options)
 
     def judge(self) -> Judge:
         judge, model = super().judge(), self.embedding_model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from localeval.errors import InputError
 from localeval.text.display import shorten
-from localeval.text.toml import parse_toml
 
 Kind = Literal["judge", "embedder", "classifier"]
 
@@ -101,7 +101,7 @@ def entries() -> Mapping[str, CatalogEntry]:
 def read_catalog(path: Path) -> Mapping[str, CatalogEntry]:
     """Read a catalog file. Raises InputError if it cannot be read or a field is missing or wrong."""
     try:
-        catalog = _Catalog.model_validate(parse_toml(path.read_text(encoding="utf-8")))
+        catalog = _Catalog.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the model catalog cannot be read ({shorten(error)}).") from error
     return {entry.name: entry for entry in catalog.model}

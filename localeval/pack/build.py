@@ -93,7 +93,7 @@ def build_wheel(build: LlamaBuild) -> Path:
         base = build.version.partition("+")[0]
         run_pip("download", "--no-binary", NAME, "--dest", scratch, f"{NAME}=={base}")
         archive = next(Path(scratch).glob("*.tar.gz"))
-        # Python 3.12 warns without a filter, and the first releases of 3.10 and 3.11 know none.
+        # Python 3.12 warns without a filter, and the first releases of 3.11 know none.
         safely: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
         shutil.unpack_archive(archive, scratch, **safely)
         source = Path(scratch) / archive.name.removesuffix(".tar.gz")

@@ -155,7 +155,6 @@ def pack(contents: PackContents, target: Path) -> Path:
         for model in contents.models:
             _copy_model(model, target / "models")
         shutil.copyfile(install.__file__, target / "install.py")
-        shutil.copyfile(catalog.catalog_path(), target / "catalog.toml")
         files = {
             name: {"size": path.stat().st_size, "sha256": install.file_sha256(path)}
             for path in target.rglob("*")

@@ -70,7 +70,7 @@ def is_safe(name: str) -> bool:
     >>> is_safe("models/a.gguf"), is_safe("models/../../.bashrc"), is_safe("/etc/passwd")
     (True, False, False)
     """
-    return bool(re.fullmatch(r"install\.py|catalog\.toml|(wheels|models)(/[\w+!-][\w.+!-]*)+", name))
+    return bool(re.fullmatch(r"install\.py|(wheels|models)(/[\w+!-][\w.+!-]*)+", name))
 
 
 def check_files(folder: Path, manifest: dict[str, Any], beginning: str = "") -> int:
@@ -141,7 +141,7 @@ def cpu_flags() -> set[str]:
 
 
 def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
-    """Install a pack with checked files into the environment `into`, test it, and unpack the models.
+    """Install a pack with checked files into the environment `into`, test it, and copy the models.
 
     Returns the path of the environment's `localeval`. Raises Refused with the reason if that fails.
     """
@@ -176,8 +176,8 @@ def install(folder: Path, into: Path, manifest: dict[str, Any]) -> Path:
         run("the installed packages do not load here", [python, "-I", "-c", SMOKE])
         marker.write_text(manifest["sha256"] + "\n", encoding="utf-8")
     if manifest["models"]:
-        unpack = [python, "-I", "-m", "localeval", "unpack", str(folder)]
-        exit_code = subprocess.call(unpack, stdout=sys.stderr)  # noqa: S603
+        fetch = [python, "-I", "-m", "localeval", "models", "fetch", "--from", str(folder / "models"), "--"]
+        exit_code = subprocess.call([*fetch, *manifest["models"]], stdout=sys.stderr)  # noqa: S603
         if exit_code:
             raise Refused("the models are not in place; the same command goes on from here.", exit_code)
     return into / "bin" / "localeval"

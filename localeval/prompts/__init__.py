@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +31,6 @@ from pydantic import (
 from localeval.errors import InputError, PromptError
 from localeval.system.arguments import describe
 from localeval.text.display import shorten
-from localeval.text.toml import parse_toml
 
 LANGUAGES = ("en", "zh")
 FENCES = ("documents", "question", "answer", "reference")
@@ -186,7 +186,7 @@ def read_file(path: str | os.PathLike[str], remedy: str, failure: type[InputErro
 def _parse(text: str, where: str) -> Prompt:
     try:
         sha256 = hashlib.sha256(text.encode()).hexdigest()
-        return Prompt.model_validate({**parse_toml(text), "sha256": sha256})
+        return Prompt.model_validate({**tomllib.loads(text), "sha256": sha256})
     except ValidationError as error:
         raise PromptError(f"{where}: {describe(error)}; copy a built-in one and change it.") from error
     except (ValueError, RecursionError) as error:  # no TOML, or no Unicode, or too deep

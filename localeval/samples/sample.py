@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
@@ -21,9 +21,6 @@ from pydantic_core import from_json
 from localeval.errors import InputError
 from localeval.system.arguments import describe
 from localeval.text.display import shorten
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # The field names are those of ragas. Aliases are read, and never written.
 ALIASES: dict[str, tuple[str, ...]] = {

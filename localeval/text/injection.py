@@ -6,12 +6,12 @@ It is noted for the reader and moves no score: the prompts fence such text, and 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
 from localeval.text.display import shorten
-from localeval.text.toml import parse_toml
 
 # Tokens of a chat template, the end of a prompt's fence, a ready-made verdict, an instruction to the judge.
 KINDS = ("chat_tokens", "fence", "verdict", "instruction")
@@ -71,7 +71,7 @@ def _excerpts(text: str, fences: Sequence[str]) -> dict[str, str]:
     return {kind: shorten(visible[max(0, start - 20) : start + 120], 120) for kind, start in ordered.items()}
 
 
-_CONFIG = parse_toml(resources.files("localeval.text").joinpath("injection.toml").read_text("utf-8"))
+_CONFIG = tomllib.loads(resources.files("localeval.text").joinpath("injection.toml").read_text("utf-8"))
 
 
 def _expand(pattern: str | list[str]) -> str:

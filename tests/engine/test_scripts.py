@@ -4,6 +4,7 @@ import gc
 import importlib
 import shutil
 import subprocess
+import tomllib
 import tracemalloc
 from pathlib import Path
 from types import ModuleType
@@ -27,7 +28,7 @@ def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.mark.parametrize("plan", sorted(ROOT.glob("scripts/experiments/*.toml")), ids=lambda plan: plan.stem)
 def test_every_variant_finds_what_it_changes(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = script("experiment", monkeypatch)
-    rows = experiment.parse_toml(plan.read_text(encoding="utf-8"))["variant"]
+    rows = tomllib.loads(plan.read_text(encoding="utf-8"))["variant"]
     variants = [experiment.Variant(**row) for row in rows]
     assert len({v.name for v in variants}) == len(variants) > 1
     for variant in variants:

@@ -2,7 +2,6 @@
 
 import ast
 import ensurepip
-import errno
 import json
 import platform
 import re
@@ -15,23 +14,20 @@ from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 from packaging.specifiers import SpecifierSet
 
-from localeval import models
 from localeval.cli.pack import pack as pack_command
-from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing, PackBroken
+from localeval.errors import DownloadFailed, InputError, ModelBroken, ModelMissing
 from localeval.models import catalog, resolve
 from localeval.models.files import remember_sha256
 from localeval.pack import install
 from localeval.pack.build import NO_AMX, PORTABLE, LlamaBuild, build_wheel, needed_glibc
 from localeval.pack.collect import PackContents, choose_contents, default_models, pack
-from localeval.pack.unpack import install_pack, unpack
 from tests.commands import said
-from tests.loopback import BYTES, FILE, HUB, SHA256, loopback_hub, move_in, toml_row, write_wheel
+from tests.loopback import BYTES, FILE, HUB, SHA256, move_in, toml_row, write_wheel
 
 PACKAGES = ("numpy", "outlines_core", "pysbd", "sentence_transformers", "sklearn")  # install.py imports them
 LLAMA = version("llama-cpp-python").partition("+")[0]
@@ -115,7 +111,7 @@ def test_a_pack_is_what_its_manifest_says_and_nothing_else(original: Path) -> No
     manifest = json.loads((original / "manifest.json").read_text())
     check(original)
     assert manifest["files"][f"models/{FILE}"] == {"size": len(BYTES), "sha256": SHA256}
-    assert {f"models/{FILE}", "install.py", "catalog.toml"} < manifest["files"].keys()
+    assert {f"models/{FILE}", "install.py"} < manifest["files"].keys()
     assert (manifest["models"], manifest["packages"]["llama-cpp-python"]) == (["tiny"], f"{LLAMA}+portable")
     assert manifest["llama"]["flags"] == ["-DGGML_NATIVE=OFF", "-DGGML_OPENMP=ON", "-DLLAVA_BUILD=OFF"]
     assert (original / "install.py").read_bytes() == Path(install.__file__).read_bytes()
@@ -234,7 +230,7 @@ def test_the_glibc_that_a_compiled_wheel_needs_is_its_newest_symbols(tmp_path: P
 def test_the_plan_is_what_is_installed_here_with_torchs_cpu_build(tmp_path: Path) -> None:
     chosen = choose_contents([], LlamaBuild())
     requires = [each for each in distribution("localeval").requires or [] if "extra" not in each]
-    needed = {re.split(r"[^\w-]", each)[0] for each in requires} - {"llama-cpp-python", "tomli"}
+    needed = {re.split(r"[^\w-]", each)[0] for each in requires} - {"llama-cpp-python"}
     assert needed <= chosen.wheels.keys()
     assert chosen.wheels["numpy"] == version("numpy")
     assert not {"localeval", "llama-cpp-python", "pytest", "ruff"} & chosen.wheels.keys()
@@ -306,7 +302,8 @@ def test_the_installer_mends_half_an_environment_and_keeps_a_whole_one(packed: P
     (into / install.MARKER).write_text("unfinished\n")  # as an interruption leaves it
     (into / "half").touch()
     assert f"{disk}/bin/localeval doctor" in run_installer(packed, "--models", store, home=home)[0]
-    assert (store / "asked").read_text() == f"unpack {packed}"  # the packed localeval places the models
+    # The packed localeval copies the models.
+    assert (store / "asked").read_text() == f"models fetch --from {packed}/models -- tiny"
     assert list(into.glob("lib/python*/site-packages/numpy.py"))
     assert not (into / "half").exists()
     assert "made of this pack already" in run_installer(packed, "--models", store, home=home)[1]
@@ -353,24 +350,3 @@ def test_an_unsound_or_unfit_manifest_is_told(packed: Path, spoil: Any, message:
     with pytest.raises(install.Refused, match=message) as refused:
         install.check_machine(install.read_manifest(packed, sha256))
     assert refused.value.exit_code == code
-
-
-def test_unpack_places_the_models_and_a_full_disk_is_told_with_the_folder(
-    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    full = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr(install, "install", Mock(side_effect=full))
-    new = tmp_path / "new"
-    assert said(InputError, install_pack, packed, new).startswith(f"{new}: No space left")
-    (tmp_path / "there").mkdir()
-    store = move_in(monkeypatch, tmp_path / "there", toml_row("tiny", HUB))  # which is another machine's
-    with loopback_hub(tiny__gguf=BYTES) as hub:
-        monkeypatch.setenv("LOCALEVAL_HUB", hub.url)
-        assert [files.name for files in unpack(packed)] == ["tiny"]
-        assert models.resolve("tiny").path.read_bytes() == BYTES
-        before = (store / FILE).stat().st_ino
-        unpack(packed)
-        assert (store / FILE).stat().st_ino == before
-        flip(packed / "models" / FILE)
-        assert FILE in said(PackBroken, unpack, packed)
-        assert hub.asked == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
@@ -13,7 +14,6 @@ from markupsafe import Markup
 from localeval.judgements import heads
 from localeval.judgements.calibration import Calibration
 from localeval.metrics import METRICS, REASONS
-from localeval.text.toml import parse_toml
 
 if TYPE_CHECKING:
     from localeval.metrics.signature import Signature
@@ -31,7 +31,7 @@ def own_file(name: str) -> str:
 @lru_cache
 def labels() -> dict[str, dict[str, Any]]:
     """Read labels.toml: language -> key -> words; "metrics" and "reasons" are tables in each language."""
-    tables: dict[str, dict[str, Any]] = parse_toml(own_file("labels.toml"))
+    tables: dict[str, dict[str, Any]] = tomllib.loads(own_file("labels.toml"))
     return tables
 
 
