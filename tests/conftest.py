@@ -15,8 +15,6 @@ from localeval.system.offline import SWITCHES
 from tests.steady import SteadyEngine, steady_judge
 from tests.tiny import write_tiny_model
 
-SHIPPED_METRICS = ["faithfulness", "answer_relevance", "context_relevance", "context_precision"]
-
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -65,4 +63,4 @@ def judge() -> Iterator[Judge]:
 @pytest.fixture(scope="session")
 def shipped(judge: Judge) -> Result:
     """The shipped example, judged once for all tests that look at it."""
-    return evaluate(str(resources.files("localeval") / "examples" / "answers.jsonl"), SHIPPED_METRICS, judge)
+    return evaluate(str(resources.files("localeval") / "examples" / "answers.jsonl"), judge=judge)

@@ -37,12 +37,12 @@ def test_the_shipped_samples_come_in_the_expected_order(shipped: Result, file: s
 
 
 def test_another_process_gives_the_same_records_in_reversed_order(shipped: Result, tmp_path: Path) -> None:
-    """There with faithfulness alone and worked examples computed anew; here with other metrics in the run."""
+    """There with faithfulness alone and worked examples from the cache; here with other metrics in the run."""
     data = tmp_path / "reversed.jsonl"
     lines = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:4]
     data.write_text("".join(reversed(lines)), encoding="utf-8")  # three are asked about, one is read
     command = [sys.executable, "-m", "localeval", "evaluate", str(data), "-o", str(tmp_path / "run")]
-    command += ["-m", "faithfulness", "-q", "--no-cache-prefix"]
+    command += ["-m", "faithfulness", "-q"]
     subprocess.run(command, check=True, capture_output=True)
     there = load(tmp_path / "run").to_dict()["samples"]
     here = [_faithfulness_of(sample) for sample in json.loads(shipped.to_json())["samples"]]
@@ -119,6 +119,19 @@ def test_a_claim_in_other_words_is_judged_by_what_it_says(judge: Judge, claim: s
     value = judge.score("faithfulness", sample).value
     assert value is not None
     assert value == 1.0 if right else value <= 0.5
+
+
+def test_a_useful_context_is_worth_more_before_a_useless_one(judge: Judge) -> None:
+    question, useful, _ = CLAIMS["In March 1879."]
+    useless = "The harbour of Arl has a pier of stone, where ferries land every day in summer."
+    values = [
+        judge.score(
+            "context_precision",
+            {"user_input": question, "reference": "In March 1879.", "retrieved_contexts": contexts},
+        ).value
+        for contexts in ([useful, useless], [useless, useful])
+    ]
+    assert values == [1, 1 / 2]
 
 
 @pytest.mark.parametrize("answer", ["1967", "1962", "不清楚。"])
