@@ -37,7 +37,7 @@ def test_the_shipped_samples_come_in_the_expected_order(shipped: Result, file: s
 
 
 def test_another_process_gives_the_same_records_in_reversed_order(shipped: Result, tmp_path: Path) -> None:
-    """There with faithfulness alone and worked examples from the cache; here with other metrics in the run."""
+    """There faithfulness alone and worked examples from the cache; here with other metrics in the run."""
     data = tmp_path / "reversed.jsonl"
     lines = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:4]
     data.write_text("".join(reversed(lines)), encoding="utf-8")  # three are asked about, one is read
