@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -124,5 +124,4 @@ for _metric in (
            "statements of the response that the reference supports and the contexts do not / all of them"),
 ):
     register(_metric)
-register(replace(METRICS["context_recall"], name="claim_recall", definition="another name of context_recall"))
 # fmt: on

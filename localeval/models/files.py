@@ -232,11 +232,8 @@ def file_sha256(path: Path, read_again: bool = False) -> str:
 
 def hash_file(path: Path) -> str:
     """Compute the file's sha256 by reading all of it."""
-    sha256 = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            sha256.update(block)
-    return sha256.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def remember_sha256(path: Path, sha256: str) -> None:

@@ -1,4 +1,4 @@
-"""Start Python processes that import nothing from the current folder."""
+"""Start Python processes that import nothing from the user's current folder, which `-P` leaves out."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import os
 import sys
 from pathlib import Path
 
-# `-m` and `-c` import first from the current folder, the user's: a `pip.py` there would be run. (Python 3.10
-# has no -P, and in another working folder pip would not find the relative paths of its settings.)
-_CLEAN = "import sys; sys.path[:] = [path for path in sys.path if path]\n"
-_MODULE = "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
-
 
 def module(name: str, *arguments: str) -> list[str]:
-    """Return the command that runs a module with these arguments, as `-m` does."""
-    return code(_MODULE, name, *arguments)
+    """Return the command that runs a module with these arguments."""
+    return [sys.executable, "-P", "-m", name, *arguments]
 
 
 def code(text: str, *arguments: str) -> list[str]:
-    """Return the command that runs this program text, as `-c` does."""
-    return [sys.executable, "-c", _CLEAN + text, *arguments]
+    """Return the command that runs this program text with these arguments."""
+    return [sys.executable, "-P", "-c", text, *arguments]
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -59,7 +59,7 @@ def test_the_async_ways_give_what_the_others_give() -> None:
 def test_with_more_metrics_than_fit_a_screen_the_table_has_a_row_for_each_metric() -> None:
     sample = {**SAMPLES[0], "reference": "Tea grows.", "user_input": "What grows?"}
     answers = [*YES, {"statements": ["Tea grows."]}, {"verdict": 0.9}, {"verdict": 0.8}, {"verdict": 0.2}]
-    names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "hallucination"]
+    names = ["faithfulness", "context_recall", "self_knowledge", "factual_correctness", "hallucination"]
     lines = str(evaluate([sample], names, fake_judge(FakeEngine(answers)))).splitlines()
     assert ["hallucination", "0.000", "-", "0.050", "-", "1", "0", "0"] in [line.split() for line in lines]
 

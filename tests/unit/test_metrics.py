@@ -193,12 +193,12 @@ def test_all_metrics_together_make_no_judgement_twice() -> None:
     each_in_the_other = [{"verdict": 0.8}, {"verdict": 0.3}]
     engine = FakeEngine([*of_response, *of_reference, *each_in_the_other])
     sample = {**FULL, "response": response, "reference": reference}
-    names = ["faithfulness", "context_recall", "claim_recall", "factual_correctness", "noise_sensitivity"]
+    names = ["faithfulness", "context_recall", "factual_correctness", "noise_sensitivity"]
     names += ["hallucination", "self_knowledge"]
     judge = fake_judge(engine)
     values = [score.value for score in evaluate([sample], names, judge).scores[0].values()]
     judge.close()  # raises if an answer is left over
-    assert values == [1, 0, 0, 0, 0, 0, 0]
+    assert values == [1, 0, 0, 0, 0, 0]
 
 
 def test_hhem_decides_where_it_is_asked_to_and_where_judge_and_hhem_differ_is_listed() -> None:

@@ -21,7 +21,7 @@ from localeval.engine.interface import EngineError
 from localeval.metrics import METRICS, REASONS
 from localeval.report import html
 from localeval.report.html.detail import detail
-from localeval.report.html.shown import labels
+from localeval.report.html.translations import labels
 from localeval.report.tables import SCORES, STATEMENTS, cell
 from localeval.testing import FakeEngine, fake_judge
 from localeval.text.display import printable_lines

@@ -20,7 +20,7 @@ import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from localeval.prompts import FENCES
-from localeval.report.html import shown
+from localeval.report.html import translations
 from localeval.report.html.detail import LONGEST_STATEMENT, LONGEST_TEXT, detail
 from localeval.report.text import misread, number, span
 from localeval.system.files import atomic_write, writing_to
@@ -75,14 +75,14 @@ def pieces(result: Result, title: str = "") -> Iterator[str]:
         title=title,
         language="zh" if 2 * listed.languages["zh"] > len(result.samples) else "en",
         lower=lower,
-        agreement=shown.known_agreement(result.signature),
+        agreement=translations.known_agreement(result.signature),
         listed=listed,
         misread=misread(result),
         differ=differ,
         most_named=MOST_NOTED,
         details=details,
         cut_at=cut_at if listed.is_cut else 0,
-        data=shown.for_script(data),
+        data=translations.for_script(data),
     )
 
 
@@ -140,7 +140,7 @@ def _listing(result: Result, lower: Mapping[str, bool], split: Collection[str], 
                 row.append(reasons.setdefault((score.status, printable(score.reason)), len(reasons)))
             else:
                 row.append([float(number(score.value)), float(number(score.soft))])  # as tables show them
-        rows.append(shown.for_script(row))
+        rows.append(translations.for_script(row))
     return _Listing(order, rows, list(reasons), attacks, languages, tenths, is_cut)
 
 
@@ -173,14 +173,16 @@ def _digest(text: str) -> str:
 def _environment() -> Environment:
     """Return Jinja with the page's files, words and filters; every value in a template is escaped."""
     environment = Environment(
-        loader=FunctionLoader(shown.own_file),
+        loader=FunctionLoader(translations.own_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(t=shown.in_both_languages, words=shown.words, definition=shown.definition)
-    environment.globals.update(reason=shown.reason, file=shown.own_file)
+    environment.globals.update(
+        t=translations.in_both_languages, words=translations.words, definition=translations.definition
+    )
+    environment.globals.update(reason=translations.reason, file=translations.own_file)
     environment.globals.update(longest_text=LONGEST_TEXT, longest_statement=LONGEST_STATEMENT)
     environment.filters.update(shown=printable_lines, shorten=shorten)
     environment.filters.update(number=number, span=span, digest=_digest, digits=digits)
