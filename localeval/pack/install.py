@@ -73,10 +73,10 @@ def is_safe(name: str) -> bool:
     return bool(re.fullmatch(r"install\.py|(wheels|models)(/[\w+!-][\w.+!-]*)+", name))
 
 
-def check_files(folder: Path, manifest: dict[str, Any], beginning: str = "") -> int:
-    """Check the files whose names start with `beginning`, and return their bytes. Refused names a bad one."""
-    files = {name: file for name, file in sorted(manifest["files"].items()) if name.startswith(beginning)}
-    for name, expected in files.items():
+def check_files(folder: Path, manifest: dict[str, Any]) -> int:
+    """Check every file of the pack, and return their bytes. Refused names the first bad one."""
+    files: dict[str, Any] = manifest["files"]
+    for name, expected in sorted(files.items()):
         path = folder / name
         if not path.is_file() or file_sha256(path) != expected["sha256"]:
             raise Refused(
