@@ -38,12 +38,12 @@ class LiveLine:
         self.bar = _bar(title) if not self._quiet and sys.stderr.isatty() else None
         self._last_line = clock()
         self._sizes: list[int] = []  # cumulative sizes of the samples, from 0
-        self._ends = deque([(clock(), 0)], LAST_SAMPLES + 1)  # (time, cumulative size) of finished samples
+        # (time, cumulative size) of finished samples; the first one waits for the model's weights, too
+        self._ends = deque[tuple[float, int]](maxlen=LAST_SAMPLES + 1)
         self._sums: dict[str, tuple[float, int]] = {}
 
     def begin(self, plan: Plan) -> None:
         """Show the plan of the run; nothing is shown before this or the first sample."""
-        self._ends[0] = (self._clock(), 0)
         for line in [] if self._quiet else plan.summary():
             say(line)
         self._draw(0, plan.samples, "")
@@ -73,9 +73,9 @@ class LiveLine:
 
     def time_left(self) -> str:
         """Estimate the time left by the size and pace of the last samples; "" while it is unknown."""
-        (start, before), (now, after) = self._ends[0], self._ends[-1]
-        if after <= before:
+        if len(self._ends) < 2:
             return ""
+        (start, before), (now, after) = self._ends[0], self._ends[-1]
         seconds = round((now - start) * (self._sizes[-1] - after) / (after - before))
         minutes = f"{seconds // 3600}:{seconds // 60 % 60:02}" if seconds >= 3600 else f"{seconds // 60}"
         return f"about {minutes}:{seconds % 60:02} left"

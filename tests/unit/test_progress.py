@@ -18,8 +18,10 @@ def test_time_left_follows_the_characters_and_the_pace_of_the_last_ten_samples()
     now = 100.0
     line = LiveLine("Evaluating", quiet=True, clock=lambda: now)
     line.begin(PLAN)
+    now += 500  # the first sample waits for the model, which says nothing of the others
+    line.took(1, SAMPLES, {})
     assert line.time_left() == ""
-    for done in range(1, 21):  # these come from the journal, in no time
+    for done in range(2, 21):  # these come from the journal, in no time
         line.took(done, SAMPLES, {})
     for done in range(21, 31):
         now += 60
@@ -50,6 +52,7 @@ def test_a_terminal_has_one_line_drawn_again_with_the_count_and_the_time_left(
     monkeypatch.setenv("COLUMNS", str(columns))
     with live_line() as line:
         line.begin(PLAN)
+        line.took(9, SAMPLES, {})
         line.took(10, SAMPLES, {"[bold]mine": GOOD, "a_metric_with_a_long_name": GOOD, "a_third": GOOD})
     stderr = capsys.readouterr().err
     assert "Plan: 40 samples." in stderr
