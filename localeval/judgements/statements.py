@@ -199,8 +199,9 @@ class StatementFilter:
         >>> answer.invents("It was completed in 1889."), answer.invents("The year of completion is 1889.")
         (False, False)
         """
-        words = [found[0] for found in TERM.finditer(statement) if found.start() or found[0][0].isdigit()]
-        names = [word for word in words if word[0].isdigit() or word[0].isupper()]
+        names = [word for word in TERM.findall(statement) if word[0].isdigit() or word[0].isupper()]
+        if names and names[0][0].isupper() and statement.startswith(names[0]):
+            del names[0]  # any sentence begins with a capital
         if not self._known.issuperset(map(str.lower, names + _SUBJECT.findall(statement))):
             return True
         return any(map(self._known.isdisjoint, _THREE_PAIRS.findall(statement)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from itertools import chain, repeat
 from types import SimpleNamespace
@@ -82,6 +83,7 @@ def _verdicts(name: str, records: Mapping[str, Any]) -> Iterator[tuple[Any, ...]
                 yield sentence, verdict.statement, verdict, numbers, reason
 
 
+@lru_cache(maxsize=64, typed=True)  # rows of a sample repeat its texts
 def cell(content: Cell) -> Cell:
     """Put an apostrophe before text that a spreadsheet would read as a formula.
 

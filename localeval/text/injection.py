@@ -63,7 +63,7 @@ def _excerpts(text: str, fences: Sequence[str]) -> dict[str, str]:
             break
         opened.add(tag[2])
     for kind, words, pattern in _PATTERNS:
-        if kind not in starts and any(word in lower for word in words):
+        if kind not in starts and any(map(lower.__contains__, words)):
             match = pattern.search(lower)
             if match:
                 starts[kind] = match.start()

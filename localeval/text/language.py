@@ -67,7 +67,7 @@ def language(text: str, question: str = "") -> str:
     too_short = len(words) < _MIN_WORDS or sum(map(len, words)) < _MIN_LETTERS
     if too_short and not _LOWER_CASE.search(text) and script(question) == "han":
         return "zh"
-    if too_short or sum(word in _ENGLISH for word in words) >= 0.1 * len(words):
+    if too_short or sum(map(_ENGLISH.__contains__, words)) >= 0.1 * len(words):
         return "en"
     return "other" if dict(_detector().rank(text))["en"] < _MIN_ENGLISH else "en"
 

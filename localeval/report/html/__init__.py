@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import random
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +25,7 @@ from localeval.report.text import misread, number, span
 from localeval.system.files import atomic_write, writing_to
 from localeval.text.display import digits, printable, printable_lines, shorten
 from localeval.text.injection import Injection, find_injections
-from localeval.text.language import language
+from localeval.text.language import script
 
 if TYPE_CHECKING:
     from localeval.metrics import Score
@@ -73,7 +72,7 @@ def pieces(result: Result, title: str = "") -> Iterator[str]:
     return page.generate(
         result=result,
         title=title,
-        language="zh" if 2 * listed.languages["zh"] > len(result.samples) else "en",
+        language="zh" if 2 * listed.chinese > len(result.samples) else "en",
         lower=lower,
         agreement=translations.known_agreement(result.signature),
         listed=listed,
@@ -94,6 +93,7 @@ class _Listing(NamedTuple):
              response, flags, then for each metric [value, soft] or an index into `reasons`]
     reasons  the different (status, reason) of scores without a value
     attacks  index of a sample -> passages that read like an attack
+    chinese  number of samples in Chinese
     tenths   metric -> number of its values in each tenth of 0 to 1
     is_cut   whether a question or a response in a row is not whole
     """
@@ -102,19 +102,19 @@ class _Listing(NamedTuple):
     rows: list[str]
     reasons: list[tuple[str, str]]
     attacks: dict[int, list[Injection]]
-    languages: Counter[str]
+    chinese: int
     tenths: dict[str, list[int]]
     is_cut: bool
 
 
 def _listing(result: Result, lower: Mapping[str, bool], split: Collection[str], cut_at: int) -> _Listing:
     """Examine all samples, and write the rows of the worst, with texts cut at `cut_at` bytes."""
-    attacks, languages = dict[int, list[Injection]](), Counter[str]()
+    attacks, chinese = dict[int, list[Injection]](), 0
     tenths = {name: [0] * 10 for name in result.metrics}
     badness = np.empty((len(result.samples), 3))
     for i, sample_result in enumerate(result.samples):
         sample, scores = sample_result.sample, sample_result.scores
-        languages[language(f"{sample.user_input or ''} {sample.response or ''}")] += 1
+        chinese += script(f"{sample.user_input or ''} {sample.response or ''}") == "han"
         if injections := find_injections(sample, FENCES):
             attacks[i] = injections
         for name in result.metrics:
@@ -141,7 +141,7 @@ def _listing(result: Result, lower: Mapping[str, bool], split: Collection[str], 
             else:
                 row.append([float(number(score.value)), float(number(score.soft))])  # as tables show them
         rows.append(translations.for_script(row))
-    return _Listing(order, rows, list(reasons), attacks, languages, tenths, is_cut)
+    return _Listing(order, rows, list(reasons), attacks, chinese, tenths, is_cut)
 
 
 def _badness(scores: Mapping[str, Score], lower: Mapping[str, bool]) -> tuple[float, float, float]:
