@@ -39,7 +39,7 @@ COMMANDS = {
     "fit": ("card", "Fit a head to labelled answers."),
     "merge": ("runs", "Merge the shards of a run."),
     "models": ("models", "List, fetch, verify and locate model files."),
-    "pack": ("pack", "Collect all that a machine without a network needs."),
+    "pack": ("models", "Collect all that a machine without a network needs."),
     "report": ("runs", "Print the table of a run, and write its HTML page."),
     "rescore": ("runs", "Score a run again, without a model."),
     "score": ("evaluate", "Score one sample, given as options."),
