@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,9 +19,9 @@ from localeval.text.claims import extract_claims, has_content, is_claim
 from localeval.text.display import one_line
 from localeval.text.language import strip_thinking
 from localeval.text.numbers import counts
-from localeval.text.overlap import TERM, long_numbers, omits_content, shared_weight, term_positions, terms
+from localeval.text.overlap import STOP, TERM, long_numbers, omits_content, terms
 
-VERSION = "13"
+VERSION = "14"
 
 _WORD = re.compile(r"[㐀-鿿豈-﫿]|[^\W㐀-鿿豈-﫿]+")
 # Words that change what a statement means. The t is that of "can't", 几 and 差 are those of 几乎 and 差点.
@@ -36,7 +35,8 @@ _SUBJECT = re.compile(r"^(?:The|An?) ([^\W\d_]+)\b(?! of\b)")  # "the height of"
 _PAIR = "([㐀-鿿豈-﫿]{2})"
 _THREE_PAIRS = re.compile(f"(?={_PAIR})(?=.{_PAIR})(?=..{_PAIR})")
 _ARTICLES = frozenset(("the", "a", "an"))
-WHOLE_CLAUSE = 8  # terms; a name that replaces a pronoun has fewer
+LEFT_OUT = 0.35  # share of the words of a sentence below which a statement leaves out most of them
+WHOLE_CLAUSE = 8  # words; a name that replaces a pronoun has fewer
 
 
 class SentenceStatements(Record):
@@ -139,12 +139,11 @@ class StatementFilter:
 
     def __init__(self, sentences: Sequence[str], question: str = "", text: str = "") -> None:
         self._sentences, self._question = sentences, question
-        self._terms = [terms(sentence) for sentence in sentences]
-        self._positions = term_positions(self._terms)
-        # A term that occurs in many sentences says little about any of them.
-        counts = Counter(chain(*self._terms, terms(question)))
-        self._weights = {term: math.log(1 + len(self._terms) / count) for term, count in counts.items()}
-        self._known = terms(text) | self._weights.keys()
+        sentence_terms = [terms(sentence) for sentence in sentences]
+        counts = Counter(chain(*sentence_terms, terms(question)))
+        # The words by which sentences are told apart: that no other sentence has, nor the question.
+        self._distinctive = [{t for t in of_one if counts[t] == 1} - STOP for of_one in sentence_terms]
+        self._known = terms(text) | counts.keys()
 
     def choose(self, i: int, reply: Reply[StatementsReply]) -> tuple[Sequence[str], str]:
         """Return the statements of sentence `i`, and why they are not as the model wrote them (or "").
@@ -171,22 +170,20 @@ class StatementFilter:
     def strays(self, statement: str, i: int) -> bool:
         """Return whether a statement that was written for sentence `i` says what another sentence says.
 
-        Either it leaves out most of what is special in its own sentence and has more of another one, or it
-        adds a whole clause of another sentence to its own. A name that replaces a pronoun is neither.
+        It has more of the words that only the other sentence has than of those that only its own has; and it
+        leaves out most of its own, or adds a whole clause. A name that replaces a pronoun is neither.
 
-        >>> StatementFilter(["The colours are:", "Red is warm.", "Blue is cold."]).strays("Red is warm.", 0)
-        True
+        >>> answer = StatementFilter(["The mill was built in 1820.", "It is made of oak."], "How old is it?")
+        >>> answer.strays("The mill was made of oak.", 0), answer.strays("The mill is made of oak.", 1)
+        (True, False)
         >>> StatementFilter(["Ann Lee came in May.", "She left."]).strays("Ann Lee left.", 1)
         False
         """
-        statement_terms, own_terms = terms(statement), self._terms[i]
-        shared = shared_weight(statement_terms, len(self._terms), self._positions, self._weights)
-        own_weight, shared[i] = shared[i], 0.0
-        highest = max(shared)
-        leaves_out = own_weight < 0.35 * self._weight(own_terms) and highest > own_weight
-        other = self._terms[shared.index(highest)] if highest else frozenset[str]()
-        clause = (statement_terms & other) - own_terms
-        return leaves_out or (len(clause) >= WHOLE_CLAUSE and self._weight(clause) > own_weight)
+        statement_terms = terms(statement)
+        shared = [len(words & statement_terms) for words in self._distinctive]
+        own, shared[i] = shared[i], 0
+        other, leaves_out = max(shared), own < LEFT_OUT * len(self._distinctive[i])
+        return other > own and (leaves_out or other >= WHOLE_CLAUSE)
 
     def invents(self, statement: str) -> bool:
         """Return whether a statement has a name, number or subject that neither text nor question has.
@@ -205,10 +202,6 @@ class StatementFilter:
         if not self._known.issuperset(map(str.lower, names + _SUBJECT.findall(statement))):
             return True
         return any(map(self._known.isdisjoint, _THREE_PAIRS.findall(statement)))
-
-    def _weight(self, text_terms: frozenset[str]) -> float:
-        """Sum the weights of terms of the text, in sorted order, so that the bits are always the same."""
-        return sum(self._weights[term] for term in sorted(text_terms))
 
 
 def _without_duplicates(lists: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:

@@ -106,17 +106,20 @@ def rank_sentences(
     if not statements:
         return []  # no index is needed
     stated = frozenset[str]().union(*map(terms, statements))
-    positions = term_positions([terms(s.text) & stated for s in sentences])
+    positions = defaultdict[str, list[int]](list)
+    for i, sentence in enumerate(sentences):
+        for term in terms(sentence.text) & stated:
+            positions[term].append(i)
     weight = {term: math.log(1 + len(sentences) / len(indices)) for term, indices in positions.items()}
     unknown_weight = math.log(1 + len(sentences))  # the weight of a term in one sentence
     results = []
     for statement in statements:
         uncovered, chosen = terms(statement), list[int]()
         min_gain = LEAST_ADDED * math.fsum(weight.get(term, unknown_weight) for term in uncovered)
-        shared = shared_weight(uncovered, len(sentences), positions, weight)
+        shared = _shared_weight(uncovered, len(sentences), positions, weight)
         candidates = [i for i, value in enumerate(shared) if value > 0]
         while candidates and len(chosen) < number:
-            gains = shared_weight(uncovered, len(sentences), positions, weight) if chosen else shared
+            gains = _shared_weight(uncovered, len(sentences), positions, weight) if chosen else shared
             keys = {i: (gains[i], shared[i]) for i in candidates}
             best = max(candidates, key=keys.__getitem__)  # the first of equals
             if chosen and gains[best] < min_gain:
@@ -128,16 +131,7 @@ def rank_sentences(
     return results
 
 
-def term_positions(terms_of: Sequence[frozenset[str]]) -> Mapping[str, Sequence[int]]:
-    """Map each term to the indices of the sentences that have it, in order."""
-    positions = defaultdict[str, list[int]](list)
-    for i, sentence_terms in enumerate(terms_of):
-        for term in sentence_terms:
-            positions[term].append(i)
-    return positions
-
-
-def shared_weight(
+def _shared_weight(
     required: frozenset[str], number: int, positions: Mapping[str, Sequence[int]], weight: Mapping[str, float]
 ) -> list[float]:
     """Return for each of `number` sentences the weight of the terms of `required` that it has, 0 for none."""
