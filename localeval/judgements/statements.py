@@ -173,6 +173,8 @@ class StatementFilter:
         It has more of the words that only the other sentence has than of those that only its own has; and it
         leaves out most of its own, or adds a whole clause. A name that replaces a pronoun is neither.
 
+        >>> StatementFilter(["The colours are:", "Red is warm.", "Blue is cold."]).strays("Red is warm.", 0)
+        True
         >>> answer = StatementFilter(["The mill was built in 1820.", "It is made of oak."], "How old is it?")
         >>> answer.strays("The mill was made of oak.", 0), answer.strays("The mill is made of oak.", 1)
         (True, False)
