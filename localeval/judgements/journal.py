@@ -1,6 +1,6 @@
 """The journal: one judgement a line, as JSON with a checksum, under a digest of all that can change it.
 
-    {"key": "...", "judgement": "support", "sample": "42", "cost": {...}, "record": {...}, "check": "..."}
+    {"key":"...","judgement":"support","sample":"42","cost":{...},"record":{...}, "check": "..."}
 
 A line is written before the next judgement begins, and synced to the disk once a second. (Workers send a line
 when it is made, those of a cluster when its sample is done.) A damaged line stays where it is; its number is
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from localeval.errors import FolderError, InputError
 from localeval.judgements import JUDGEMENTS, Failure, JudgeContext, Judgement
@@ -34,14 +35,17 @@ JOURNAL, LOCK = "journal.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
 MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
-_HEAD = b'{"key": "'
+_HEAD = b'{"key":'
 _CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
 
 
 def line_of(entry: Mapping[str, Any]) -> bytes:
     """Return an entry as a line of the journal; its first item must be the key."""
-    body = json.dumps(entry, ensure_ascii=False)[:-1].encode("utf-8", "surrogatepass")
+    try:
+        body = to_json(entry)[:-1]  # five times as fast as json
+    except ValueError:  # half a character, which a model wrote
+        body = json.dumps(entry, ensure_ascii=False)[:-1].encode("utf-8", "surrogatepass")
     return body + _tail(body)
 
 
@@ -73,7 +77,7 @@ class JournalFile:
             with self._open() as file:
                 for number, line in enumerate(file, 1):
                     if is_whole(line):
-                        self.add(line[len(_HEAD) :].partition(b'"')[0].decode(), len(line))
+                        self.add(line.split(b'"', 4)[3].decode(), len(line))
                     else:
                         self.damaged.append(number)
                         self.size += len(line) if line.endswith(b"\n") else 0

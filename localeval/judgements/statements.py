@@ -198,6 +198,8 @@ class StatementFilter:
         >>> answer.invents("It was completed in 1889."), answer.invents("The year of completion is 1889.")
         (False, False)
         """
+        if terms(statement) <= self._known:
+            return False
         names = [word for word in TERM.findall(statement) if word[0].isdigit() or word[0].isupper()]
         if names and names[0][0].isupper() and statement.startswith(names[0]):
             del names[0]  # any sentence begins with a capital

@@ -117,23 +117,32 @@ def compute_all(
     return {m.name: undefined_reason(m, sample) or compute(m, records, options, curves) for m in metrics}
 
 
-def summarize(scores: Iterable[Score]) -> Summary:
-    """Average the scored samples only; the others are counted, never averaged in.
+def summarize(metrics: Iterable[str], samples: Iterable[Mapping[str, Score]]) -> dict[str, Summary]:
+    """Average each metric over the scored samples only; the others are counted, never averaged in.
+
+    `samples` are read once: each may be read from a disk.
 
     >>> scored, failed = [Score(1.0, 0.9), Score(0.5, 0.4)], [Score.failed("timeout")] * 2
-    >>> summary = summarize([*scored, Score.undefined("no_contexts"), *failed])
+    >>> scores = [*scored, Score.undefined("no_contexts"), *failed]
+    >>> summary = summarize(["mine"], ({"mine": score} for score in scores))["mine"]
     >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.375, 0.875)
     """
+    collected = {name: (array("d"), array("d"), Counter[str]()) for name in metrics}
+    for scores in samples:
+        for name, (values, softs, count) in collected.items():
+            score = scores[name]
+            count[score.status] += 1
+            if score.value is not None:
+                values.append(score.value)
+            if score.soft is not None:
+                softs.append(score.soft)
+    return {name: _summary(*numbers) for name, numbers in collected.items()}
+
+
+def _summary(values: Sequence[float], softs: Sequence[float], count: Counter[str]) -> Summary:
     from localeval.metrics.statistics import bootstrap_ci
 
-    values, softs, count = array("d"), array("d"), Counter[str]()
-    for score in scores:
-        count[score.status] += 1
-        if score.value is not None:
-            values.append(score.value)
-        if score.soft is not None:
-            softs.append(score.soft)
     return Summary(
         _mean(values),
         _mean(softs),

@@ -105,11 +105,12 @@ class Prompt(BaseModel):
         schema is in `others`.
         """
         key = (item, schema, *others.items())
-        if key not in self._prefixes:
+        prefixes = self._prefixes  # once: pydantic finds private attributes slowly
+        if key not in prefixes:
             fields = {kind: [*model.model_fields] for kind, model in {item: schema, **others}.items()}
             turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
-            self._prefixes[key] = PromptPrefix(self.system, tuple(turns))
-        return self._prefixes[key]
+            prefixes[key] = PromptPrefix(self.system, tuple(turns))
+        return prefixes[key]
 
     def turns(
         self, example: Example, usual: str, fields: Mapping[str, Iterable[str]]
@@ -146,7 +147,15 @@ def fence(text: str) -> str:
 
 def fill(template: str, texts: Mapping[str, str]) -> str:
     """Replace each {name} by the fenced text of that name, in one pass: texts are not searched for names."""
-    return _PLACEHOLDER.sub(lambda match: fence(texts[match[1]]), template)
+    parts = _split(template)[:]
+    parts[1::2] = [fence(texts[name]) for name in parts[1::2]]
+    return "".join(parts)
+
+
+@lru_cache(maxsize=64)  # an item's template is filled for each sentence
+def _split(template: str) -> list[str]:
+    """Split a template into texts and, between two texts, the name of a placeholder."""
+    return _PLACEHOLDER.split(template)
 
 
 def load_prompt(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:

@@ -96,9 +96,9 @@ def evaluate(
             required = partial(judgements_of_sample, selected, choices)
             scored = ScoredSamples(dataset, journal.lines, signature)
             with closing(pool.judge(dataset, required, choices, journal)) as judged:
-                for done, (index, records, keys) in enumerate(judged, 1):
-                    scores = compute_all(selected, dataset[index], records, choices, curves)
-                    scored.put(index, scores, records, keys)
+                for done, (index, sample, records, keys) in enumerate(judged, 1):
+                    scores = compute_all(selected, sample, records, choices, curves)
+                    scored.put(index, sample, scores, records, keys)
                     if progress is not None:
                         progress(done, dataset)
                     if watch is not None:

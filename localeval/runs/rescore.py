@@ -89,7 +89,7 @@ def rescore(folder: str | Path, metrics: Sequence[str] | None = None, **options:
             scores = compute_all(selected, sample, records, choices, curves)
             if "support" in record_keys and keeps_reasons and "reasons" in keys:
                 record_keys["reasons"] = keys["reasons"]
-            scored.put(index, scores, records, record_keys)
+            scored.put(index, sample, scores, records, record_keys)
     if missing:
         lacking = [
             f"{name} of {len(ids)} sample{'s' * (len(ids) > 1)} ({join_some(ids, 5)})"

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
@@ -92,6 +92,7 @@ class ScoredSamples(StoredSequence[SampleResult]):
     def put(
         self,
         index: int,
+        sample: Sample,
         scores: Mapping[str, Score],
         records: Mapping[str, BaseModel],
         keys: Mapping[str, str],
@@ -99,16 +100,22 @@ class ScoredSamples(StoredSequence[SampleResult]):
         """Store the scores of the sample at `index`; samples may come in any order."""
         if self._journal is None:
             self._records[index] = records
-        row = [{name: vars(score) for name, score in scores.items()}, keys]
-        self._numbers[index] = self._lines.append(json.dumps(row).encode())
+        row = SampleResult(sample, scores, records).to_dict() | {"records": keys}
+        line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self._numbers[index] = self._lines.append(line)
+
+    def lines(self) -> Iterator[str]:
+        """Yield each sample's line of results.json."""
+        for number in self._numbers:
+            yield self._lines[number].decode("utf-8", "surrogatepass")
 
     def __len__(self) -> int:
         return len(self._samples)
 
     def _read(self, index: int) -> SampleResult:
-        fields, keys = json.loads(self._lines[self._numbers[index]])
-        scores = {name: Score(**score) for name, score in fields.items()}
-        records = JournaledRecords(self._journal, keys) if self._journal else self._records[index]
+        row = json.loads(self._lines[self._numbers[index]])
+        scores = {name: Score(**score) for name, score in row["scores"].items()}
+        records = JournaledRecords(self._journal, row["records"]) if self._journal else self._records[index]
         return SampleResult(self._samples[index], scores, records, self._curves, self._threshold)
 
 
@@ -156,8 +163,8 @@ class Result:
     def __getitem__(self, metric: str) -> Summary:
         if metric not in self.metrics:
             raise InputError(f"this run has no metric {metric!r}; it has: {', '.join(self.metrics)}.")
-        if metric not in self._summaries:
-            self._summaries[metric] = summarize(s.scores[metric] for s in self.samples)
+        if not self._summaries:
+            self._summaries = summarize(self.metrics, (s.scores for s in self.samples))
         return self._summaries[metric]
 
     @property
@@ -266,11 +273,11 @@ class _Head(BaseModel):
 
 
 def results_text(result: Result) -> Iterator[str]:
-    """Yield the text of results.json, in parts."""
+    """Yield the text of results.json of a run in a folder, in parts."""
+    scored = cast("ScoredSamples", result.samples)
     yield json.dumps(result.head(), ensure_ascii=False, indent=1).removesuffix("\n}") + f",\n{_SAMPLES}"
-    for i, item in enumerate(result.samples):
-        row = item.to_dict() | {"records": dict(item.keys)}
-        yield (",\n  " if i else "  ") + json.dumps(row, ensure_ascii=False)
+    for i, line in enumerate(scored.lines()):
+        yield (",\n  " if i else "  ") + line
     yield f"\n{_END}}}\n"
 
 
@@ -309,7 +316,8 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
             raise ValueError(f"there is no judgement {unknown[0]!r}")
         if missing := sorted(set(head.metrics) - row.scores.keys()):
             raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
-        scored.put(index, {name: score.checked() for name, score in row.scores.items()}, {}, row.records)
+        scores = {name: score.checked() for name, score in row.scores.items()}
+        scored.put(index, sample, scores, {}, row.records)
     return Result(
         scored,
         head.metrics,

@@ -114,7 +114,7 @@ def merge(runs: Sequence[str | Path], output: str | Path) -> Result:
             for key in item.keys.values():
                 if journal.get(key) is None:
                     journal.copy(journals[part], key)
-            scored.put(index, item.scores, {}, item.keys)
+            scored.put(index, item.sample, item.scores, {}, item.keys)
         refused = [result.network.refused for result in results]
         network = Network(
             watched=all(result.network.watched for result in results),

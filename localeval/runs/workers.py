@@ -34,7 +34,7 @@ MOST_TRIES = 3
 AUTO_THREADS = 4
 """Threads per worker with `auto`, about: on 16 cores, 4 workers of 4 are faster than 1 of 16 or 16 of 1."""
 
-Judged = tuple[int, dict[str, BaseModel], dict[str, str]]
+Judged = tuple[int, Sample, dict[str, BaseModel], dict[str, str]]
 Wanted = Callable[[Sample], Sequence[str]]
 
 
@@ -228,9 +228,9 @@ class InProcess:
     def judge(
         self, samples: Sequence[Sample], required: Wanted, options: Options, journal: Journal
     ) -> Generator[Judged, None, None]:
-        """Yield (index, records, keys) of each sample as it is done, and write the journal."""
+        """Yield (index, sample, records, keys) of each sample as it is done, and write the journal."""
         for index, sample in enumerate(samples):
-            yield index, *self._judge.judge_with_keys(sample, required(sample), options, journal)
+            yield index, sample, *self._judge.judge_with_keys(sample, required(sample), options, journal)
 
 
 class Workers:
@@ -269,7 +269,7 @@ class Workers:
                 names = required(sample)
                 records, keys, missing = self._look_up(sample, names, journal)
                 if missing is None:
-                    yield index, records, keys
+                    yield index, sample, records, keys
                     continue
                 stored = {key: journal.get(key) or {} for key in keys.values()}
                 self._tasks.put((Task(index, sample, names, stored, options), 1))
@@ -350,7 +350,7 @@ class Workers:
         if answer is None:
             return self._fail(task, journal)
         self.refused += answer.refused
-        return task.position, answer.records, answer.keys
+        return task.position, task.sample, answer.records, answer.keys
 
     def _write(self, line: Line, journal: Journal) -> None:
         if find_believed(journal, JUDGEMENTS[line.judgement], line.key) is None:  # a twin may have written it
@@ -384,4 +384,4 @@ class Workers:
             for other in with_needs(task.required):
                 if other.name not in records:
                     records[other.name], keys[other.name] = failure, key
-        return task.position, records, keys
+        return task.position, task.sample, records, keys

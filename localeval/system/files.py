@@ -183,6 +183,9 @@ class StoredSequence(Sequence[Item]):
     def _read(self, index: int) -> Item:
         """Read the item at `index`, from 0."""
 
+    def __iter__(self) -> Iterator[Item]:
+        return map(self._read, range(len(self)))
+
     @overload
     def __getitem__(self, index: int) -> Item: ...
 

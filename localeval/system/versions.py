@@ -9,13 +9,13 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 DECIDING = ("llama-cpp-python", "outlines", "outlines-core", "pysbd", "numpy")
 
 
 def digest(value: Any) -> str:
     """Return the sha256 of a JSON value, independent of the order of its keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(value).encode("utf-8", "replace")).hexdigest()
 
 
 def package_versions() -> dict[str, str]:

@@ -110,10 +110,11 @@ def _is_lead_in(text: str) -> bool:
     >>> _is_lead_in("The film is *Who Is Ann?*"), _is_lead_in("**Who is Ann?**")
     (False, True)
     """
+    if not text.rstrip("*_ ").endswith(_LEAD_IN_ENDS):
+        return False
     end = text[-_MAX_NEARBY:]
     title = _QUESTION_TITLE.search(end)
-    ends_with_title = title and has_words(end[: title.start()])
-    return text.rstrip("*_ ").endswith(_LEAD_IN_ENDS) and not ends_with_title
+    return not (title and has_words(end[: title.start()]))
 
 
 def _is_heading(sentence: Sentence, text: str) -> bool:

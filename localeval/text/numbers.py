@@ -138,20 +138,20 @@ def _in_words(text: str) -> Iterator[int]:
     """Yield the numbers in English words, each word alone and with those before it: any may be the last."""
     total = part = 0
     for word in _WORD.findall(text.lower()):
-        if word in _BELOW_HUNDRED:
+        if word not in _COUNTING:
+            total, part = (total, part) if word == "and" else (0, 0)
+        elif word in _BELOW_HUNDRED:
             value = _BELOW_HUNDRED[word]
             continues = part % 100 == 0 or (part % 100 >= 20 and part % 10 == 0 and 0 < value < 10)
             total, part = (total, part + value) if continues else (0, value)
             yield value
         elif word in _HUNDRED:
             part = part * 100 if 0 < part < 100 else 100
-        elif word in _SCALES and part:
+        elif part:
             total, part = total + part * _SCALES[word], 0
-        elif word in _SCALES:  # "a thousand"; for digits see `apply_scale`
+        else:  # "a thousand"; for digits see `apply_scale`
             yield _SCALES[word]
             total = 0
-        elif word != "and":
-            total = part = 0
         if total or part:
             yield total + part
 

@@ -114,7 +114,7 @@ def test_an_interrupted_run_goes_on_and_asks_nothing_twice(alone: Path, tmp_path
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "run", slow, workers=2, progress=stop)
     assert len(judged(tmp_path / "run")) < len(judged(alone))
-    assert '"judgement": "support", "sample": "2"' in (tmp_path / "run" / "journal.jsonl").read_text()
+    assert '"judgement":"support","sample":"2"' in (tmp_path / "run" / "journal.jsonl").read_text()
     run(tmp_path / "run", workers=2)
     assert same(alone, tmp_path / "run")
 
@@ -224,7 +224,7 @@ def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_
             return list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal))
 
     lost, done = WorkerLost("gone"), Answer({}, {}, 0, "here")
-    assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, {}, {})]
+    assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, SAMPLES[0], {}, {})]
     said(InputError, judge, [lost] * 4, [])
     assert "no more processes" in said(OSError, judge, [OSError(11, "no more processes")], [])
     workers = Workers(steady_judge(SteadyEngine()), 2, Mock(side_effect=OSError(11, "no more processes")))
@@ -263,8 +263,8 @@ def test_a_late_error_does_not_take_the_place_of_a_record(tmp_path: Path) -> Non
     workers = Workers(steady_judge(SteadyEngine()), 1, late_worker)
     with Journal(tmp_path) as journal:
         first, second = workers.judge(twins, lambda _: ["needed"], Options.read({}), journal)
-        assert second[1]["needed"] == Failure(failed="engine_error", detail="out of memory")
-        for _, records, keys in (first, second):
+        assert second[2]["needed"] == Failure(failed="engine_error", detail="out of memory")
+        for _, _, records, keys in (first, second):
             assert journal.get(keys["needed"]) == records["needed"].model_dump(mode="json")
 
 
