@@ -31,7 +31,7 @@ def test_a_changed_line_stays_and_half_a_line_goes(tmp_path: Path, caplog: pytes
         assert (caplog.text.count("not what was written"), told in caplog.text) == (1, True)
         caplog.clear()
     with Journal(tmp_path) as journal:
-        journal.put("b", "support", "2", {"text": "tea"}, {"rows": 1})
+        journal.put("b", "support", "2", {"text": "half a character: \ud83d"}, {"rows": 1})
     with Journal(tmp_path / "other") as other:
         other.copy(JournalFile(file), "b")
     assert file.read_bytes() == changed + (tmp_path / "other" / JOURNAL).read_bytes()
