@@ -118,10 +118,9 @@ def watched_judge(log: Path) -> Judge:
 def feed(number: int, team: int, ray: str | None) -> bool:
     """Report whether the driver keeps `team` workers busy."""
     with tempfile.TemporaryDirectory() as name:
-        log, start = Path(name) / "log", time.process_time()
-        evaluate(
-            list(samples(number)), METRICS, watched_judge(log), Path(name) / "run", workers=team, ray=ray
-        )
+        log, data = Path(name) / "log", list(samples(number))
+        start = time.process_time()
+        evaluate(data, METRICS, watched_judge(log), Path(name) / "run", workers=team, ray=ray)
         driver_seconds = time.process_time() - start  # of all threads: one waits for each worker
         intervals: dict[str, list[tuple[float, float]]] = {}
         for line in log.read_text().splitlines():

@@ -223,7 +223,12 @@ def find(journal: Journal | JournalFile, judgement: Judgement, key: str) -> Base
         return None
     description = f"the journal's line of {judgement.name} with the key {key[:16]}..."
     with parsing(description, "take it out, and give the run's `evaluate` command again."):
-        return Failure(**stored) if "failed" in stored else judgement.record(**stored)
+        return parse_record(judgement, stored)
+
+
+def parse_record(judgement: Judgement, stored: Mapping[str, Any]) -> BaseModel:
+    """Return the record that was stored so. Raises ValueError if its fields are wrong."""
+    return Failure(**stored) if "failed" in stored else judgement.record(**stored)
 
 
 def is_believed(record: BaseModel) -> bool:

@@ -23,7 +23,7 @@ from localeval.engine.memory import available
 from localeval.errors import FolderError, InputError
 from localeval.judge import Judge
 from localeval.judgements import JUDGEMENTS, Failure, Judgement, Records, make_records, with_needs
-from localeval.judgements.journal import Journal, find_believed, key_of_failure
+from localeval.judgements.journal import Journal, find_believed, key_of_failure, parse_record
 from localeval.prompts.options import Options
 from localeval.samples import Sample
 from localeval.system.offline import attempts, is_offline, offline
@@ -62,9 +62,11 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The answer of a worker on `node`; `refused` counts attempts to use the network meanwhile."""
+    """The answer of a worker on `node`; `refused` counts attempts to use the network meanwhile.
 
-    records: dict[str, BaseModel]
+    keys  judgement -> the key of its record, which is in the task or in a line that was kept
+    """
+
     keys: dict[str, str]
     refused: int
     node: str
@@ -148,8 +150,8 @@ class _SampleJournal(Journal):
 def answer(judge: Judge, task: Task, keep: Keep) -> Answer:
     """Judge the sample of a task, and `keep` each line as it is made; called in a worker."""
     attempts_before, journal = attempts(), _SampleJournal(task.stored, keep)
-    records, keys = judge.judge_with_keys(task.sample, task.required, task.options, journal)
-    return Answer(records, keys, attempts() - attempts_before, platform.node())
+    _, keys = judge.judge_with_keys(task.sample, task.required, task.options, journal)
+    return Answer(keys, attempts() - attempts_before, platform.node())
 
 
 def _serve(pipe: Any, load: Callable[[], Judge], refuse_network: bool) -> None:
@@ -350,7 +352,10 @@ class Workers:
         if answer is None:
             return self._fail(task, journal)
         self.refused += answer.refused
-        return task.position, task.sample, answer.records, answer.keys
+        records = {
+            name: parse_record(JUDGEMENTS[name], task.stored[key]) for name, key in answer.keys.items()
+        }
+        return task.position, task.sample, records, answer.keys
 
     def _write(self, line: Line, journal: Journal) -> None:
         if find_believed(journal, JUDGEMENTS[line.judgement], line.key) is None:  # a twin may have written it

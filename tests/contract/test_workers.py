@@ -223,7 +223,7 @@ def test_workers_that_can_not_be_started_end_the_run_at_the_fourth_in_a_row(tmp_
         with Journal(tmp_path) as journal:
             return list(workers.judge(SAMPLES[:1], lambda _: ["needed"], Options.read({}), journal))
 
-    lost, done = WorkerLost("gone"), Answer({}, {}, 0, "here")
+    lost, done = WorkerLost("gone"), Answer({}, 0, "here")
     assert judge([lost, lost, lost, None, lost, lost, None], [lost, done]) == [(0, SAMPLES[0], {}, {})]
     said(InputError, judge, [lost] * 4, [])
     assert "no more processes" in said(OSError, judge, [OSError(11, "no more processes")], [])
