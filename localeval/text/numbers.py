@@ -10,12 +10,12 @@ from decimal import Decimal
 DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 # Both alternatives begin after one digit, so that a search skips everything else at once.
 _NUMBER = re.compile(r"[0-9](?:[0-9]{0,2}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]*(?:\.[0-9]+)*)")
-SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9]|\.[0-9])")
+SPACED = re.compile(r"[0-9](?<![0-9.,][0-9])[0-9]{0,2}(?:[ \u00a0\u202f][0-9]{3})+(?![0-9]|\.[0-9])")
 _DIGITS = r"[0-9][0-9,]{0,15}(?:\.[0-9]{1,9})?"
 _SCALED = re.compile(rf"({_DIGITS})\s?((?ai:thousand|million|billion|trillion)|[百千]?[万亿]{{1,2}}|[百千])")
 _SUM = re.compile(rf"({_DIGITS})亿([0-9]{{1,4}})万")
 
-# A year, a month and a day, or the reverse; it begins with a digit, too, as `_NUMBER` does.
+# A year, a month and a day, or the reverse; it begins with a digit, too, as `_NUMBER` and `SPACED` do.
 DATE = re.compile(
     r"[0-9](?<![0-9]{2})(?:[0-9]{3}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]?([-/.])[0-9]{1,2}\2[0-9]{4})(?![0-9])"
 )

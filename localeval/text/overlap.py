@@ -118,8 +118,9 @@ def rank_sentences(
         """Return for each sentence the weight of the terms of `required` that it has, 0 for none."""
         shares = [0.0] * len(sentences)
         for term in sorted(required & positions.keys()):  # sorted, so that a sum always has the same bits
+            share = weight[term]
             for i in positions[term]:
-                shares[i] += weight[term]
+                shares[i] += share
         return shares
 
     first_of_equals = range(0, -len(sentences), -1)  # falling, for `max`
