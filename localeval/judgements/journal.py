@@ -35,7 +35,7 @@ JOURNAL, LOCK = "journal.jsonl", ".lock"
 SECONDS_UNFORCED = 1.0
 MOST_IN_MEMORY = 1000  # records of a journal without a folder: a judge may live as long as its service
 
-_HEAD = b'{"key":'
+_HEAD = b'{"key":'  # then the key; in lines of an earlier state after a space
 _CHECK = b', "check": "'  # then the first 16 hex digits of the sha256 of all bytes before it
 _TAIL = len(_CHECK) + 16 + len(b'"}\n')
 

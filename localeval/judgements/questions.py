@@ -119,7 +119,7 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
         Drawn(
             question=one_line(reply.value.question),
             sufficient=reply.probabilities["sufficient"]["yes"],
-            analysis=getattr(reply.value, "analysis", None) if reasoned else None,
+            analysis=getattr(reply.value, "analysis", None),
         )
         for reply in replies
     )
@@ -127,6 +127,6 @@ def ask(context: JudgeContext, sample: Sample, _: Mapping[str, Any]) -> Question
         draws=draws,
         distinct=len({draw.question for draw in draws}) / len(draws),
         sufficient=real.probabilities["sufficient"]["yes"],
-        analysis=getattr(real.value, "analysis", None) if reasoned else None,
+        analysis=getattr(real.value, "analysis", None),
         completed=completed,
     )

@@ -198,7 +198,7 @@ class StatementFilter:
         >>> answer.invents("It was completed in 1889."), answer.invents("The year of completion is 1889.")
         (False, False)
         """
-        if terms(statement) <= self._known:
+        if terms(statement) <= self._known:  # no new word, so no new name
             return False
         names = [word for word in TERM.findall(statement) if word[0].isdigit() or word[0].isupper()]
         if names and names[0][0].isupper() and statement.startswith(names[0]):

@@ -185,10 +185,7 @@ def judge_support(
         schema,
         REASON_TOKENS if reasoned else 0,
     )
-    decisions = [
-        Decided(probability_of_yes(reply), getattr(reply.value, "reason", None) if reasoned else None)
-        for reply in replies
-    ]
+    decisions = [Decided(probability_of_yes(r), getattr(r.value, "reason", None)) for r in replies]
     for i, decision in zip(cores, decisions[len(statements) :], strict=True):
         if decision.probability < decisions[i].probability:
             decisions[i] = decision._replace(core=cores[i])
@@ -209,11 +206,8 @@ def format_evidence(closest: Sequence[Sequence[Evidence]]) -> list[str]:
 
     Prompts that begin alike share that part's computation.
     """
-    counts = Counter((s.context, s.start) for sentences in closest for s in sentences)
-    ordered = (
-        sorted(sentences, key=lambda s: (-counts[s.context, s.start], s.context, s.start))
-        for sentences in closest
-    )
+    counts = Counter(sentence for sentences in closest for sentence in sentences)
+    ordered = (sorted(sentences, key=lambda s: (-counts[s], s.context, s.start)) for sentences in closest)
     return [CUT.join(one_line(sentence.text) for sentence in sentences) for sentences in ordered]
 
 

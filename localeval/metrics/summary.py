@@ -128,6 +128,8 @@ def summarize(metrics: Iterable[str], samples: Iterable[Mapping[str, Score]]) ->
     >>> summary.value, summary.lowest, summary.highest
     (0.75, 0.375, 0.875)
     """
+    from localeval.metrics.statistics import bootstrap_ci
+
     collected = {name: (array("d"), array("d"), Counter[str]()) for name in metrics}
     for scores in samples:
         for name, (values, softs, count) in collected.items():
@@ -137,23 +139,20 @@ def summarize(metrics: Iterable[str], samples: Iterable[Mapping[str, Score]]) ->
                 values.append(score.value)
             if score.soft is not None:
                 softs.append(score.soft)
-    return {name: _summary(*numbers) for name, numbers in collected.items()}
-
-
-def _summary(values: Sequence[float], softs: Sequence[float], count: Counter[str]) -> Summary:
-    from localeval.metrics.statistics import bootstrap_ci
-
-    return Summary(
-        _mean(values),
-        _mean(softs),
-        count["scored"],
-        count["undefined"],
-        count["failed"],
-        interval=bootstrap_ci(values),
-        soft_interval=bootstrap_ci(softs),
-        lowest=_mean([*values, *[0.0] * count["failed"]]),
-        highest=_mean([*values, *[1.0] * count["failed"]]),
-    )
+    return {
+        name: Summary(
+            _mean(values),
+            _mean(softs),
+            count["scored"],
+            count["undefined"],
+            count["failed"],
+            interval=bootstrap_ci(values),
+            soft_interval=bootstrap_ci(softs),
+            lowest=_mean([*values, *[0.0] * count["failed"]]),
+            highest=_mean([*values, *[1.0] * count["failed"]]),
+        )
+        for name, (values, softs, count) in collected.items()
+    }
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -105,12 +105,11 @@ class Prompt(BaseModel):
         schema is in `others`.
         """
         key = (item, schema, *others.items())
-        prefixes = self._prefixes  # once: pydantic finds private attributes slowly
-        if key not in prefixes:
+        if key not in self._prefixes:
             fields = {kind: [*model.model_fields] for kind, model in {item: schema, **others}.items()}
             turns = [turn for example in self.examples for turn in self.turns(example, item, fields)]
-            prefixes[key] = PromptPrefix(self.system, tuple(turns))
-        return prefixes[key]
+            self._prefixes[key] = PromptPrefix(self.system, tuple(turns))
+        return self._prefixes[key]
 
     def turns(
         self, example: Example, usual: str, fields: Mapping[str, Iterable[str]]
@@ -147,15 +146,7 @@ def fence(text: str) -> str:
 
 def fill(template: str, texts: Mapping[str, str]) -> str:
     """Replace each {name} by the fenced text of that name, in one pass: texts are not searched for names."""
-    parts = _split(template)[:]
-    parts[1::2] = [fence(texts[name]) for name in parts[1::2]]
-    return "".join(parts)
-
-
-@lru_cache(maxsize=64)  # an item's template is filled for each sentence
-def _split(template: str) -> list[str]:
-    """Split a template into texts and, between two texts, the name of a placeholder."""
-    return _PLACEHOLDER.split(template)
+    return _PLACEHOLDER.sub(lambda match: fence(texts[match[1]]), template)
 
 
 def load_prompt(judgement: str, language: str, replacement: str | Path | None = None) -> Prompt:

@@ -96,13 +96,14 @@ class ScoredSamples(StoredSequence[SampleResult]):
         scores: Mapping[str, Score],
         records: Mapping[str, BaseModel],
         keys: Mapping[str, str],
-    ) -> None:
-        """Store the scores of the sample at `index`; samples may come in any order."""
+    ) -> str:
+        """Store the scores of the sample at `index`, and return its digest; samples may come in any order."""
         if self._journal is None:
             self._records[index] = records
-        row = SampleResult(sample, scores, records).to_dict() | {"records": keys}
+        row = {**SampleResult(sample, scores, records).to_dict(), "records": keys}
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
         self._numbers[index] = self._lines.append(line)
+        return str(row["sha256"])
 
     def lines(self) -> Iterator[str]:
         """Yield each sample's line of results.json."""
@@ -310,14 +311,13 @@ def read_results(lines: Iterator[str], samples: Sequence[Sample], journal: Journ
         if sample is None or entry is None or entry["id"] != sample.id:
             raise ValueError("its samples are not those of samples.jsonl")
         row = _Row.model_validate(entry)
-        if row.sha256 not in (None, sample_sha256(sample)):
-            raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
         if unknown := sorted(row.records.keys() - JUDGEMENTS.keys()):
             raise ValueError(f"there is no judgement {unknown[0]!r}")
         if missing := sorted(set(head.metrics) - row.scores.keys()):
             raise ValueError(f"sample {sample.id} has no score of {missing[0]}")
         scores = {name: score.checked() for name, score in row.scores.items()}
-        scored.put(index, sample, scores, {}, row.records)
+        if row.sha256 not in (None, scored.put(index, sample, scores, {}, row.records)):
+            raise ValueError(f"has the scores of another text than samples.jsonl for sample {sample.id}")
     return Result(
         scored,
         head.metrics,

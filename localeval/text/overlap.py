@@ -36,7 +36,6 @@ LEAST_ADDED = 0.15  # share of the weight of a statement's terms that a further 
 _MIN_OMITTED, _OMITTED_SHARE, _HAN_PAIR = 4, 0.6, 0.7
 
 TERM = re.compile(r"[㐀-鿿豈-﫿]+|[^\W㐀-鿿豈-﫿]+")
-_ASCII_WORD = re.compile(r"\w+", re.ASCII)
 _FULL_HOUR = re.compile(r":00(?![0-9:])")
 _CLAUSE = re.compile(r"[,;:](?!\d)|[，；：、（）()]|\s(?:and|but)\s")
 # The number of a passage or a list item, which is not part of the content. After a mere word it has at most
@@ -148,10 +147,10 @@ def terms(text: str) -> frozenset[str]:
     >>> sorted(terms("Tea 青岚茶"))
     ['tea', '岚茶', '青岚']
     """
+    result, runs = set[str](), TERM.findall(text.lower())
     if text.isascii():
-        return frozenset(_ASCII_WORD.findall(text.lower()))  # a third of the time
-    result = set[str]()
-    for run in TERM.findall(text.lower()):
+        return frozenset(runs)
+    for run in runs:
         if len(run) > 1 and "㐀" <= run[0] <= "﫿":
             result.update(map("".join, pairwise(run)))
         else:
