@@ -63,6 +63,8 @@ class Engine(TreeEngine):
         self._in_cache: tuple[PromptPrefix | int, list[int]] | None = None  # (prefix, or layer read; context)
         self._spent = TokenUsage()
         self._tokenizer = Tokenizer(path, self.settings)  # replaced by `_llama`, once the weights are loaded
+        self._layers = self._tokenizer.number("block_count")
+        self._width = self._tokenizer.number("embedding_length")
         try:
             self.frame(PromptPrefix("", ()))  # checks the chat template
         except ModelBroken:
@@ -101,7 +103,11 @@ class Engine(TreeEngine):
         self._states.clear()
 
     def layers(self) -> int:
-        return self._tokenizer.number("block_count")
+        return self._layers
+
+    def width(self) -> int:
+        """Return how many numbers a hidden state has."""
+        return self._width
 
     def memory(self) -> int | None:
         """Estimate the bytes of the loaded model; None with a GPU."""
