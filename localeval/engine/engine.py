@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from localeval.engine.batching import BatchToken, build_tree, chunks, count_beyond
 from localeval.engine.interface import EngineError, EngineSettings, Reply, States, TokenUsage, TreeEngine
-from localeval.engine.memory import OVERHEAD, cache_bytes, check_fits
+from localeval.engine.memory import OVERHEAD, PREFIX_TOKENS, cache_bytes, check_fits, compute_bytes
 from localeval.engine.speculation import NgramIndex, trim_drafts
 from localeval.errors import ModelBroken
 from localeval.models.gguf import split_files
@@ -115,8 +115,12 @@ class Engine(TreeEngine):
             return None
         self._check_unchanged()
         weights = sum(file.stat().st_size for file in self._files)
-        cache = cache_bytes(self._tokenizer.number, self.settings.n_ctx, self.settings.cache_type)
-        return weights + OVERHEAD + cache
+        number, settings = self._tokenizer.number, self.settings
+        # The states of prefixes are stored beside the cache, in the same form.
+        cache = cache_bytes(number, settings.n_ctx + PREFIX_TOKENS, settings.cache_type)
+        heads = number("attention.head_count")
+        buffer = compute_bytes(heads, settings.n_ctx, settings.n_batch, bool(settings.flash_attention))
+        return weights + OVERHEAD + cache + buffer
 
     @property
     def spent(self) -> TokenUsage:
