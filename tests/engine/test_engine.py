@@ -62,6 +62,8 @@ def test_every_item_gets_a_legal_reply(tiny: Engine, schema: type[BaseModel], te
         assert legal.fullmatch(reply.text)
         assert schema.model_validate_json(reply.text) == reply.value
         assert (reply.decoded <= 24, set(reply.probabilities)) == (True, literals)
+        assert set(reply.mass) == literals
+        assert all(0 <= mass <= 1 for mass in reply.mass.values())
         for name, shares in reply.probabilities.items():
             assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
             if temperature == 0:
