@@ -151,6 +151,8 @@ def test_what_cant_judge_is_refused(tiny_path: Path, tmp_path: Path, monkeypatch
         assert re.search(f"trained on {remedy}", refusal)
     monkeypatch.setattr("llama_cpp.llama_supports_gpu_offload", lambda: False)
     assert "n_gpu_layers is 1" in said(InputError, Engine, enough, EngineSettings(n_gpu_layers=1))
+    refusal = said(InputError, Engine, enough, EngineSettings(n_ctx=2048, cache_type="q8_0"))
+    assert "the heads of enough.gguf have 16; leave cache_type out" in refusal
     Engine(enough, EngineSettings(n_ctx=2048)).close()
     with closing(Engine(write_tiny_spm(tmp_path / "plain.gguf", prefix=False))) as engine:  # it puts none
         assert engine.generate(PREFIX, "context", ["item"], DirectReply)[0].value.verdict in ("yes", "no")
